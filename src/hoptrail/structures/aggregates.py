@@ -57,9 +57,7 @@ class Aggregates(Derived):
         return (EXTRACTIONS, TOPICS) if self.settings.key == "topic" else (EXTRACTIONS,)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
-        """See `Derived.rows`. All facts are grouped again, which is cheap.
-        Raises: UsageError: the clustering method is not installed.
-        """
+        """All aggregates, anew, which is cheap. Raises: UsageError: the clustering method is not installed."""
         snapshot, settings = context.writer.snapshot(), self.settings
         found = stored_in_order(snapshot, documents)
         if settings.key == "topic":

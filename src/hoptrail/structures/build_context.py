@@ -10,7 +10,7 @@ from hoptrail.corpus.writer import Change, Writer
 from hoptrail.errors import EndpointBusy, EndpointUnreached, TaskFailed
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.language.task_batches import perform_all
-from hoptrail.language.tasks import Language, Task
+from hoptrail.language.tasks import Language, Reply, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.progress_tracker import ProgressTracker, ignore
 from hoptrail.types import Usage
@@ -35,19 +35,16 @@ class Account:
     on_usage: Callable[[Usage], None] = ignore
     unreached: int = 0
 
-    def enter(self, usage: Usage) -> None:
-        """Add the usage of a task."""
-        self.usage += usage
-        self.on_usage(self.usage)
-
-    def count_unreached(self, outcome: object) -> None:
-        """Count the tasks in a row that could not reach the endpoint.
+    def enter(self, reply: Reply[T] | TaskFailed) -> None:
+        """Add the usage of a task, and count the tasks in a row that could not reach the endpoint.
         Raises: EndpointBusy: there were UNREACHED of them, so that further ones would probably fail too.
         """
-        self.unreached = self.unreached + 1 if isinstance(outcome, EndpointUnreached) else 0
+        self.usage += reply.usage or Usage()
+        self.on_usage(self.usage)
+        self.unreached = self.unreached + 1 if isinstance(reply, EndpointUnreached) else 0
         if self.unreached >= UNREACHED:
             raise EndpointBusy(
-                f"{outcome}. {self.unreached} tasks in a row could not reach the endpoint, so no further ones are tried; what "
+                f"{reply}. {self.unreached} tasks in a row could not reach the endpoint, so no further ones are tried; what "
                 "was finished is kept. Check the address and whether the server runs, then run the same command again"
             )
 
@@ -81,11 +78,9 @@ class BuildContext:
         """The outputs of tasks in their order, with a TaskFailed for each that failed. Their usage is entered in `account`.
 
         Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task can be performed for now. Busy also
-                means that several tasks in a row could not reach the endpoint.
+            EndpointRefused, EndpointBusy (see also `Account.enter`), BudgetExhausted, RecordingError: none can be performed for now.
             WorkFailed: see `Executor.map`.
         """
         for reply in perform_all(language, tasks, self.workers, self.executor):
-            self.account.enter(reply.usage or Usage())
-            self.account.count_unreached(reply)
+            self.account.enter(reply)
             yield reply if isinstance(reply, TaskFailed) else reply.value

@@ -61,7 +61,6 @@ def _passages(structure: Structure, snapshot: Snapshot) -> Step:
 
 
 def _mean_cost(units: Iterable[Unit]) -> float:
-    """The mean cost of encoding a unit, in characters."""
     costs = [min(len(unit.searchable), LONGEST) + TEXT for unit in units]
     return sum(costs) / max(1, len(costs))
 

@@ -1,14 +1,8 @@
 """What a structure declares, and the generic update of declared rows.
 
-A structure is one class in its own module and one line in `catalogue.py`. It declares its rows (`units` and `links`), what it is
-built from, its settings, and a function that derives its rows from stored ones. Inserting, deleting, resuming and finding
-outdated rows are the same for all:
-
-    Derived         units and names that are a function of stored rows     `Derived.update`
-    PassageTasks    one row per passage, made by a language                `passage_tasks.py`
-    others          structures that grow (trees, links between sentences) write their own rows, but declare them too
-
-The writer removes rows that were made from removed documents.
+A structure is one class, and one line in `catalogue.py`. It declares its rows (`units`, `links`, `names`), what it is built from
+and its settings. Most are `Derived` from stored rows; `PassageTasks` have one row per passage, made by a language; those that
+grow (trees, links) write their own rows. The writer removes rows that were made from removed documents.
 """
 
 from __future__ import annotations
@@ -121,11 +115,9 @@ class Target(NamedTuple):
 
 
 class Derived(Structure):
-    """A structure whose units and names are a function of stored rows, which `rows` implements.
-
-    Where the changed documents are known, and each row is made from one document (`by_document`), only added documents are
-    looked at. Units of `shared` kinds (whose ids depend on their text alone) may be made from several documents; a stored one
-    stays as it is.
+    """A structure whose units and names are a function of stored rows. Only added documents are looked at where changes are known
+    and each row is made from one document. Units of `shared` kinds, whose ids depend on their text alone, may be made from
+    several documents; a stored one stays as it is.
     """
 
     __slots__ = ()

@@ -42,9 +42,8 @@ def kept_at_once(context: BuildContext, total: int, least: int) -> int:
 
 
 def encode_batches(context: BuildContext, batches: Iterable[Sequence[Unit]], total: int) -> Iterator[Encoded]:
-    """Each batch with its vectors, in order, after a pause of the context. `total` is the number of units.
-
-    Later batches are encoded while the caller stores one, as far as the executor has room.
+    """Each batch with its vectors, in order, after a pause of the context; `total` units in all. Later batches are encoded while
+    the caller stores one, as far as the executor has room.
     """
     ahead, waiting = tee(filter(None, batches))
     vectors = _encoded(context, (piece for batch in ahead for piece in _pieces(batch)))

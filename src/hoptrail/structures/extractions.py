@@ -71,12 +71,7 @@ class Extractions(PassageTasks[Extraction]):
         context.writer.put_extractions({unit.id: extraction for unit, extraction in got})
 
     def update(self, context: BuildContext) -> None:
-        """Extract from the passages without an extraction, and remove extractions from removed passages.
-
-        Raises:
-            UsageError: the file cannot be read.
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: earlier extractions are kept.
-        """
+        """Ask, or import the file. Raises: UsageError: the file cannot be read; and see `PassageTasks.update`."""
         if self.settings.from_file:
             file = LinesFile(Path(self.settings.from_file), EXTRACTIONS)
             _import(context, file, self.missing(context))

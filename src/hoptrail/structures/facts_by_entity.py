@@ -55,7 +55,6 @@ def grouped_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_num
 
 def select_aggregates(groups: Sequence[FactGroup], *, drop_covered: bool) -> Iterator[FactGroup]:
     """Drop duplicates: of groups with the same facts the one with the longest key stays, of equally long ones the first.
-
     With `drop_covered`, entities whose only fact is also a fact of another entity, kept or not, are dropped before.
     """
     counts = Counter(fact for group in groups for fact in group.facts) if drop_covered else Counter[str]()

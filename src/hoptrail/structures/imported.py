@@ -75,9 +75,7 @@ def import_extractions(
     faults: Faults, snapshot: Snapshot, passages: Iterable[tuple[str, Span]], ids: Collection[str]
 ) -> Iterator[tuple[Unit, Extraction | None]]:
     """The passages with these ids in document order, each with its extraction from the file of `faults`; None where no usable
-    line is about its document.
-
-    `passages`: ids and places of all passages of the documents in question. Faults of lines are added to `faults`.
+    line is about its document. `passages`: ids and places of all passages of the documents in question.
     Raises: UsageError: the file cannot be read.
     """
     lines = _lines_by_document(faults, snapshot)

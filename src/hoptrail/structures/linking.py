@@ -33,7 +33,6 @@ def unordered(edges: Directed) -> Directed:
 
 def adjacent_pairs(passages: Rows, starts: NDArray[np.int64], reach: int) -> Directed:
     """SA: sentences of one passage at most `reach` sentences apart; the weight is 1 / distance.
-
     `passages`: the passage number of each row, -1 for none; `starts`: where each row's sentence begins.
     """
     order = np.lexsort((starts, passages)).astype(np.int32)
@@ -47,7 +46,6 @@ def adjacent_pairs(passages: Rows, starts: NDArray[np.int64], reach: int) -> Dir
 
 def mutual_pairs(best: Callable[[Rows], Iterator[Directed]], rows: Rows, size: int) -> Directed:
     """The pairs with an end in `rows` (sorted; of `size` rows in all) in which each row is among the best of the other.
-
     `best` returns edges from rows to their best rows, in portions; it is called once per row. Returns edges from the lower row,
     with the weights from its side.
     """
@@ -89,10 +87,8 @@ class SharedEntities:
         """log(1 - worth) of each entity."""
 
     def portions(self, rows: Rows) -> Iterator[Directed]:
-        """Edges from each of `rows` to the `count` rows that share most with it.
-
-        Ties, which are the rule among the sentences about one entity, go to the nearest in the circle of rows. So all of them get
-        about as many links, instead of the lowest rows getting them all.
+        """Edges from each of `rows` to the `count` rows that share most with it. Ties, which are the rule among the sentences
+        about one entity, go to the nearest in the circle of rows: then not only the lowest rows get links.
         """
         for start in range(0, len(rows), TOGETHER):
             batch = rows[start : start + TOGETHER]

@@ -54,7 +54,6 @@ Block = tuple[Rows, Rows, Least | None]
 @dataclass(frozen=True)
 class Nearest:
     """Finds the `count` nearest other rows of `vectors` (unit length), or all others if there are fewer.
-
     Ties go to the lower row. `pause` is called between blocks, which are compared on `executor`.
     """
 
@@ -85,7 +84,6 @@ class Nearest:
             yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
 
     def _best(self, blocks: Iterator[Block]) -> Directed:
-        """The best edges, ordered by source."""
         return best_of(joined(list(self.executor.map(self._work, blocks))), self.count)
 
     def _blocks_in_cells(self, rows: Rows, least: Least | None) -> Iterator[Block]:
@@ -170,10 +168,8 @@ def _rank_in_group(groups: NDArray[np.signedinteger[Any]]) -> NDArray[np.intp]:
 @dataclass(frozen=True)
 class Cells:
     """Rows of vectors in cells by where they lie: `members` of each cell, rising, and its centre (one for the parts of an
-    overfull cell).
-
-    Spherical k-means on a sample finds the centres. Then all rows go where they are nearest, and the centres to the middle of
-    their rows, twice. With a million rows that costs as much again as comparing rows within cells.
+    overfull cell). Spherical k-means on a sample finds the centres. Then all rows go where they are nearest, and the centres to
+    the middle of their rows, twice. With a million rows that costs as much again as comparing rows within cells.
     """
 
     members: tuple[Rows, ...]
@@ -181,7 +177,7 @@ class Cells:
 
     @classmethod
     def of(cls, vectors: FloatMatrix, seed: int) -> Cells:
-        """Cells of about CELL rows by spherical k-means, the same for the same seed; each row is in one cell."""
+        """Cells of about CELL rows, the same for the same seed; each row is in one cell."""
         centres = _learnt_centres(vectors, np.random.default_rng(seed))
         homes = np.zeros(len(vectors), np.int32)
         for _ in range(SETTLING_ROUNDS):

@@ -47,7 +47,6 @@ class DenseNeighbourSettings(Limited):
 @dataclass(frozen=True, slots=True)
 class Bm25NeighbourSettings(Limited):
     """The paper's k, and the number of `words` in a passage's query: those of the greatest weight in it (0: all, each once).
-
     On the development questions of three data sets, queries of 25 words link more passages that belong together than queries of
     all words, and they cost less in a large corpus.
     """
@@ -59,7 +58,6 @@ class Bm25NeighbourSettings(Limited):
 @dataclass(frozen=True)
 class ByKeywords:
     """BM25 of one passage for the words of another, to five decimals. `statistics` has one row per passage.
-
     A passage that shares words with too few others gets an edge of weight 0 to itself, which marks its list as complete.
     """
 
@@ -135,7 +133,7 @@ def _best_scored(queries: Any, by_word: Any, count: int, rows: Rows) -> Directed
 
 
 class Neighbours(Structure):
-    """Links from passages to their nearest others."""
+    """Links from passages to their nearest others. The writer removes links to removed passages."""
 
     __slots__ = ()
     built_from = (PASSAGES,)
@@ -145,8 +143,8 @@ class Neighbours(Structure):
         """Measures how similar the passages with these ids, which are sorted, are."""
 
     def update(self, context: BuildContext) -> None:
-        """Link the passages that have fewer links than they could have, and let them replace farther neighbours of others. All
-        links are written together, so a stopped build begins anew.
+        """Link the passages that have fewer links than they could have: new ones, and those that lost a neighbour. They replace
+        farther neighbours of others. All links are written together, so a stopped build begins anew.
         """
         writer, snapshot, name = context.writer, context.writer.snapshot(), self.name
         count: int = self.settings.neighbours  # type: ignore[union-attr]
@@ -174,12 +172,8 @@ class Neighbours(Structure):
 
 @dataclass(frozen=True, slots=True)
 class DenseNeighbours(Neighbours):
-    """Neighbours by vectors. Up to `exact_up_to` passages, an update gives the same result as building anew.
-
-    A new passage gets its own links and replaces farther neighbours of existing passages. A passage that lost a neighbour by
-    removal gets its nearest again. Others are not touched. Where neighbours are found in cells, existing links stay, and a new
-    passage becomes a neighbour only of passages that it is compared with. The writer removes links to removed passages. Where
-    documents were cut into other passages, all are linked anew.
+    """Neighbours by vectors. Up to `exact_up_to` passages, an update gives the same result as building anew. Where neighbours are
+    found in cells, existing links stay, and a new passage becomes a neighbour only of passages that it is compared with.
     """
 
     settings: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
@@ -194,10 +188,8 @@ class DenseNeighbours(Neighbours):
 
 @dataclass(frozen=True, slots=True)
 class Bm25Neighbours(Neighbours):
-    """Neighbours by keywords.
-
-    It is updated like DenseNeighbours, with one difference: added and removed documents change the weights of words everywhere,
-    but existing links keep their scores, and new links are compared with these.
+    """Neighbours by keywords. Added and removed documents change the weights of words everywhere, but existing links keep their
+    scores, and new links are compared with these.
     """
 
     settings: Bm25NeighbourSettings = field(default_factory=Bm25NeighbourSettings)

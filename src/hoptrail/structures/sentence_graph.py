@@ -114,11 +114,9 @@ class Nodes:
 class SentenceLinks(Structure):
     """Links from the sentence with the lower id to that with the higher one, at most one per kind; weights between 0 and 1.
 
-    An update adds the links of new sentences, by what is stored at the time. Existing links and their weights stay, even where a
-    new sentence is nearer, so that a sentence may get more than `neighbours` SS or `entity_links` EC links over time. With
-    `key_share` below 1, an entity that becomes a key entity later links new sentences, and older ones without an EC link, but not
-    two older sentences with other EC links. Only a build from scratch (and a graph for a question) considers all pairs. The
-    writer removes the links of removed sentences; sentences that lose an SS link that way get new ones.
+    An update adds the links of new sentences. Existing links stay, even where a new sentence is nearer, so that a sentence may
+    get more than `neighbours` SS or `entity_links` EC links over time. With `key_share` below 1, an entity that becomes a key
+    entity later does not link two older sentences that have other EC links. The writer removes the links of removed sentences.
     """
 
     settings: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)
@@ -128,11 +126,8 @@ class SentenceLinks(Structure):
 
     def update(self, context: BuildContext) -> None:
         """Link sentences without any links, sentences without an EC link by entities, and sentences that lost an SS link by
-        similarity.
-
-        EC is tried again because entities of a passage may have been extracted since. If some links of a kind contradict what is
-        stored (other entities after another language extracted, other passages), all links of that kind are made again. All links
-        are written together, so a stopped build begins anew.
+        similarity. EC is tried again because entities may have been extracted since. If some links of a kind contradict what is
+        stored (other entities, other passages), all of that kind are made again. A stopped build begins anew.
         """
         snapshot = context.writer.snapshot()
         places = sentence_places(snapshot)

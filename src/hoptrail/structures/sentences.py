@@ -44,7 +44,6 @@ class Sentences(Derived):
 
 class SentencePlaces:
     """The places of sentences. The row of a sentence is its position in `ids`, which are sorted.
-
     Sentence `row` is characters `starts[row]` to `ends[row]` of its document.
     """
 

@@ -152,7 +152,7 @@ def affected_sentences(now: Snapshot, change: Change, titles: Titles) -> tuple[U
 
 
 def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, ...] | None:
-    """The passages of these documents; None where there are more than MOST_PASSAGES."""
+    """The passages of these documents; None where there are too many."""
     ids = list(islice(snapshot.table.ids_within(Kind.PASSAGE, documents), MOST_PASSAGES + 1))
     return None if len(ids) > MOST_PASSAGES else tuple(snapshot.units(Kind.PASSAGE, ids))
 
@@ -174,10 +174,8 @@ def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]
 
 
 def _near(names: Collection[str], snapshot: Snapshot) -> Numbers:
-    """The sentences of documents that have all words of a name.
-
-    All sentences where a name has only words that are not indexed, or letters that the keyword index may write differently, and
-    where there are many names: looking these up costs more than reading.
+    """The sentences of documents that have all words of a name; all sentences where that cannot be looked up (words that are not
+    indexed, letters that the keyword index may write differently) or costs more than reading (many names).
     """
     sentences = snapshot.texts.origins(Kind.SENTENCE)
     words = [keyword_words(name) for name in names if name.isascii()]

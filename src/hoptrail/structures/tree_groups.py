@@ -43,10 +43,9 @@ def ungrouped(groups: Members, nodes: Level) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class Grouper:
-    """Finds the groups of one level of a tree.
-
-    A group that gets new nodes is split, if possible, once it has more than `most_nodes` nodes or `most_words` words. If more
-    than the share `newcomers` of all nodes is in no group, these are clustered among themselves.
+    """Finds the groups of one level of a tree. A group that gets new nodes is split, if possible, once it has more than
+    `most_nodes` nodes or `most_words` words. If more than the share `newcomers` of all nodes is in no group, these are clustered
+    among themselves.
     """
 
     tree: str
@@ -130,7 +129,6 @@ def _centres(groups: Sequence[Rows], nodes: Level) -> FloatMatrix:
 
 
 def _in_none(rows: Rows, groups: Sequence[Rows]) -> Rows:
-    """The rows that are in none of the groups."""
     return np.setdiff1d(rows, np.concatenate([rows[:0], *groups]))
 
 

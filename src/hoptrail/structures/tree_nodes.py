@@ -44,7 +44,6 @@ def in_order(nodes: Iterable[Node]) -> list[Node]:
 
 class Level:
     """The nodes of which the groups of one level are made; their rows are their positions, sorted by id.
-
     `vectors` returns their vectors, shape (len(ids), dimension), of unit length; it is called once, when they are first needed.
     """
 
@@ -99,7 +98,6 @@ Weights = dict[str, dict[str, float]]
 
 def group_id(tree: str, level: int, children: Iterable[str], taken: Collection[str] = ()) -> str:
     """The id of a new group of `level` with these children (sorted ids), other than those `taken`.
-
     The children of a group may change later, and another group may then be made of its first ones.
     """
     parts = [tree, *children]

@@ -69,7 +69,6 @@ class TreeStore:
 
     def write_groups(self, tree: str, before: Weights, changed: Members, nodes: Level | None = None) -> None:
         """Write the groups that are new or have other children than `before`.
-
         The weight of a new link is the cosine between the child and the centre of its group, from `nodes`; others keep theirs.
         """
         if not changed:

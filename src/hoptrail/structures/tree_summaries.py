@@ -38,7 +38,6 @@ def stale(groups: Members, nodes: Nodes, summaries: Nodes) -> list[str]:
 
 
 def _finished(children: Iterable[str], nodes: Nodes) -> list[Node]:
-    """The children that have a text, ordered by their sources."""
     return in_order(nodes[child] for child in children if child in nodes)
 
 

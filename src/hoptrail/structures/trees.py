@@ -117,7 +117,6 @@ class Tree(Structure):
             store.refresh()
 
     def _regroup(self, store: TreeStore, nodes: Level, level: int, cluster: Cluster) -> None:
-        """Put every node below a level into a group of that level."""
         before = store.groups(self.name, level)
         caps, growth = self.settings.clustering, self.settings.growth
         most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
@@ -161,7 +160,6 @@ class SimilarityTreeSettings(TreeSettings):
 @dataclass(frozen=True, slots=True)
 class SimilarityTree(Tree):
     """The tree over passages.
-
     Deviation (two-level): the paper asks a model which passages give an overview; here the abstract passages are those with the
     fewest entities per word in their extractions. A passage without an extraction is not abstract, and a passage in a group stays
     on its level.
@@ -210,7 +208,6 @@ class RelatednessTree(Tree):
 @dataclass(frozen=True, slots=True)
 class JointTree(Tree):
     """The tree over the nodes of `trees`, which are built before it: on every level, groups that may have nodes of both.
-
     Its summaries are not grouped again: the paper finds additional clusters among "the nodes of both trees", and they are nodes
     of neither.
     """
@@ -232,10 +229,8 @@ class EntityTree(Tree):
 
     As in the paper's single tree, the second level has both kinds of groups; the third groups the summaries of both by their
     texts, and higher levels only this tree's own. A pool of that tree has the similarity tree's lowest level and all of this one
-    (`Pool.lowest`). Passages without entities are in no group.
-
-    The vectors of the sentences are not stored. They are made again whenever a passage has no group yet, which is expensive for a
-    large corpus. This is an ablation, not for daily use.
+    (`Pool.lowest`). Passages without entities are in no group. The vectors of the sentences are not stored, but made again
+    whenever a passage has no group yet, which is expensive for a large corpus: this is an ablation, not for daily use.
     """
 
     settings: TreeSettings = field(default_factory=TreeSettings)

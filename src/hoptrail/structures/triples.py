@@ -39,10 +39,8 @@ READ_TOGETHER = 128
 @dataclass(frozen=True, slots=True)
 class TripleSettings:
     """`extractor`: who reads triples off facts that are not stated as triples (`language/triples/finders.py`); `stated` takes
-    those only.
-
-    With `lemmas` the base forms of all slots are encoded too, and with `texts` every triple as a whole: what a recipe needs to
-    search by these. They are added to an index, or taken from it, without touching the rest.
+    those only. With `lemmas` the base forms of all slots are encoded too, and with `texts` every triple as a whole: what a recipe
+    needs to search by these. They are added to an index, or taken from it, without touching the rest.
     """
 
     extractor: str = "rules"
@@ -56,7 +54,6 @@ class TripleSettings:
 @dataclass(frozen=True, slots=True)
 class Triples(Derived):
     """Units of kind triple, whose text is `subject | relation | object` and whose source is the fact's, and of kind slot.
-
     A slot's source is that of one triple it stands in. The vector stored with a triple is the mean of its slots'.
     """
 
@@ -91,7 +88,6 @@ class Triples(Derived):
                     yield Unit(slot_id(text), Kind.SLOT, "", text, triple.sources[:1])
 
     def _encoded_for(self, triple: Unit) -> Iterator[str]:
-        """The slots of a triple, and what else the settings ask for."""
         slots = slots_in(triple.text)
         yield from slots
         if self.settings.lemmas:
