@@ -59,7 +59,6 @@ class BuildContext:
     - `executor`: runs work that needs no network, perhaps in other processes; only this process writes.
     - `change`: the changes of documents since the structure and all that it is built from were last complete. None where they
       are unknown, so that the whole corpus must be looked at, which a structure may always do.
-    - `say`: gets lines that the user should read at once.
     """
 
     writer: Writer
@@ -71,14 +70,13 @@ class BuildContext:
     account: Account = field(default_factory=Account)
     executor: Executor = LOCAL_EXECUTOR
     change: Change | None = None
-    say: Callable[[str], None] = ignore
     tracker: ProgressTracker = field(default_factory=ProgressTracker)
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:
         """The outputs of tasks in their order, with a TaskFailed for each that failed. Their usage is entered in `account`.
 
         Raises:
-            EndpointRefused, EndpointBusy (see also `Account.enter`), BudgetExhausted, RecordingError: none can be performed for now.
+            EndpointRefused, EndpointBusy (see also `Account.enter`), BudgetExhausted, RecordingError: none can be performed now.
             WorkFailed: see `Executor.map`.
         """
         for reply in perform_all(language, tasks, self.workers, self.executor):

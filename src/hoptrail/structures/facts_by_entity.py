@@ -91,22 +91,24 @@ class InformativeNames:
 
     def note(self, name: str) -> None:
         """Note a name in the text."""
-        words = squeeze(name).split()
-        if words and words[0].casefold().rstrip(".") in ADDRESSES:
-            words = words[1:]
+        words = _words_of(name)
         full = " ".join(words)
         if 1 < len(words) <= LONGEST and _is_full(words):
             self._full[folded(words[-1])].setdefault(folded(full), full)
 
     def of(self, name: str) -> str:
         """The full name that a name is short for, else the name itself."""
-        words = squeeze(name).split()
-        if len(words) == 2 and words[0].casefold().rstrip(".") in ADDRESSES:
-            words = words[1:]
+        words = _words_of(name)
         if len(words) != 1 or words[0].casefold() in DEMONYMS:
             return name
         full = list(self._full.get(folded(words[0]), {}).values())
         return full[0] if len(full) == 1 else name
+
+
+def _words_of(name: str) -> list[str]:
+    """The words of a name, without a form of address before others."""
+    words = name.split()
+    return words[1:] if len(words) > 1 and words[0].casefold().rstrip(".") in ADDRESSES else words
 
 
 def _is_full(words: list[str]) -> bool:

@@ -84,10 +84,9 @@ class PassageTasks(Structure, Generic[T]):
         for start in range(0, len(ordered), size):
             context.pause()
             got: list[tuple[Unit, T]] = []
+            outputs = self._asked(context, language, ordered[start : start + size])
             try:
-                for done, (unit, output) in enumerate(
-                    self._asked(context, language, ordered[start : start + size]), start + 1
-                ):
+                for done, (unit, output) in enumerate(outputs, start + 1):
                     if isinstance(output, TaskFailed):
                         where = f"{self.doing}: passage {unit.id} of {unit.title!r}"
                         context.account.notes.append(f"{where}: {output}. Run the same command again to ask once more.")

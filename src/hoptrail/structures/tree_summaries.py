@@ -65,9 +65,8 @@ class Summariser:
                 for batch in batched(stored, BATCH, weight, SOURCES):
                     self._report(done, len(due))
                     children = {group: _finished(groups[group], nodes) for group in batch}
-                    units = {
-                        unit.id: unit for unit in store.units({one.id for own in children.values() for one in own})
-                    }
+                    wanted = {child.id for own in children.values() for child in own}
+                    units = {unit.id: unit for unit in store.units(wanted)}
                     texts = {group: tuple(units[node.id] for node in own) for group, own in children.items()}
                     self._summarise(texts, summaries)
                     done += len(batch)
