@@ -44,10 +44,8 @@ STRUCTURES: tuple[type[Structure], ...] = (
 
 def _settings_fields() -> list[tuple[str, type, object]]:
     """Names, types and defaults of the settings of all structures except passages, whose limits belong to documents."""
-    defaults = {one.name: one().settings for one in STRUCTURES if one.name != PASSAGES}
-    return [
-        (name.replace("-", "_"), type(own), field(default=own)) for name, own in defaults.items() if own is not None
-    ]
+    defaults = ((one.name, one().settings) for one in STRUCTURES if one.name != PASSAGES)
+    return [(name.replace("-", "_"), type(own), field(default=own)) for name, own in defaults if own is not None]
 
 
 class StructureSettings(make_dataclass("StructureSettings", _settings_fields(), frozen=True)):  # type: ignore[misc]

@@ -48,7 +48,11 @@ class KeywordStatistics:
         columns = ranks[np.array(flat, dtype=np.int32)]
         matrix = csr_matrix((np.ones(len(flat)), columns, begins), shape=(len(sizes), len(in_order)))
         matrix.sum_duplicates()
-        matrix.data = _weights(matrix, sizes)
+        df = np.bincount(matrix.indices, minlength=len(in_order))
+        idf = np.log(1 + (len(sizes) - df + 0.5) / (df + 0.5))
+        damping = K1 * (1 - B + B * sizes / max(sizes.mean(), 1e-9)) if len(sizes) else sizes
+        tf = matrix.data
+        matrix.data = idf[matrix.indices] * (tf / (tf + np.repeat(damping, np.diff(matrix.indptr))))
         return cls({word: column for column, word in enumerate(in_order)}, matrix)
 
     @cached_property
@@ -63,13 +67,3 @@ class KeywordStatistics:
             here = slice(*self.by_word.indptr[column : column + 2])
             scores[self.by_word.indices[here]] += self.by_word.data[here]
         return scores.astype(np.float32)
-
-
-def _weights(counts: Any, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The weights of words in texts, from their counts (a CSR matrix of shape (texts, words)) and the lengths of the texts."""
-    df = np.bincount(counts.indices, minlength=counts.shape[1])
-    idf = np.log(1 + (len(sizes) - df + 0.5) / (df + 0.5))
-    damping = K1 * (1 - B + B * sizes / max(sizes.mean(), 1e-9)) if len(sizes) else sizes
-    tf = counts.data
-    weights: NDArray[np.float64] = idf[counts.indices] * (tf / (tf + np.repeat(damping, np.diff(counts.indptr))))
-    return weights

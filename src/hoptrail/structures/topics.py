@@ -6,7 +6,7 @@ it is made once, and removed with the passage. Topics are not searched; only agg
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ from hoptrail.language.tasks import Extraction, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.clustering import Cluster, Groups
+from hoptrail.structures.clustering import Cluster
 from hoptrail.structures.encoding import encode_texts
 from hoptrail.structures.facts_by_entity import FactGroup
 from hoptrail.structures.passage_tasks import PassageTasks
@@ -92,7 +92,11 @@ def grouped_by_topic(
     lengths = {topic_id(passage.id): words_in(passage.text) for passage in snapshot.units(Kind.PASSAGE)}
     words = np.array([lengths.get(id_, 0) for id_ in rows], np.int32)
     groups = cluster(vectors, words)
-    facts = _facts(rows, groups, found)
+    groups_of: defaultdict[str, list[int]] = defaultdict(list)
+    for number, members in enumerate(groups):
+        for row in members:
+            groups_of[topics[row].id].append(number)
+    facts = _facts(groups_of, found)
     before: Counter[str] = Counter()
     for number, members in enumerate(groups):
         topic = topics[_most_central(vectors, members)]
@@ -103,20 +107,15 @@ def grouped_by_topic(
 
 
 def _facts(
-    topics: Mapping[str, int], groups: Groups, found: Iterable[tuple[Unit, Extraction]]
+    groups_of: Mapping[str, Sequence[int]], found: Iterable[tuple[Unit, Extraction]]
 ) -> dict[int, dict[str, Span]]:
-    """The facts of each group with their first sources; groups have the rows of `topics`."""
-    groups_of: dict[int, list[int]] = {}
-    for number, rows in enumerate(groups):
-        for row in rows:
-            groups_of.setdefault(row, []).append(number)
-    facts: dict[int, dict[str, Span]] = {}
+    """The facts of each group with their first sources; `groups_of` has the groups of each topic."""
+    facts: defaultdict[int, dict[str, Span]] = defaultdict(dict)
     for passage, extraction in found:
-        numbers = groups_of.get(topics.get(topic_id(passage.id), -1), ())
-        for fact in extraction.facts if numbers else ():
-            if text := squeeze(fact.text):
-                for number in numbers:
-                    facts.setdefault(number, {}).setdefault(text, fact.source)
+        for number in groups_of.get(topic_id(passage.id), ()):
+            for fact in extraction.facts:
+                if text := squeeze(fact.text):
+                    facts[number].setdefault(text, fact.source)
     return facts
 
 

@@ -87,7 +87,8 @@ class Grouper:
         """Groups of at least two of these rows (sorted), without repeats; a row may be in several groups or in none."""
         if len(rows) < SMALLEST_GROUP:
             return []
-        groups = self.cluster(nodes.vectors(rows), nodes.words[rows])
+        vectors = nodes.matrix if len(rows) == len(nodes) else nodes.matrix[rows]
+        groups = self.cluster(vectors, nodes.words[rows])
         return [rows[list(group)] for group in groups if len(group) >= SMALLEST_GROUP]
 
     def _split(

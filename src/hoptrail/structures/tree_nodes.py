@@ -15,7 +15,7 @@ import numpy as np
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.models.encoder import FloatMatrix, unit_length
+from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Span, Unit, content_id
 
 
@@ -35,11 +35,6 @@ class Node:
 
 
 Nodes = Mapping[str, Node]
-
-
-def in_order(nodes: Iterable[Node]) -> list[Node]:
-    """Nodes ordered by their first sources, so that neighbours in a document stay together."""
-    return sorted(nodes, key=lambda node: (node.first, node.id))
 
 
 class Level:
@@ -72,15 +67,6 @@ class Level:
     def names(self, rows: Rows) -> tuple[str, ...]:
         """The ids of these rows."""
         return tuple(self.ids[row] for row in rows.tolist())
-
-    def vectors(self, rows: Rows) -> FloatMatrix:
-        """The vectors of these rows (sorted)."""
-        return self.matrix if len(rows) == len(self) else self.matrix[rows]
-
-
-def middle(vectors: FloatMatrix) -> FloatMatrix:
-    """The centroid of at least one vector, of unit length: shape (dimension,)."""
-    return unit_length(vectors.sum(axis=0))
 
 
 LEAVES = 1

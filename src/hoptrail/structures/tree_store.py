@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.structures.structure_names import ENTITY_TREE, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
-from hoptrail.structures.tree_nodes import Level, Members, Node, Weights, groups_of, level_of, middle
+from hoptrail.structures.tree_nodes import Level, Members, Node, Weights, groups_of, level_of
 from hoptrail.types import Kind, Link, Unit
 
 TREES = (SIMILARITY_TREE, RELATEDNESS_TREE, JOINT_TREE, ENTITY_TREE)
@@ -105,6 +105,6 @@ def _weighted(
     weights = dict(known)
     if nodes is not None and new:
         vectors = nodes.matrix[nodes.rows(present)]
-        cosines = (vectors[new] @ middle(vectors)).tolist()
+        cosines = (vectors[new] @ unit_length(vectors.sum(axis=0))).tolist()
         weights |= {present[place]: round(cosine, _DIGITS) for place, cosine in zip(new, cosines, strict=True)}
     return ((child, weights[child]) for child in children)

@@ -15,7 +15,7 @@ from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Language, Summarise
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import encode_texts, kept_at_once
-from hoptrail.structures.tree_nodes import Members, Node, Nodes, in_order
+from hoptrail.structures.tree_nodes import Members, Node, Nodes
 from hoptrail.structures.tree_store import TreeStore
 from hoptrail.types import Kind, Unit
 
@@ -38,7 +38,8 @@ def stale(groups: Members, nodes: Nodes, summaries: Nodes) -> list[str]:
 
 
 def _finished(children: Iterable[str], nodes: Nodes) -> list[Node]:
-    return in_order(nodes[child] for child in children if child in nodes)
+    """The children that have a text, by their first sources, so that neighbours in a document stay together."""
+    return sorted((nodes[id_] for id_ in children if id_ in nodes), key=lambda node: (node.first, node.id))
 
 
 @dataclass(frozen=True, slots=True)
