@@ -36,7 +36,7 @@ BATCH = 512
 """The least number of units stored at a time: about ten seconds of encoding on two cores, which a kill can cost."""
 
 _RUN = 512
-"""Units that are compared, and rows that are packed, together."""
+"""Rows that are compared and packed together."""
 
 
 class Structure(ABC):
@@ -155,18 +155,18 @@ class Derived(Structure):
             for kind in self.units
         }
         names = {kind: _Packed() for kind in self.names}
-        for row in target.rows:
-            if isinstance(row, Name):
-                names[row.kind].put((row.key, row.unit))
-            else:
-                differs[row.kind].put(row)
-        outdated = {kind: units.finish() for kind, units in differs.items()}
+        for batch in batched(target.rows, _RUN):
+            for kind, units in differs.items():
+                units.compare([row for row in batch if isinstance(row, Unit) and row.kind is kind])
+            for name, packed in names.items():
+                packed.put([(row.key, row.unit) for row in batch if isinstance(row, Name) and row.kind == name])
+        outdated = {kind: units.outdated for kind, units in differs.items()}
         for kind, units in differs.items():
             writer.remove_units(kind, outdated[kind])
             size = kept_at_once(context, units.count, BATCH)
             batches = whole_documents(units, size) if self.by_document else batched(units, size)
-            for batch, vectors in self.vectors(context, kind, batches, units.count) if units.count else ():
-                writer.put_units(batch, vectors)
+            for encoded, vectors in self.vectors(context, kind, batches, units.count) if units.count else ():
+                writer.put_units(encoded, vectors)
         for name, packed in names.items():  # after the units, which they need
             context.pause()
             writer.renew_names(name, packed, None if target.whole else target.renamed)
@@ -178,23 +178,14 @@ class _Packed:
     """Rows of JSON values, packed: ten million as objects take gigabytes. Iterating yields them as lists, once."""
 
     def __init__(self) -> None:
-        self._run: list[Sequence[object]] = []
-        """The latest rows, which are not packed yet."""
         self._packed: deque[bytes] = deque()
 
-    def put(self, row: Sequence[object]) -> None:
-        self._run.append(row)
-        if len(self._run) >= _RUN:
-            self._pack()
+    def put(self, rows: Sequence[Sequence[object]]) -> None:
+        self._packed.append(zlib.compress(json.dumps(rows).encode(), 1))
 
     def __iter__(self) -> Iterator[Any]:
-        self._pack()
         while self._packed:
             yield from json.loads(zlib.decompress(self._packed.popleft()))
-
-    def _pack(self) -> None:
-        self._packed.append(zlib.compress(json.dumps(self._run).encode(), 1))
-        self._run.clear()
 
 
 class _UnitDiffer:
@@ -206,20 +197,31 @@ class _UnitDiffer:
         self._stored = snapshot.texts.origins(kind).numbers if whole else NONE
         self._kept = np.zeros(len(self._stored), np.bool_)
         """The stored units that have been put."""
-        self._run: dict[str, Unit] = {}
-        """The latest units, which are not compared yet."""
         self._new: set[str] = set()
         self._packed = _Packed()
 
-    def put(self, unit: Unit) -> None:
-        if unit.id not in self._new:
-            self._run.setdefault(unit.id, unit)
-            if len(self._run) >= _RUN:
-                self._compare()
+    def compare(self, units: Iterable[Unit]) -> None:
+        """Compare some units that there should be."""
+        given: dict[str, Unit] = {}
+        for unit in units:
+            if unit.id not in self._new:
+                given.setdefault(unit.id, unit)
+        numbers = self._texts.numbers(list(given))
+        rows = rows_of(numbers, self._stored)
+        stored = {} if self._by_id else {unit.id: unit for unit in self._texts.units(numbers[numbers > 0])}
+        new = []
+        for unit, number, row in zip(given.values(), numbers.tolist(), rows.tolist(), strict=True):
+            unchanged = number > 0 if self._by_id else stored.get(unit.id) == unit
+            if not unchanged and (row < 0 or not self._kept[row]):
+                spans = [(span.document, span.start, span.end) for span in unit.sources]
+                new.append((unit.id, unit.title, unit.text, spans, pack(unit.blocks), unit.sentence_ends))
+        self._new.update(row[0] for row in new)
+        self._packed.put(new)
+        self._kept[rows[rows >= 0]] = True
 
-    def finish(self) -> list[str]:
-        """Compare the last units. Returns the ids of the outdated ones."""
-        self._compare()
+    @property
+    def outdated(self) -> list[str]:
+        """The ids of the stored units that were not compared."""
         return self._texts.ids(self._stored[~self._kept])
 
     @property
@@ -231,19 +233,6 @@ class _UnitDiffer:
         for id_, title, text, sources, blocks, ends in self._packed:
             spans = tuple(Span(*source) for source in sources)
             yield Unit(id_, self._kind, title, text, spans, unpack(blocks), tuple(ends))
-
-    def _compare(self) -> None:
-        numbers = self._texts.numbers(list(self._run))
-        rows = rows_of(numbers, self._stored)
-        stored = {} if self._by_id else {unit.id: unit for unit in self._texts.units(numbers[numbers > 0])}
-        for unit, number, row in zip(self._run.values(), numbers.tolist(), rows.tolist(), strict=True):
-            unchanged = number > 0 if self._by_id else stored.get(unit.id) == unit
-            if not unchanged and (row < 0 or not self._kept[row]):
-                spans = [(span.document, span.start, span.end) for span in unit.sources]
-                self._new.add(unit.id)
-                self._packed.put((unit.id, unit.title, unit.text, spans, pack(unit.blocks), unit.sentence_ends))
-        self._kept[rows[rows >= 0]] = True
-        self._run.clear()
 
 
 def whole_documents(units: Iterable[Unit], size: int) -> Iterator[Sequence[Unit]]:
