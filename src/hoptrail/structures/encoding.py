@@ -1,8 +1,7 @@
 """Encoding many texts on an executor, in batches that do not depend on the executor.
 
 The texts that are padded together change the last bits of a vector, so identical vectors everywhere require identical batches
-everywhere. The number of cores changes nothing (`tests/execution/test_executors.py`). An encoder that is not remote-safe, such as
-an endpoint with its key, is asked by this process.
+everywhere. An encoder that is not remote-safe, such as an endpoint with its key, is asked by this process.
 """
 
 from __future__ import annotations
@@ -63,16 +62,13 @@ def encode_texts(
     context: BuildContext, texts: Sequence[str], report: Callable[[int], None] = lambda _: None
 ) -> FloatMatrix:
     """The vectors of texts: shape (len(texts), dimension). `report` is called with the number done."""
-    pieces = ([(text[:_SHOWN], text) for text in texts[at : at + TOGETHER]] for at in range(0, len(texts), TOGETHER))
+    pieces = ([(text[:40], text) for text in texts[at : at + TOGETHER]] for at in range(0, len(texts), TOGETHER))
     parts: list[FloatMatrix] = []
     for part in _encoded(context, pieces):
         parts.append(part)
         report(sum(map(len, parts)))
     return np.concatenate(parts) if parts else context.encoder.encode([])
 
-
-_SHOWN = 40
-"""Characters of a text that name it in errors."""
 
 _Piece = Sequence[tuple[str, str]]
 """The texts of one batch, each after its name in errors."""

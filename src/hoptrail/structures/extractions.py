@@ -1,7 +1,6 @@
 """Entities and facts of every passage, extracted once and stored; and every fact as a unit of its own.
 
-SiReRAG section 4.2, "Extracting Propositions and Entities from Documents". The language is asked once per passage, or a file is
-imported instead (`imported.py`).
+SiReRAG section 4.2, "Extracting Propositions and Entities from Documents".
 """
 
 from __future__ import annotations

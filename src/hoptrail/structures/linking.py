@@ -1,8 +1,7 @@
 """The three kinds of link between sentences, in terms of rows: adjacent, similar, and sharing entities (ChainRAG).
 
 The same functions make the graph of a corpus, update it, and make the graph of one question. Two sentences are linked by
-similarity or by shared entities if each is among the best of the other. So links have no direction, and no sentence becomes a
-hub. This module does not know texts, ids or the store.
+similarity or by shared entities if each is among the best of the other. So no sentence becomes a hub.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Nearest neighbours of rows by cosine: exact for few rows, within nearby cells for many.
 
-The exact search multiplies all rows with all. Above `exact_up_to` rows, a row is compared with those in the `probes` cells
-nearest to it: that takes n log n, and misses a few neighbours. The choice depends on the number of rows
-alone, so that a stopped build has the same result.
+Above `exact_up_to` rows, a row is compared with those in the `probes` cells nearest to it: that takes n log n, and misses a few
+neighbours. The choice depends on the number of rows alone, so that a stopped build has the same result.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """The neighbourhood graph of a corpus: from every passage to the k nearest others, by vectors or by keywords.
 
 SUNAR (neighborhood aware retrieval): G = (V, E) with |E| = k|V|, built once with a similarity that complements the first stage:
-
-    dense-neighbours    by cosine of the vectors, for a first stage by keywords      `nearest.py`
-    bm25-neighbours     by BM25 with a passage's own words as the query, for a       `keyword_statistics.py`
-                        dense first stage
-
-Links are directed and weighted by cosine or BM25 score. A passage is not its own neighbour, and for BM25 neighbours share a word.
-The released code stores 100 neighbours and uses 10; here all stored ones may be used.
+`dense-neighbours` by cosine for a first stage by keywords, `bm25-neighbours` with a passage's own words as the query for a dense
+one. Links are directed and weighted by cosine or BM25 score. A passage is not its own neighbour, and for BM25 neighbours share a
+word. The released code stores 100 neighbours and uses 10; here all stored ones may be used.
 """
 
 from __future__ import annotations

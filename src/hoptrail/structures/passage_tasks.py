@@ -1,6 +1,4 @@
-"""Structures with one language task per passage: in document order, stored in batches; failures are noted and retried by the
-next run.
-"""
+"""Structures with one language task per passage, stored in batches; failures are noted and retried by the next run."""
 
 from __future__ import annotations
 

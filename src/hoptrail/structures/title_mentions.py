@@ -1,11 +1,8 @@
 """Which sentences name documents by their titles, and which names they have in common: what a question's path can follow.
 
-The titles and other names in sentences, and the titles of passages, are stored as names, which path search maps
-(`retrieval/paths/graph.py`); `title_scanning.py` finds titles.
-
-Added and removed documents change which names are titles, and so the names of sentences in other documents. After a few changes
-all texts are searched for the words of these names, which takes well under a microsecond per text; cutting a text into words and
-looking up every name takes about twenty-five.
+They are stored as names, which path search maps (`retrieval/paths/graph.py`). Added and removed documents change which names are
+titles, and so the names of sentences in other documents. After a few changes all texts are searched for the words of these names,
+which takes well under a microsecond per text; cutting a text into words and looking up every name takes about twenty-five.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ from hoptrail.structures.title_scanning import (
 from hoptrail.types import Kind, Span, Unit
 
 NAMES = "names"
-"""The kind of names: those in a sentence, and the title of a document, for its first passage."""
+"""The kind of names."""
 
 Titles = Mapping[str, list[str]]
 """See `title_scanning.title_index`."""

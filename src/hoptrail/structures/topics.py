@@ -1,7 +1,7 @@
 """The topic of each passage in a few words, and passages grouped by topic: the analysis of SiReRAG's section 3.
 
-There is one unit of kind topic per passage, with the vector of its words. Its id follows from that of the passage (`topic_id`),
-it is made once, and removed with the passage. Topics are not searched; only aggregates by topic are made from them.
+There is one unit of kind topic per passage, with the vector of its words. Topics are not searched; only aggregates are made of
+them.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Later, a node without a group joins the nearest one, so that a new leaf costs only the summaries above it. Many new nodes are
 clustered among themselves, which makes fewer and better groups than distributing them. A group that has become too large is
 split, and the largest part keeps its place in the tree.
-
-These functions are pure: they map vectors and ids to groups. Nodes are rows of their level here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The nodes of one level of a tree, without their texts, and their groups, in terms of ids.
 
-A `Node` describes a unit, including what determines whether a summary of it is up to date. A `Level` has the nodes of which
-groups are made, with their vectors. Groups are stored as links, one from the group to each child. As in the paper, leaves are on
-level 1 and summaries of leaves on level 2; the id of a group contains its level.
+Groups are stored as links, one from the group to each child. As in the paper, leaves are on level 1 and summaries of leaves on
+level 2; the id of a group contains its level.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Reading and writing trees in the index, level by level.
-
-Links store the groups; a unit of kind summary is the finished text of the group with the same id. So the index has the whole
-state of a stopped build.
+"""Reading and writing trees in the index. Links store the groups; a unit of kind summary is the finished text of the group with
+the same id. So the index has the whole state of a stopped build.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Making the summaries that are missing or out of date.
+"""Making the summaries that are missing or out of date: whose sources differ from those of their group's children.
 
-A summary is out of date when its sources differ from those of its group's children. This rule covers new, removed and changed
-leaves, stopped builds, and children whose summaries failed before. A summary that is made again has other sources, so the
-summaries above it are out of date too.
+This rule covers new, removed and changed leaves, stopped builds, and children whose summaries failed before. A summary that is
+made again has other sources, so the summaries above it are out of date too.
 """
 
 from __future__ import annotations
