@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -237,11 +238,5 @@ class _UnitDiffer:
 
 def whole_documents(units: Iterable[Unit], size: int) -> Iterator[Sequence[Unit]]:
     """Batches of at least `size` units. The units of a document stay together, so that all or none of them are stored."""
-    batch: list[Unit] = []
-    for unit in units:
-        if len(batch) >= size and unit.document != batch[-1].document:
-            yield batch
-            batch = []
-        batch.append(unit)
-    if batch:
-        yield batch
+    documents = (list(same) for _, same in groupby(units, key=lambda unit: unit.document))
+    return (list(chain.from_iterable(batch)) for batch in batched(documents, size, len, size))

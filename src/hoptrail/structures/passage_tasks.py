@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Generic, TypeVar
 
@@ -25,13 +25,6 @@ BATCH = 256
 def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
     """The ids of passages, given with their places, by document id (for lack of another order), then by place."""
     return [id_ for _, id_ in sorted((span, id_) for id_, span in passages)]
-
-
-def passages_before(snapshot: Snapshot, passages: Collection[Unit]) -> dict[str, Unit]:
-    """The passage before each passage in the documents of these, by the id of the latter; none for the first of a document."""
-    documents = {unit.document for unit in passages}
-    ordered = sorted(snapshot.table.within(Kind.PASSAGE, documents), key=lambda unit: unit.sources)
-    return {unit.id: before for before, unit in pairwise(ordered) if before.document == unit.document}
 
 
 class PassageTasks(Structure, Generic[T]):
@@ -100,7 +93,10 @@ class PassageTasks(Structure, Generic[T]):
     ) -> Iterator[tuple[Unit, T | TaskFailed]]:
         snapshot = context.writer.snapshot()
         batch = list(snapshot.texts.in_order(passages))
-        # A remote-safe language (the rules) gets the passages alone.
-        before = passages_before(snapshot, batch) if self.looks_back and not is_remote_safe(language) else {}
+        before: dict[str, Unit] = {}
+        if self.looks_back and not is_remote_safe(language):  # the rules get the passages alone
+            near = snapshot.table.within(Kind.PASSAGE, {unit.document for unit in batch})
+            pairs = pairwise(sorted(near, key=lambda unit: unit.sources))
+            before = {unit.id: prior for prior, unit in pairs if prior.document == unit.document}
         outputs = context.perform(language, (self.task(unit, before.get(unit.id)) for unit in batch))
         return zip(batch, outputs, strict=True)

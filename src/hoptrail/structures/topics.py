@@ -1,7 +1,6 @@
 """The topic of each passage in a few words, and passages grouped by topic: the analysis of SiReRAG's section 3.
 
-There is one unit of kind topic per passage, with the vector of its words. Topics are not searched; only aggregates are made of
-them.
+There is one unit of kind topic per passage, with the vector of its words. They are not searched; aggregates are made of them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import numpy as np
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.language.tasks import Extraction, Summarise, Task
-from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster
@@ -99,7 +97,8 @@ def grouped_by_topic(
     facts = _facts(groups_of, found)
     before: Counter[str] = Counter()
     for number, members in enumerate(groups):
-        topic = topics[_most_central(vectors, members)]
+        own = vectors[list(members)]
+        topic = topics[members[int(np.argmax(own @ own.mean(axis=0)))]]  # the most central, the first of several
         if number in facts:
             key = topic.id + "+" * before[topic.id]  # soft groups may share their most central topic
             yield FactGroup(key, topic.text, facts[number])
@@ -117,9 +116,3 @@ def _facts(
                 if text := squeeze(fact.text):
                     facts[number].setdefault(text, fact.source)
     return facts
-
-
-def _most_central(vectors: FloatMatrix, rows: Sequence[int]) -> int:
-    """The row nearest to the centroid of `rows`, the first of several."""
-    members = vectors[list(rows)]
-    return rows[int(np.argmax(members @ members.mean(axis=0)))]

@@ -23,7 +23,7 @@ from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast1, Limit, Limited, Share, ShareInside
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.clustering import Cluster, ClusteringSettings, open_clusterer
+from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.encoding import encode_texts
 from hoptrail.structures.structure_names import (
@@ -107,21 +107,18 @@ class Tree(Structure):
         store.remove_strays()
 
     def _grow(self, store: TreeStore, context: BuildContext, language: Language) -> None:
-        cluster = open_clusterer(self.settings.clustering)
+        caps, growth = self.settings.clustering, self.settings.growth
+        cluster = open_clusterer(caps)
+        most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
         summariser = Summariser(context, language, self.name, self.settings.summary_words)
         for level in range(LEAVES + 1, self.settings.levels + 1):
-            nodes = store.nodes(self.members(store, level - 1))
-            self._regroup(store, self._eligible(store, context, nodes), level, cluster)
+            nodes, before = store.nodes(self.members(store, level - 1)), store.groups(self.name, level)
+            grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
+            eligible = self._eligible(store, context, nodes)
+            store.write_groups(self.name, before, grouper.regroup(before, eligible), eligible)
             context.pause()
             summariser.bring_up_to_date(store, store.groups(self.name, level), nodes)
             store.refresh()
-
-    def _regroup(self, store: TreeStore, nodes: Level, level: int, cluster: Cluster) -> None:
-        before = store.groups(self.name, level)
-        caps, growth = self.settings.clustering, self.settings.growth
-        most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
-        grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
-        store.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
 
     def _eligible(self, store: TreeStore, context: BuildContext, nodes: Nodes) -> Level:
         """The nodes of a level that are short enough to be summarised with others."""
@@ -161,8 +158,7 @@ class SimilarityTreeSettings(TreeSettings):
 class SimilarityTree(Tree):
     """The tree over passages.
     Deviation (two-level): the paper asks a model which passages give an overview; here the abstract passages are those with the
-    fewest entities per word in their extractions. A passage without an extraction is not abstract, and a passage in a group stays
-    on its level.
+    fewest entities per word in their extractions.
     """
 
     settings: SimilarityTreeSettings = field(default_factory=SimilarityTreeSettings)
@@ -183,15 +179,13 @@ class SimilarityTree(Tree):
         return nodes - abstract if level == LEAVES else nodes | abstract
 
     def _abstract(self, store: TreeStore, passages: Set[str]) -> set[str]:
-        low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
-        return (high & passages) | (self._least_dense(store, passages) - low)
-
-    def _least_dense(self, store: TreeStore, passages: Set[str]) -> set[str]:
-        """The passages with the fewest entities per word, of those with an extraction."""
+        """The passages with the fewest entities per word, of those with an extraction; those in a group stay on their level."""
         nodes = store.nodes(passages)
         counts = ((id_, len(entities)) for id_, entities in store.entities() if id_ in nodes)
         ranked = sorted((count / max(1, nodes[id_].words), id_) for id_, count in counts)
-        return {id_ for _, id_ in ranked[: int(self.settings.abstract * len(ranked))]}
+        least_dense = {id_ for _, id_ in ranked[: int(self.settings.abstract * len(ranked))]}
+        low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
+        return (high & passages) | (least_dense - low)
 
 
 @dataclass(frozen=True, slots=True)
