@@ -26,9 +26,7 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(slots=True)
 class Account:
-    """What a run has spent on language tasks, and notes on what could not be done: each names the item and what to do.
-    `on_usage` is called with the total after each task.
-    """
+    """What a run has spent on language tasks (`on_usage` gets each total), and notes on what could not be done and what to do."""
 
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
@@ -36,9 +34,7 @@ class Account:
     unreached: int = 0
 
     def enter(self, reply: Reply[T] | TaskFailed) -> None:
-        """Add the usage of a task, and count the tasks in a row that could not reach the endpoint.
-        Raises: EndpointBusy: there were UNREACHED of them, so that further ones would probably fail too.
-        """
+        """Add the usage of a task. Raises: EndpointBusy: UNREACHED tasks in a row could not reach the endpoint."""
         self.usage += reply.usage or Usage()
         self.on_usage(self.usage)
         self.unreached = self.unreached + 1 if isinstance(reply, EndpointUnreached) else 0

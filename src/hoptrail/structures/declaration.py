@@ -146,9 +146,7 @@ class Derived(Structure):
         return encode_batches(context, batches, total)
 
     def update(self, context: BuildContext) -> None:
-        """Make the stored rows equal to the target rows: units kind by kind, then names. A stopped run resumes after its last
-        batch; where nothing differs, nothing is written.
-        """
+        """Make the stored rows equal to the target rows, units before names. A stopped run resumes after its last batch."""
         target, writer = self.target_rows(context), context.writer
         snapshot = writer.snapshot()
         differs = {

@@ -30,9 +30,7 @@ class FactGroup(NamedTuple):
 
 
 def grouped_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_numbers: bool) -> Iterator[FactGroup]:
-    """The facts about each entity, by key, from passages in document order with their extractions. Short names count as the full
-    name that their document gives; the title is the most common spelling, the first of several.
-    """
+    """The facts about each entity, by key, from passages in document order; the title is the (first) most common spelling."""
     facts: defaultdict[str, dict[str, Span]] = defaultdict(dict)
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for _, group in groupby(found, lambda pair: pair[0].document):

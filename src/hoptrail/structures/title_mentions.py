@@ -53,9 +53,7 @@ class TitleMentions(Derived):
     fingerprint = "2"  # changed by hand when this class makes other rows
 
     def target_rows(self, context: BuildContext) -> Target:
-        """Also includes the rows of unchanged sentences with a name that is a title only now, or no longer. If the changes are
-        unknown or too many, all sentences are read again, which costs no encoding.
-        """
+        """Also the rows of unchanged sentences with a name that is a title only now, or no longer; all after many changes."""
         snapshot, change = context.writer.snapshot(), context.change
         titles = title_index(snapshot) if change else {}
         affected = affected_sentences(snapshot, change, titles) if change else None

@@ -79,9 +79,7 @@ def topic_id(passage: str) -> str:
 def grouped_by_topic(
     snapshot: Snapshot, cluster: Cluster, found: Iterable[tuple[Unit, Extraction]]
 ) -> Iterator[FactGroup]:
-    """The facts of passages whose topics are in the same cluster, in the order of `found`, also those without an entity. The
-    title is the most central topic.
-    """
+    """The facts of passages whose topics are in one cluster, in the order of `found`; the title is the most central topic."""
     topics = sorted(snapshot.units(Kind.TOPIC), key=lambda topic: topic.id)
     if not topics:
         return

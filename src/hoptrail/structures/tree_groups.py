@@ -54,9 +54,7 @@ class Grouper:
     newcomers: float
 
     def regroup(self, groups: Members, nodes: Level) -> Changed:
-        """The groups that are new or have other children, so that every node is in at least one group if there is any. Existing
-        groups keep their ids.
-        """
+        """The groups that are new or have other children, so that every node is in at least one group if there is any."""
         loose = ungrouped(groups, nodes)
         rows_of = {group: rows for group, children in groups.items() if len(rows := nodes.rows(children))}
         changed: Changed = {}
@@ -92,9 +90,7 @@ class Grouper:
     def _split(
         self, group: str, rows: Rows, absent: list[str], nodes: Level, taken: set[str]
     ) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """A group, or its parts if it is too large. The largest part keeps its id, and so its parents, and the children that are
-        not among the nodes (`absent`).
-        """
+        """A group, or its parts if it is too large. The largest keeps its id, and so its parents, and the `absent` children."""
         waiting = [(group, rows, absent)]
         while waiting:
             group, rows, absent = waiting.pop()

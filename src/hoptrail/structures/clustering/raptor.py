@@ -45,9 +45,7 @@ class Raptor:
     settings: ClusteringSettings
 
     def group(self, vectors: FloatMatrix) -> list[Places]:
-        """See `Method`. One group where there are hardly more rows than reduced dimensions.
-        Raises: UsageError: no mixture can be fitted.
-        """
+        """See `Method`. One group of hardly more rows than reduced dimensions. Raises: UsageError: no mixture can be fitted."""
         groups = self._mixed(vectors, isqrt(max(0, len(vectors) - 1)))
         return [group[part] for group in groups for part in self._mixed(vectors[group], _LOCAL_NEIGHBOURS)]
 
