@@ -17,7 +17,7 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
-from hoptrail.structures.json_lines import Faults, LinesFile
+from hoptrail.structures.json_lines import LinesFile
 from hoptrail.structures.passage_tasks import PassageTasks, in_document_order
 from hoptrail.structures.structure_names import EXTRACTIONS, FACTS, PASSAGES
 from hoptrail.text.normal_forms import squeeze
@@ -47,7 +47,6 @@ class Extractions(PassageTasks[Extraction]):
     built_from = (PASSAGES,)
     doing = "extracting"
     looks_back = True
-    row_kind = Kind.PASSAGE
 
     @property
     def needs_language(self) -> bool:
@@ -109,8 +108,8 @@ def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str,
     if not ids:
         return
     places = snapshot.table.first_sources(Kind.PASSAGE, change.added if change else None)
-    faults, done, without, shown = Faults(file), 0, 0, list[str]()
-    imported = import_extractions(faults, snapshot, places, ids)
+    done, without, shown = 0, 0, list[str]()
+    imported = import_extractions(file, snapshot, places, ids)
     for batch in batched(imported, kept_at_once(context, len(ids), READ)):
         context.writer.put_extractions({unit.id: found for unit, found in batch if found is not None})
         context.pause()
@@ -119,7 +118,7 @@ def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str,
         shown += [f"{unit.title!r} ({unit.id})" for unit in lacking[: SHOWN - len(shown)]]
         done += len(batch)
         context.report("importing extractions", done, len(ids))
-    context.account.notes += faults.described
+    context.account.notes += file.described
     if without:
         context.account.notes.append(
             f"{file.path} has no line for {without} passages, which are without entities and facts: {', '.join(shown)}"

@@ -21,7 +21,7 @@ from itertools import groupby
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.structures.json_lines import Faults, Unfit, parsed
+from hoptrail.structures.json_lines import LinesFile, Unfit, parsed
 from hoptrail.structures.passage_tasks import in_document_order
 from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.text.sentences import without_space
@@ -72,13 +72,13 @@ Line = tuple[int, bytes]
 
 
 def import_extractions(
-    faults: Faults, snapshot: Snapshot, passages: Iterable[tuple[str, Span]], ids: Collection[str]
+    file: LinesFile, snapshot: Snapshot, passages: Iterable[tuple[str, Span]], ids: Collection[str]
 ) -> Iterator[tuple[Unit, Extraction | None]]:
-    """The passages with these ids in document order, each with its extraction from the file of `faults`; None where no usable
+    """The passages with these ids in document order, each with its extraction from the file; None where no usable
     line is about its document. `passages`: ids and places of all passages of the documents in question.
     Raises: UsageError: the file cannot be read.
     """
-    lines = _lines_by_document(faults, snapshot)
+    lines = _lines_by_document(file, snapshot)
     units_in_order = snapshot.texts.in_order(in_document_order(passages))
     by_document = (list(same) for _, same in groupby(units_in_order, key=lambda unit: unit.document))
     for batch in batched(by_document, READ, len, READ):
@@ -86,19 +86,19 @@ def import_extractions(
         texts = {document.id: document for document in snapshot.documents(described)}
         for units in batch:  # also without any of `ids`, so that all faults are found
             document = texts.get(units[0].document)
-            extractions = _extractions(document, units, lines[document.id], faults) if document else {}
+            extractions = _extractions(document, units, lines[document.id], file) if document else {}
             yield from ((unit, extractions.get(unit.id)) for unit in units if unit.id in ids)
 
 
 def _extractions(
-    document: Document, passages: Sequence[Unit], lines: Iterable[Line], faults: Faults
+    document: Document, passages: Sequence[Unit], lines: Iterable[Line], file: LinesFile
 ) -> Mapping[str, Extraction]:
     places = _Places(document, passages)
     for number, line in lines:
         try:
             places.put(_parsed(line))
         except Unfit as unfit:
-            faults.leave_out(number, str(unfit))
+            file.leave_out(number, str(unfit))
     return places.extractions()
 
 
@@ -109,7 +109,7 @@ def _parsed(content: bytes) -> ExtractionLine:
     return line
 
 
-def _lines_by_document(faults: Faults, snapshot: Snapshot) -> dict[str, list[Line]]:
+def _lines_by_document(file: LinesFile, snapshot: Snapshot) -> dict[str, list[Line]]:
     # Three lookups from names to documents: by their ids, by their ids in their own files, by their titles.
     lookups: tuple[dict[str, list[str]], ...] = ({}, {}, {})
     for entry in snapshot.register.entries:
@@ -118,11 +118,11 @@ def _lines_by_document(faults: Faults, snapshot: Snapshot) -> dict[str, list[Lin
             for name in names:
                 lookup.setdefault(name, []).append(entry.id)
     lines: dict[str, list[Line]] = {}
-    for number, line in faults.file.numbered():
+    for number, line in file.numbered():
         try:
             lines.setdefault(_document_named(str(_parsed(line).id), lookups), []).append((number, line))
         except Unfit as unfit:
-            faults.leave_out(number, str(unfit))
+            file.leave_out(number, str(unfit))
     return lines
 
 

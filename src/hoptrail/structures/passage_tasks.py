@@ -35,8 +35,6 @@ class PassageTasks(Structure, Generic[T]):
     """The name of the work in reports and notes."""
     looks_back: bool
     """Whether the task of a passage gets the passage before it too."""
-    row_kind: Kind
-    """The kind of units that rows are, or are stored with."""
 
     def row_id(self, passage: str) -> str:
         """The id of the row of a passage."""
@@ -60,7 +58,8 @@ class PassageTasks(Structure, Generic[T]):
         if context.change:  # rows were removed with their documents
             return list(snapshot.table.first_sources(Kind.PASSAGE, context.change.added))
         places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
-        context.writer.remove_units(self.row_kind, stored.difference(self.row_id(id_) for id_, _ in places))
+        for kind in self.units:
+            context.writer.remove_units(kind, stored.difference(self.row_id(id_) for id_, _ in places))
         return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
 
     def update(self, context: BuildContext) -> None:

@@ -43,7 +43,6 @@ class Topics(PassageTasks[str]):
     units = (Kind.TOPIC,)
     doing = "finding topics"
     looks_back = False
-    row_kind = Kind.TOPIC
 
     def row_id(self, passage: str) -> str:
         """The id of the passage's topic, which is a unit of its own."""
