@@ -164,7 +164,7 @@ def test_a_long_document_takes_time_by_its_length() -> None:
         made = []
 
         def place() -> None:
-            places = imported._Places(document, units)
+            places = imported._Places(units)
             places.put(imported.ExtractionLine("Long", (), facts))
             made.append(places)
 
@@ -299,7 +299,6 @@ def test_what_is_imported_is_the_same_however_little_is_read_at_a_time(
     structure = written(tmp_path, *lines, line(FINCH, triples=[[FINCH, "designed", BRIDGE]]), "{")
     made = []
     for folder, few in (("whole", 1 << 20), ("parts", 1)):
-        monkeypatch.setattr(imported, "READ", few)
         monkeypatch.setattr(extractions, "READ", few)
         site = Site(tmp_path / folder)
         account = site.build(structure, add=world)

@@ -19,17 +19,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.structures.json_lines import LinesFile, Unfit, parsed
 from hoptrail.structures.passage_tasks import in_document_order
 from hoptrail.text.normal_forms import folded, squeeze
-from hoptrail.text.sentences import without_space
+from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.words import content_stems
-from hoptrail.types import Document, Span, Unit
-
-READ = 4096
-"""Passages processed together, with the texts of their documents."""
+from hoptrail.types import Span, Unit
 
 OWNERS = 10
 """Documents with the same name that an error lists."""
@@ -80,20 +76,14 @@ def import_extractions(
     """
     lines = _lines_by_document(file, snapshot)
     units_in_order = snapshot.texts.in_order(in_document_order(passages))
-    by_document = (list(same) for _, same in groupby(units_in_order, key=lambda unit: unit.document))
-    for batch in batched(by_document, READ, len, READ):
-        described = {units[0].document for units in batch} & lines.keys()
-        texts = {document.id: document for document in snapshot.documents(described)}
-        for units in batch:  # also without any of `ids`, so that all faults are found
-            document = texts.get(units[0].document)
-            extractions = _extractions(document, units, lines[document.id], file) if document else {}
-            yield from ((unit, extractions.get(unit.id)) for unit in units if unit.id in ids)
+    for document, same in groupby(units_in_order, key=lambda unit: unit.document):
+        units = list(same)  # also without any of `ids`, so that all faults are found
+        extractions = _extractions(units, lines[document], file) if document in lines else {}
+        yield from ((unit, extractions.get(unit.id)) for unit in units if unit.id in ids)
 
 
-def _extractions(
-    document: Document, passages: Sequence[Unit], lines: Iterable[Line], file: LinesFile
-) -> Mapping[str, Extraction]:
-    places = _Places(document, passages)
+def _extractions(passages: Sequence[Unit], lines: Iterable[Line], file: LinesFile) -> Mapping[str, Extraction]:
+    places = _Places(passages)
     for number, line in lines:
         try:
             places.put(_parsed(line))
@@ -147,13 +137,12 @@ def _line_ids(source: str) -> list[str]:
 class _Places:
     """The passages of one document, and what lines say about them."""
 
-    def __init__(self, document: Document, passages: Sequence[Unit]) -> None:
-        self._document = document
+    def __init__(self, passages: Sequence[Unit]) -> None:
         self._passages = passages
         self._sentences = [
-            (passage, span, content_stems(document.slice(span)))
+            (passage, start, end, content_stems(passage.text[start:end]))
             for passage in passages
-            for span in _sentences(document, passage.sources[0])
+            for start, end in unit_sentences(passage)
         ]
         self._put = False
         self._named: dict[str, None] = {}
@@ -194,21 +183,13 @@ class _Places:
                 span = passage.sources[0]
                 if span.start <= fact.start < min(fact.end, span.end):
                     return passage, Span(span.document, fact.start, min(fact.end, span.end))
-        raise Unfit(f"characters {fact.start} to {fact.end} are no part of a passage of {self._document.title!r}")
+        raise Unfit(f"characters {fact.start} to {fact.end} are no part of a passage of {self._passages[0].title!r}")
 
     def _nearest(self, text: str) -> tuple[Unit, Span]:
         words = content_stems(text)
-        passage, span, _ = max(self._sentences, key=lambda sentence: len(words & sentence[2]))
-        return passage, span
-
-
-def _sentences(document: Document, passage: Span) -> Iterator[Span]:
-    """The sentences of a passage, without the white space around them."""
-    for sentence in document.sentences(passage):
-        within = max(sentence.start, passage.start), min(sentence.end, passage.end)
-        start, end = without_space(document.text, *within)
-        if start < end:
-            yield Span(document.id, start, end)
+        passage, start, end, _ = max(self._sentences, key=lambda sentence: len(words & sentence[3]))
+        first = passage.sources[0].start
+        return passage, Span(passage.document, first + start, first + end)
 
 
 def _squeezed(names: Iterable[str]) -> tuple[str, ...]:
