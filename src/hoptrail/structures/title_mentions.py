@@ -22,7 +22,7 @@ from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived, Name, Row, Target
 from hoptrail.structures.sentence_entities import entity_key
-from hoptrail.structures.sentences import READ, SentencePlaces, sentence_units
+from hoptrail.structures.sentences import READ, SentencePlaces
 from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.structures.title_scanning import (
     NameSet,
@@ -60,23 +60,19 @@ class TitleMentions(Derived):
         if change is None or affected is None:
             return Target(self.rows(context, None), whole=True)
         passages = set(snapshot.table.ids_within(Kind.PASSAGE, {sentence.document for sentence in affected}))
-        updated = chain(_title_rows(affected, titles), _entity_rows(snapshot, _placed(affected), passages))
+        places = ((sentence.id, sentence.sources[0]) for sentence in affected)
+        updated = chain(_title_rows(affected, titles), _entity_rows(snapshot, places, passages))
         renamed = [sentence.id for sentence in affected]
         return Target(chain(self.rows(context, change.added), updated), whole=False, renamed=renamed)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
         """The names of sentences, then the titles of passages as names: all, or those from these documents."""
         snapshot = context.writer.snapshot()
-        titles = title_index(snapshot)
-        if documents is None:
-            passages = None
-            yield from _title_rows(snapshot.units(Kind.SENTENCE), titles)
-            yield from _entity_rows(snapshot, snapshot.table.first_sources(Kind.SENTENCE), None)
-        else:
-            passages = set(snapshot.table.ids_within(Kind.PASSAGE, documents))
-            sentences = [unit for document in snapshot.documents(documents) for unit in sentence_units(document)]
-            yield from _title_rows(sentences, titles)
-            yield from _entity_rows(snapshot, _placed(sentences), passages)
+        table, titles = snapshot.table, title_index(snapshot)
+        passages = None if documents is None else set(table.ids_within(Kind.PASSAGE, documents))
+        sentences = snapshot.units(Kind.SENTENCE) if documents is None else table.within(Kind.SENTENCE, documents)
+        yield from _title_rows(sentences, titles)
+        yield from _entity_rows(snapshot, table.first_sources(Kind.SENTENCE, documents), passages)
         for key, titled in titles.items():
             yield from (Name(NAMES, key, id_) for id_ in titled if passages is None or id_ in passages)
 
@@ -84,10 +80,6 @@ class TitleMentions(Derived):
 def _title_rows(sentences: Iterable[Unit], titles: Titles) -> Iterator[Name]:
     names = NameSet(without_headings(titles))
     return (Name(NAMES, key, sentence.id) for sentence in sentences for key in names_in(sentence.text, names))
-
-
-def _placed(sentences: Iterable[Unit]) -> Iterator[tuple[str, Span]]:
-    return ((unit.id, unit.sources[0]) for unit in sentences)
 
 
 def _entity_rows(
@@ -140,7 +132,7 @@ def affected_sentences(now: Snapshot, change: Change, titles: Titles) -> tuple[U
     names = changed_names(now, change, titles)
     if names is None:
         return None
-    new = {unit.id for document in now.documents(change.added) for unit in sentence_units(document)}
+    new = set(now.table.ids_within(Kind.SENTENCE, change.added))
     most = int(min(MOST_SENTENCES, SHARE * now.count(Kind.SENTENCE)))
     affected = list(islice((id_ for id_ in _sentences_with(names, now) if id_ not in new), most + 1))
     return None if len(affected) > most else tuple(now.units(Kind.SENTENCE, affected))
