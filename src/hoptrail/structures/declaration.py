@@ -12,7 +12,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -93,8 +93,7 @@ class Structure(ABC):
         """Bring it up to date with the writer's documents, from nothing or from an earlier state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A row: a unit that has or mentions a name, identified by its key."""
 
     kind: str

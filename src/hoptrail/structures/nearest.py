@@ -220,7 +220,7 @@ def _learnt_centres(vectors: FloatMatrix, chance: np.random.Generator) -> FloatM
 
 
 def _settled(vectors: FloatMatrix, centres: FloatMatrix, homes: Rows) -> FloatMatrix:
-    """Enter the nearest centre of each vector in `homes`. Returns the middle of what is near to each centre, if anything is."""
+    """Enter the nearest centre of each vector in `homes`. Returns for each centre the middle of what is near to it, or itself."""
     sums = np.zeros_like(centres)
     for block in _blocks(len(vectors), len(centres)):
         own = np.rint((vectors[block] @ centres.T) * DECIMALS).argmax(axis=1)

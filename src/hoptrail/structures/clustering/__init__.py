@@ -41,7 +41,7 @@ _PROGRESS = 0.75
 
 
 def open_clusterer(settings: ClusteringSettings) -> Cluster:
-    """The clustering that the settings describe. Raises: UsageError: its packages are not installed; how to install them."""
+    """The clustering that the settings describe. Raises: UsageError: its packages are not installed."""
     if settings.method == "raptor":
         require_packages()
         return partial(_within_caps, Raptor(settings).group, settings.most_words, None)

@@ -86,7 +86,11 @@ def nearest(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
 def join_small(graph: Directed, community: Places, smallest: int) -> Places:
     """Communities with fewer than `smallest` rows joined, smallest first, to the one they are linked with most; renumbered."""
     sizes = dict(enumerate(np.bincount(community).tolist()))
-    links = _links_between(graph, community)
+    links: dict[int, dict[int, float]] = {at: {} for at in sizes}
+    sums = _sums(community[graph.sources], community[graph.targets], graph.weights)
+    for own, other, weight in zip(*(values.tolist() for values in sums), strict=True):
+        if own != other:
+            links[own][other] = weight
     labels = np.arange(len(sizes))
     for small in sorted(sizes, key=lambda at: (sizes[at], at)):
         if sizes[small] >= smallest or not links[small]:
@@ -97,15 +101,6 @@ def join_small(graph: Directed, community: Places, smallest: int) -> Places:
         sizes[other] += sizes.pop(small)
     renumbered: Places = np.unique(labels[community], return_inverse=True)[1]
     return renumbered
-
-
-def _links_between(graph: Directed, community: Places) -> dict[int, dict[int, float]]:
-    links: dict[int, dict[int, float]] = {at: {} for at in range(int(community.max()) + 1)}
-    sums = _sums(community[graph.sources], community[graph.targets], graph.weights)
-    for own, other, weight in zip(*(values.tolist() for values in sums), strict=True):
-        if own != other:
-            links[own][other] = weight
-    return links
 
 
 def _join(links: dict[int, dict[int, float]], small: int, other: int) -> None:
