@@ -93,7 +93,7 @@ def test_signed_and_unsigned_weights_give_the_same(
     for signed in (onnx_runtime.multiplies_signed_exactly(), False):
         monkeypatch.setattr(onnx_runtime, "multiplies_signed_exactly", lambda signed=signed: signed)
         found.append(products(EightBitOperations(), table, weights))
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])
 
 
 def test_products_in_eight_bits_are_near(tmp_path: Path, table: FloatMatrix, weights: FloatMatrix) -> None:

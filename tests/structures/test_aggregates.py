@@ -108,7 +108,7 @@ def test_the_title_is_a_name_that_was_given() -> None:
 
 
 def test_without_a_limit_an_aggregate_is_one_text() -> None:
-    facts = {f"Fact number {number} is here.": ("d1", number, number + 1) for number in range(90)}
+    facts = {f"Fact number {number} is here.": Span("d1", number, number + 1) for number in range(90)}
     assert len(list(units_of([FactGroup("a", "A", facts)], 0))) == 1
     assert len(list(units_of([FactGroup("a", "A", facts)], 150))) == 3
 
@@ -116,7 +116,7 @@ def test_without_a_limit_an_aggregate_is_one_text() -> None:
 def test_a_fact_stands_once_under_an_entity_with_the_place_where_it_stood_first() -> None:
     found = [said(("It is  so.", ["A", "a", "A"]), document="d1"), said(("It is so.", ["A"]), document="d2")]
     (group,) = by_entity(found)
-    assert group.facts == {"It is so.": ("d1", 0, 10)}
+    assert group.facts == {"It is so.": Span("d1", 0, 10)}
 
 
 def test_what_has_no_entity_or_no_text_is_left_out() -> None:

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Directed
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering import ClusteringSettings, leiden, open_clusterer
-from hoptrail.structures.clustering.capping import halves
+from hoptrail.structures.clustering import ClusteringSettings, halves, leiden, open_clusterer
 from hoptrail.structures.clustering.leiden import join_small, nearest, neighbour_graph, second_memberships
 
 LEIDEN = ClusteringSettings()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.facts import Facts
+from hoptrail.structures.extractions import Extractions, Facts
 from hoptrail.types import Document, Kind
 from structures.site import Rules, Site
 from world import make_document

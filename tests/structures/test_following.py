@@ -15,8 +15,7 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.structures import title_mentions, title_scanning
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Row, Structure
-from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.facts import Facts
+from hoptrail.structures.extractions import Extractions, Facts
 from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import NAMES, TitleMentions, affected_sentences, changed_names

@@ -16,7 +16,7 @@ from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.structures import extractions, imported, json_lines
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
-from hoptrail.structures.json_lines import Faults, LinesFile
+from hoptrail.structures.json_lines import LinesFile
 from hoptrail.types import Document, Kind
 from structures.site import Rules, Site
 from world import FACTS, make_document
@@ -164,7 +164,7 @@ def test_a_long_document_takes_time_by_its_length() -> None:
         made = []
 
         def place() -> None:
-            places = imported._Places(document, units)
+            places = imported._Places(units)
             places.put(imported.ExtractionLine("Long", (), facts))
             made.append(places)
 
@@ -260,10 +260,10 @@ def test_of_very_many_faults_the_first_are_told_and_all_are_numbered(
 
 def test_of_more_faults_than_are_numbered_the_lowest_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_lines, "NUMBERED", 30)
-    faults = Faults(LinesFile(tmp_path / "found.jsonl", "extractions"))
+    file = LinesFile(tmp_path / "found.jsonl", "extractions")
     for number in reversed(range(1, 1001)):
-        faults.add(number, f"fault {number}")
-    *named, more = faults.described
+        file.add_fault(number, f"fault {number}")
+    *named, more = file.described
     assert [note.rpartition(" ")[2] for note in named] == [f"{number}." for number in range(1, 21)]
     assert more.endswith("980 more faults, in lines 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, ....")
 
@@ -299,7 +299,6 @@ def test_what_is_imported_is_the_same_however_little_is_read_at_a_time(
     structure = written(tmp_path, *lines, line(FINCH, triples=[[FINCH, "designed", BRIDGE]]), "{")
     made = []
     for folder, few in (("whole", 1 << 20), ("parts", 1)):
-        monkeypatch.setattr(imported, "READ", few)
         monkeypatch.setattr(extractions, "READ", few)
         site = Site(tmp_path / folder)
         account = site.build(structure, add=world)

@@ -12,7 +12,7 @@ import pytest
 
 from hoptrail.corpus.columns import Directed, Rows
 from hoptrail.structures import linking, nearest
-from hoptrail.structures.linking import Adjacency, SharedEntities, key_entities, mutual_pairs
+from hoptrail.structures.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions
 
@@ -46,7 +46,7 @@ def sharing(named: list[set[str]], most: int = 100, count: int = 100, of: Rows |
 def test_adjacent_sentences_are_at_most_three_apart_and_of_one_passage() -> None:
     passages = rows(0, 0, 1, 0, 0, 0, -1, -1, 1)
     starts = np.array([40, 10, 5, 20, 0, 30, 0, 9, 0])
-    found = pairs_of(Adjacency(passages, starts, 3).of(np.arange(len(passages), dtype=np.int32)))
+    found = pairs_of(adjacent_pairs(passages, starts, 3))
     order = [4, 1, 3, 5, 0]
     expected = {(2, 8): 1.0}
     for first, second in combinations(range(5), 2):
@@ -75,27 +75,12 @@ def test_key_entities_are_those_of_the_highest_mean_score_by_the_plain_definitio
     assert len(key_entities(mentions([]), 0, 0.5).rows) == 0
 
 
-def test_adjacent_sentences_are_found_by_their_rows() -> None:
-    chance = np.random.default_rng(5)
-    passages, starts = chance.integers(-1, 6, 60).astype(np.int32), chance.permutation(60)
-    adjacency = Adjacency(passages, starts, 2)
-    every = adjacency.of(np.arange(60, dtype=np.int32))
-    asked = np.array([3, 8, 20, 41], dtype=np.int32)
-    wanted = {ends: weight for ends, weight in pairs_of(every).items() if set(ends) & set(asked.tolist())}
-    assert pairs_of(adjacency.of(asked)) == wanted
-    first, second = np.triu_indices(60, 1)
-    every_pair = Directed(first.astype(np.int32), second.astype(np.int32), np.zeros(len(first)))
-    held = every_pair.where(adjacency.hold(every_pair))
-    assert set(pairs_of(held)) == set(pairs_of(every))
-
-
 @pytest.mark.parametrize("size", [0, 1, 2])
 def test_few_rows_have_few_links(size: int) -> None:
     vectors = np.eye(4, dtype=np.float32)[:size]
     everybody = np.arange(size, dtype=np.int32)
     similar = mutual_pairs(Nearest(vectors, 10, 100, 1, 0).portions, everybody, size)
-    rows = np.arange(size, dtype=np.int32)
-    adjacent = Adjacency(np.zeros(size, dtype=np.int32), np.arange(size), 3).of(rows)
+    adjacent = adjacent_pairs(np.zeros(size, dtype=np.int32), np.arange(size), 3)
     together = sharing([{"Isk"} for _ in range(size)])
     assert len(similar) == len(adjacent) == len(together) == (1 if size == 2 else 0)
 

@@ -16,8 +16,7 @@ from hoptrail.language.tasks import Extraction, Fact, Reply, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import passage_tasks
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings
-from hoptrail.structures.clustering import Groups
-from hoptrail.structures.clustering.capping import Words
+from hoptrail.structures.clustering import Groups, Words
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts_by_entity import FactGroup
 from hoptrail.structures.topics import Topics, TopicSettings, grouped_by_topic, topic_id

@@ -10,8 +10,7 @@ import pytest
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import tree_groups
-from hoptrail.structures.clustering import Groups
-from hoptrail.structures.clustering.capping import Words
+from hoptrail.structures.clustering import Groups, Words
 from hoptrail.structures.tree_groups import Grouper, pruned, ungrouped
 from hoptrail.structures.tree_nodes import Level, group_id, level_of
 from structures.tree_world import Children

@@ -18,7 +18,6 @@ from hoptrail.structures.tree_nodes import level_of
 from hoptrail.structures.trees import (
     EntityTree,
     JointTree,
-    LeafPlacement,
     RelatednessTree,
     SimilarityTree,
     SimilarityTreeSettings,
@@ -195,7 +194,7 @@ def test_a_passage_that_gets_entities_later_joins_those_that_name_the_same(tmp_p
 
 def two_level(folder: Path) -> tuple[SimilarityTree, set[str]]:
     """A tree over the documents, every sixth of which names nothing, and the passages of those."""
-    settings = SimilarityTreeSettings(clustering=SMALL_GROUPS, leaf_placement=LeafPlacement.TWO_LEVEL, abstract=1 / 6)
+    settings = SimilarityTreeSettings(clustering=SMALL_GROUPS, leaf_placement="two-level", abstract=1 / 6)
     tree = SimilarityTree(settings)
     names = {at: () if at % 6 == 0 else ("Alba", "Bern") for at in range(36)}
     grow(folder, Summariser(), [tree], add=DOCUMENTS, prepare=extractions(names))
@@ -251,7 +250,7 @@ def test_all_trees_are_the_same_however_few_sources_are_held(
 
 def test_each_tree_says_what_it_is_built_from() -> None:
     assert SimilarityTree().built_from == ("passages",)
-    placed = SimilarityTreeSettings(leaf_placement=LeafPlacement.TWO_LEVEL)
+    placed = SimilarityTreeSettings(leaf_placement="two-level")
     assert SimilarityTree(placed).built_from == ("extractions",)
     assert RelatednessTree().built_from == ("aggregates",)
     assert JointTree().built_from == ("similarity-tree", "relatedness-tree")

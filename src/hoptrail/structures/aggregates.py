@@ -12,7 +12,7 @@ differ in more than case and white space (`Orla Finch`, `O. Finch`) are not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,7 +21,7 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.declaration import Derived
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.facts_by_entity import FactGroup, Place, grouped_by_entity, select_aggregates
+from hoptrail.structures.facts_by_entity import FactGroup, grouped_by_entity, select_aggregates
 from hoptrail.structures.structure_names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.structures.topics import grouped_by_topic
 from hoptrail.text.words import words_in
@@ -57,9 +57,7 @@ class Aggregates(Derived):
         return (EXTRACTIONS, TOPICS) if self.settings.key == "topic" else (EXTRACTIONS,)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
-        """See `Derived.rows`. All facts are grouped again, which is cheap.
-        Raises: UsageError: the clustering method is not installed.
-        """
+        """All aggregates, anew, which is cheap. Raises: UsageError: the clustering method is not installed."""
         snapshot, settings = context.writer.snapshot(), self.settings
         found = stored_in_order(snapshot, documents)
         if settings.key == "topic":
@@ -73,22 +71,22 @@ class Aggregates(Derived):
 def units_of(groups: Iterable[FactGroup], part_words: int) -> Iterator[Unit]:
     """The aggregates: one line per fact, one source per line. A single fact above the limit is one part; 0 is no limit."""
     for group in groups:
-        for number, facts in enumerate(_parts(list(group.facts.items()), part_words)):
-            text = "\n".join(fact for fact, _ in facts)
-            sources = tuple(Span(*place) for _, place in facts)
-            yield Unit(content_id("a", group.key, str(number)), Kind.AGGREGATE, group.title, text, sources)
+        for number, facts in enumerate(_parts(group.facts, part_words)):
+            texts, sources = zip(*facts, strict=True)
+            id_ = content_id("a", group.key, str(number))
+            yield Unit(id_, Kind.AGGREGATE, group.title, "\n".join(texts), sources)
 
 
-def _parts(facts: Sequence[tuple[str, Place]], most: int) -> Iterator[list[tuple[str, Place]]]:
+def _parts(facts: Mapping[str, Span], most: int) -> Iterator[list[tuple[str, Span]]]:
     """Runs of facts with at most `most` words together (0: no limit), at least one fact each."""
-    part: list[tuple[str, Place]] = []
+    part: list[tuple[str, Span]] = []
     length = 0
-    for text, place in facts:
+    for text, source in facts.items():
         words = words_in(text)
         if part and most and length + words > most:
             yield part
             part, length = [], 0
-        part.append((text, place))
+        part.append((text, source))
         length += words
     if part:
         yield part

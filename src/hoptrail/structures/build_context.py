@@ -10,7 +10,7 @@ from hoptrail.corpus.writer import Change, Writer
 from hoptrail.errors import EndpointBusy, EndpointUnreached, TaskFailed
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.language.task_batches import perform_all
-from hoptrail.language.tasks import Language, Task
+from hoptrail.language.tasks import Language, Reply, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.progress_tracker import ProgressTracker, ignore
 from hoptrail.types import Usage
@@ -26,28 +26,21 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(slots=True)
 class Account:
-    """What a run has spent on language tasks, and notes on what could not be done: each names the item and what to do.
-    `on_usage` is called with the total after each task.
-    """
+    """What a run has spent on language tasks (`on_usage` gets each total), and notes on what could not be done and what to do."""
 
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
     on_usage: Callable[[Usage], None] = ignore
     unreached: int = 0
 
-    def enter(self, usage: Usage) -> None:
-        """Add the usage of a task."""
-        self.usage += usage
+    def enter(self, reply: Reply[T] | TaskFailed) -> None:
+        """Add the usage of a task. Raises: EndpointBusy: UNREACHED tasks in a row could not reach the endpoint."""
+        self.usage += reply.usage or Usage()
         self.on_usage(self.usage)
-
-    def count_unreached(self, outcome: object) -> None:
-        """Count the tasks in a row that could not reach the endpoint.
-        Raises: EndpointBusy: there were UNREACHED of them, so that further ones would probably fail too.
-        """
-        self.unreached = self.unreached + 1 if isinstance(outcome, EndpointUnreached) else 0
+        self.unreached = self.unreached + 1 if isinstance(reply, EndpointUnreached) else 0
         if self.unreached >= UNREACHED:
             raise EndpointBusy(
-                f"{outcome}. {self.unreached} tasks in a row could not reach the endpoint, so no further ones are tried; what "
+                f"{reply}. {self.unreached} tasks in a row could not reach the endpoint, so no further ones are tried; what "
                 "was finished is kept. Check the address and whether the server runs, then run the same command again"
             )
 
@@ -62,7 +55,6 @@ class BuildContext:
     - `executor`: runs work that needs no network, perhaps in other processes; only this process writes.
     - `change`: the changes of documents since the structure and all that it is built from were last complete. None where they
       are unknown, so that the whole corpus must be looked at, which a structure may always do.
-    - `say`: gets lines that the user should read at once.
     """
 
     writer: Writer
@@ -74,18 +66,15 @@ class BuildContext:
     account: Account = field(default_factory=Account)
     executor: Executor = LOCAL_EXECUTOR
     change: Change | None = None
-    say: Callable[[str], None] = ignore
     tracker: ProgressTracker = field(default_factory=ProgressTracker)
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:
         """The outputs of tasks in their order, with a TaskFailed for each that failed. Their usage is entered in `account`.
 
         Raises:
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task can be performed for now. Busy also
-                means that several tasks in a row could not reach the endpoint.
+            EndpointRefused, EndpointBusy (see also `Account.enter`), BudgetExhausted, RecordingError: none can be performed now.
             WorkFailed: see `Executor.map`.
         """
         for reply in perform_all(language, tasks, self.workers, self.executor):
-            self.account.enter(reply.usage or Usage())
-            self.account.count_unreached(reply)
+            self.account.enter(reply)
             yield reply if isinstance(reply, TaskFailed) else reply.value

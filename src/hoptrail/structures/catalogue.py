@@ -9,8 +9,7 @@ from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.structures.aggregates import Aggregates
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.facts import Facts
+from hoptrail.structures.extractions import Extractions, Facts
 from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.profiles import Profiles
@@ -45,10 +44,8 @@ STRUCTURES: tuple[type[Structure], ...] = (
 
 def _settings_fields() -> list[tuple[str, type, object]]:
     """Names, types and defaults of the settings of all structures except passages, whose limits belong to documents."""
-    defaults = {one.name: one().settings for one in STRUCTURES if one.name != PASSAGES}
-    return [
-        (name.replace("-", "_"), type(own), field(default=own)) for name, own in defaults.items() if own is not None
-    ]
+    defaults = ((one.name, one().settings) for one in STRUCTURES if one.name != PASSAGES)
+    return [(name.replace("-", "_"), type(own), field(default=own)) for name, own in defaults if own is not None]
 
 
 class StructureSettings(make_dataclass("StructureSettings", _settings_fields(), frozen=True)):  # type: ignore[misc]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -44,7 +44,9 @@ def estimated_steps(structures: Sequence[Structure], context: BuildContext) -> I
         elif encoded is Kind.SENTENCE:
             pending = snapshot.table.documents_without(encoded, added)
             count = snapshot.register.sizes(pending).sentences
-            yield Step(structure.name, count * _mean_cost(_sample_sentences(snapshot, pending)), count, encoded)
+            documents = snapshot.documents(pending[:: max(1, len(pending) // SAMPLED_DOCUMENTS)])
+            sample = (islice(sentence_units(document), SAMPLE // SAMPLED_DOCUMENTS) for document in documents)
+            yield Step(structure.name, count * _mean_cost(chain.from_iterable(sample)), count, encoded)
         else:
             yield Step(structure.name, structure.cost * snapshot.register.sizes(added).characters)
 
@@ -58,14 +60,7 @@ def _passages(structure: Structure, snapshot: Snapshot) -> Step:
     return Step(structure.name, cost, count, Kind.PASSAGE, _majority(snapshot, waiting))
 
 
-def _sample_sentences(snapshot: Snapshot, documents: Sequence[str]) -> Iterator[Unit]:
-    sampled = documents[:: max(1, len(documents) // SAMPLED_DOCUMENTS)]
-    for document in snapshot.documents(sampled):
-        yield from islice(sentence_units(document), SAMPLE // SAMPLED_DOCUMENTS)
-
-
 def _mean_cost(units: Iterable[Unit]) -> float:
-    """The mean cost of encoding a unit, in characters."""
     costs = [min(len(unit.searchable), LONGEST) + TEXT for unit in units]
     return sum(costs) / max(1, len(costs))
 

@@ -1,14 +1,8 @@
 """What a structure declares, and the generic update of declared rows.
 
-A structure is one class in its own module and one line in `catalogue.py`. It declares its rows (`units` and `links`), what it is
-built from, its settings, and a function that derives its rows from stored ones. Inserting, deleting, resuming and finding
-outdated rows are the same for all:
-
-    Derived         units and names that are a function of stored rows     `Derived.update`
-    PassageTasks    one row per passage, made by a language                `passage_tasks.py`
-    others          structures that grow (trees, links between sentences) write their own rows, but declare them too
-
-The writer removes rows that were made from removed documents.
+A structure is one class, and one line in `catalogue.py`. It declares its rows (`units`, `links`, `names`), what it is built from
+and its settings. Most are `Derived` from stored rows; `PassageTasks` have one row per passage, made by a language; those that
+grow (trees, links) write their own rows. The writer removes rows that were made from removed documents.
 """
 
 from __future__ import annotations
@@ -18,9 +12,10 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +37,7 @@ BATCH = 512
 """The least number of units stored at a time: about ten seconds of encoding on two cores, which a kill can cost."""
 
 _RUN = 512
-"""Units that are compared, and rows that are packed, together."""
+"""Rows that are compared and packed together."""
 
 
 class Structure(ABC):
@@ -98,8 +93,7 @@ class Structure(ABC):
         """Bring it up to date with the writer's documents, from nothing or from an earlier state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A row: a unit that has or mentions a name, identified by its key."""
 
     kind: str
@@ -107,28 +101,23 @@ class Name:
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
-class Replaced:
-    """A marker among rows: the names of these units are replaced by those among the rows."""
-
-    units: Collection[str]
+Row = Unit | Name
 
 
-Row = Unit | Name | Replaced
+class Target(NamedTuple):
+    """The rows that a structure should have, and whether these are all; else they are the added ones, and all names of the units
+    `renamed`. Of several units with the same id, the first is used.
+    """
 
-
-Target = tuple[Iterable[Row], bool]
-"""The rows that a structure should have, and whether these are all; else they are the added ones and those of `Replaced` units.
-Of several units with the same id, the first is used.
-"""
+    rows: Iterable[Row]
+    whole: bool
+    renamed: Collection[str] = ()
 
 
 class Derived(Structure):
-    """A structure whose units and names are a function of stored rows, which `rows` implements.
-
-    Where the changed documents are known, and each row is made from one document (`by_document`), only added documents are
-    looked at. Units of `shared` kinds (whose ids depend on their text alone) may be made from several documents; a stored one
-    stays as it is.
+    """A structure whose units and names are a function of stored rows. Only added documents are looked at where changes are known
+    and each row is made from one document. Units of `shared` kinds, whose ids depend on their text alone, may be made from
+    several documents; a stored one stays as it is.
     """
 
     __slots__ = ()
@@ -146,7 +135,7 @@ class Derived(Structure):
     def target_rows(self, context: BuildContext) -> Target:
         """The rows to bring up to date."""
         added = context.change.added if context.change and self.by_document else None
-        return self.rows(context, added), added is None
+        return Target(self.rows(context, added), added is None)
 
     def vectors(
         self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
@@ -156,51 +145,30 @@ class Derived(Structure):
         return encode_batches(context, batches, total)
 
     def update(self, context: BuildContext) -> None:
-        """Make the stored rows equal to the target rows: units kind by kind, then names. A stopped run resumes after its last
-        batch; where nothing differs, nothing is written.
-        """
-        rows, whole = self.target_rows(context)
-        differ = _Differ(self, context, whole=whole)
-        for row in rows:
-            differ.put(row)
-        differ.write()
-
-
-class _Differ:
-    """Compares the rows that a structure should have with the stored ones, and writes the difference."""
-
-    def __init__(self, structure: Derived, context: BuildContext, *, whole: bool) -> None:
-        self._structure, self._context, self._whole = structure, context, whole
-        snapshot = context.writer.snapshot()
-        self._units = {
-            kind: _UnitDiffer(snapshot, kind, by_id=not whole or kind in structure.shared, whole=whole)
-            for kind in structure.units
+        """Make the stored rows equal to the target rows, units before names. A stopped run resumes after its last batch."""
+        target, writer = self.target_rows(context), context.writer
+        snapshot = writer.snapshot()
+        differs = {
+            kind: _UnitDiffer(snapshot, kind, by_id=not target.whole or kind in self.shared, whole=target.whole)
+            for kind in self.units
         }
-        self._names = {kind: _Packed() for kind in structure.names}
-        self._replaced: set[str] = set()
-
-    def put(self, row: Row) -> None:
-        if isinstance(row, Name):
-            self._names[row.kind].put((row.key, row.unit))
-        elif isinstance(row, Replaced):
-            self._replaced.update(row.units)
-        else:
-            self._units[row.kind].put(row)
-
-    def write(self) -> None:
-        """Write the difference: units first, because names need them. It is committed before another structure is begun."""
-        structure, context, writer = self._structure, self._context, self._context.writer
-        outdated = {kind: units.finish() for kind, units in self._units.items()}
-        for kind, units in self._units.items():
+        names = {kind: _Packed() for kind in self.names}
+        for batch in batched(target.rows, _RUN):
+            for kind, units in differs.items():
+                units.compare([row for row in batch if isinstance(row, Unit) and row.kind is kind])
+            for name, packed in names.items():
+                packed.put([(row.key, row.unit) for row in batch if isinstance(row, Name) and row.kind == name])
+        outdated = {kind: units.outdated for kind, units in differs.items()}
+        for kind, units in differs.items():
             writer.remove_units(kind, outdated[kind])
             size = kept_at_once(context, units.count, BATCH)
-            batches = whole_documents(units, size) if structure.by_document else batched(units, size)
-            for batch, vectors in structure.vectors(context, kind, batches, units.count) if units.count else ():
-                writer.put_units(batch, vectors)
-        for name, packed in self._names.items():
+            batches = whole_documents(units, size) if self.by_document else batched(units, size)
+            for encoded, vectors in self.vectors(context, kind, batches, units.count) if units.count else ():
+                writer.put_units(encoded, vectors)
+        for name, packed in names.items():  # after the units, which they need
             context.pause()
-            writer.renew_names(name, packed, None if self._whole else self._replaced)
-        if writer.dirty:
+            writer.renew_names(name, packed, None if target.whole else target.renamed)
+        if writer.dirty:  # committed before another structure is begun
             context.pause()
 
 
@@ -208,23 +176,14 @@ class _Packed:
     """Rows of JSON values, packed: ten million as objects take gigabytes. Iterating yields them as lists, once."""
 
     def __init__(self) -> None:
-        self._run: list[Sequence[object]] = []
-        """The latest rows, which are not packed yet."""
         self._packed: deque[bytes] = deque()
 
-    def put(self, row: Sequence[object]) -> None:
-        self._run.append(row)
-        if len(self._run) >= _RUN:
-            self._pack()
+    def put(self, rows: Sequence[Sequence[object]]) -> None:
+        self._packed.append(zlib.compress(json.dumps(rows).encode(), 1))
 
     def __iter__(self) -> Iterator[Any]:
-        self._pack()
         while self._packed:
             yield from json.loads(zlib.decompress(self._packed.popleft()))
-
-    def _pack(self) -> None:
-        self._packed.append(zlib.compress(json.dumps(self._run).encode(), 1))
-        self._run.clear()
 
 
 class _UnitDiffer:
@@ -236,20 +195,31 @@ class _UnitDiffer:
         self._stored = snapshot.texts.origins(kind).numbers if whole else NONE
         self._kept = np.zeros(len(self._stored), np.bool_)
         """The stored units that have been put."""
-        self._run: dict[str, Unit] = {}
-        """The latest units, which are not compared yet."""
         self._new: set[str] = set()
         self._packed = _Packed()
 
-    def put(self, unit: Unit) -> None:
-        if unit.id not in self._new:
-            self._run.setdefault(unit.id, unit)
-            if len(self._run) >= _RUN:
-                self._compare()
+    def compare(self, units: Iterable[Unit]) -> None:
+        """Compare some units that there should be."""
+        given: dict[str, Unit] = {}
+        for unit in units:
+            if unit.id not in self._new:
+                given.setdefault(unit.id, unit)
+        numbers = self._texts.numbers(list(given))
+        rows = rows_of(numbers, self._stored)
+        stored = {} if self._by_id else {unit.id: unit for unit in self._texts.units(numbers[numbers > 0])}
+        new = []
+        for unit, number, row in zip(given.values(), numbers.tolist(), rows.tolist(), strict=True):
+            unchanged = number > 0 if self._by_id else stored.get(unit.id) == unit
+            if not unchanged and (row < 0 or not self._kept[row]):
+                spans = [(span.document, span.start, span.end) for span in unit.sources]
+                new.append((unit.id, unit.title, unit.text, spans, pack(unit.blocks), unit.sentence_ends))
+        self._new.update(row[0] for row in new)
+        self._packed.put(new)
+        self._kept[rows[rows >= 0]] = True
 
-    def finish(self) -> list[str]:
-        """Compare the last units. Returns the ids of the outdated ones."""
-        self._compare()
+    @property
+    def outdated(self) -> list[str]:
+        """The ids of the stored units that were not compared."""
         return self._texts.ids(self._stored[~self._kept])
 
     @property
@@ -262,27 +232,8 @@ class _UnitDiffer:
             spans = tuple(Span(*source) for source in sources)
             yield Unit(id_, self._kind, title, text, spans, unpack(blocks), tuple(ends))
 
-    def _compare(self) -> None:
-        numbers = self._texts.numbers(list(self._run))
-        rows = rows_of(numbers, self._stored)
-        stored = {} if self._by_id else {unit.id: unit for unit in self._texts.units(numbers[numbers > 0])}
-        for unit, number, row in zip(self._run.values(), numbers.tolist(), rows.tolist(), strict=True):
-            unchanged = number > 0 if self._by_id else stored.get(unit.id) == unit
-            if not unchanged and (row < 0 or not self._kept[row]):
-                spans = [(span.document, span.start, span.end) for span in unit.sources]
-                self._new.add(unit.id)
-                self._packed.put((unit.id, unit.title, unit.text, spans, pack(unit.blocks), unit.sentence_ends))
-        self._kept[rows[rows >= 0]] = True
-        self._run.clear()
-
 
 def whole_documents(units: Iterable[Unit], size: int) -> Iterator[Sequence[Unit]]:
     """Batches of at least `size` units. The units of a document stay together, so that all or none of them are stored."""
-    batch: list[Unit] = []
-    for unit in units:
-        if len(batch) >= size and unit.document != batch[-1].document:
-            yield batch
-            batch = []
-        batch.append(unit)
-    if batch:
-        yield batch
+    documents = (list(same) for _, same in groupby(units, key=lambda unit: unit.document))
+    return (list(chain.from_iterable(batch)) for batch in batched(documents, size, len, size))

@@ -1,16 +1,14 @@
 """Encoding many texts on an executor, in batches that do not depend on the executor.
 
 The texts that are padded together change the last bits of a vector, so identical vectors everywhere require identical batches
-everywhere. The number of cores changes nothing (`tests/execution/test_executors.py`). An encoder that is not remote-safe, such as
-an endpoint with its key, is asked by this process.
+everywhere. An encoder that is not remote-safe, such as an endpoint with its key, is asked by this process.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, tee
 
 import numpy as np
 
@@ -43,33 +41,28 @@ def kept_at_once(context: BuildContext, total: int, least: int) -> int:
 
 
 def encode_batches(context: BuildContext, batches: Iterable[Sequence[Unit]], total: int) -> Iterator[Encoded]:
-    """Each batch with its vectors, in order, after a pause of the context. `total` is the number of units.
-
-    Later batches are encoded while the caller stores one, as far as the executor has room.
+    """Each batch with its vectors, in order, after a pause of the context; `total` units in all. Later batches are encoded while
+    the caller stores one, as far as the executor has room.
     """
-    drawn: deque[Sequence[Unit]] = deque()
-    vectors = _encoded(context, _pieces(batches, drawn))
+    ahead, waiting = tee(filter(None, batches))
+    vectors = _encoded(context, (piece for batch in ahead for piece in _pieces(batch)))
     done = 0
-    while True:
-        context.pause()
-        first = next(vectors, None)
-        if first is None:
-            return
-        batch = drawn.popleft()
-        parts = [first]
-        context.report("encoding", done + len(first), total)
-        for part in islice(vectors, -(-len(batch) // TOGETHER) - 1):
+    context.pause()
+    for batch in waiting:
+        parts: list[FloatMatrix] = []
+        for part in islice(vectors, -(-len(batch) // TOGETHER)):
             parts.append(part)
             context.report("encoding", done + sum(map(len, parts)), total)
         done += len(batch)
         yield batch, np.concatenate(parts)
+        context.pause()
 
 
 def encode_texts(
     context: BuildContext, texts: Sequence[str], report: Callable[[int], None] = lambda _: None
 ) -> FloatMatrix:
     """The vectors of texts: shape (len(texts), dimension). `report` is called with the number done."""
-    pieces = ([(text[:_SHOWN], text) for text in texts[at : at + TOGETHER]] for at in range(0, len(texts), TOGETHER))
+    pieces = ([(text[:40], text) for text in texts[at : at + TOGETHER]] for at in range(0, len(texts), TOGETHER))
     parts: list[FloatMatrix] = []
     for part in _encoded(context, pieces):
         parts.append(part)
@@ -77,18 +70,13 @@ def encode_texts(
     return np.concatenate(parts) if parts else context.encoder.encode([])
 
 
-_SHOWN = 40
-"""Characters of a text that name it in errors."""
-
 _Piece = Sequence[tuple[str, str]]
 """The texts of one batch, each after its name in errors."""
 
 
-def _pieces(batches: Iterable[Sequence[Unit]], drawn: deque[Sequence[Unit]]) -> Iterator[_Piece]:
-    for batch in filter(None, batches):
-        drawn.append(batch)
-        for at in range(0, len(batch), TOGETHER):
-            yield [(f"{unit.title!r} ({unit.id})", unit.searchable) for unit in batch[at : at + TOGETHER]]
+def _pieces(batch: Sequence[Unit]) -> Iterator[_Piece]:
+    for at in range(0, len(batch), TOGETHER):
+        yield [(f"{unit.title!r} ({unit.id})", unit.searchable) for unit in batch[at : at + TOGETHER]]
 
 
 def _encoded(context: BuildContext, pieces: Iterable[_Piece]) -> Iterator[FloatMatrix]:

@@ -1,7 +1,6 @@
-"""Entities and facts of every passage, extracted once and stored: the basis of aggregates and facts.
+"""Entities and facts of every passage, extracted once and stored; and every fact as a unit of its own.
 
-SiReRAG section 4.2, "Extracting Propositions and Entities from Documents". The language is asked once per passage, or a file is
-imported instead (`imported.py`).
+SiReRAG section 4.2, "Extracting Propositions and Entities from Documents".
 """
 
 from __future__ import annotations
@@ -15,12 +14,14 @@ from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extract, Extraction, Task
 from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.declaration import Derived
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
-from hoptrail.structures.json_lines import Faults, LinesFile
+from hoptrail.structures.json_lines import LinesFile
 from hoptrail.structures.passage_tasks import PassageTasks, in_document_order
-from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.structures.structure_names import EXTRACTIONS, FACTS, PASSAGES
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.types import Kind, Span, Unit, content_id
 
 READ = 8192
 """Passages that are read at a time with their extractions."""
@@ -46,7 +47,6 @@ class Extractions(PassageTasks[Extraction]):
     built_from = (PASSAGES,)
     doing = "extracting"
     looks_back = True
-    row_kind = Kind.PASSAGE
 
     @property
     def needs_language(self) -> bool:
@@ -56,10 +56,6 @@ class Extractions(PassageTasks[Extraction]):
     def discard(self, writer: Writer) -> None:
         """Remove all extractions; their passages stay."""
         writer.drop_extractions()
-
-    def row_id(self, passage: str) -> str:
-        """The passage's own id, because an extraction is stored with its passage."""
-        return passage
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
         return snapshot.table.extracted()
@@ -73,12 +69,7 @@ class Extractions(PassageTasks[Extraction]):
         context.writer.put_extractions({unit.id: extraction for unit, extraction in got})
 
     def update(self, context: BuildContext) -> None:
-        """Extract from the passages without an extraction, and remove extractions from removed passages.
-
-        Raises:
-            UsageError: the file cannot be read.
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: earlier extractions are kept.
-        """
+        """Ask, or import the file. Raises: UsageError: the file cannot be read; and see `PassageTasks.update`."""
         if self.settings.from_file:
             file = LinesFile(Path(self.settings.from_file), EXTRACTIONS)
             _import(context, file, self.missing(context))
@@ -93,14 +84,32 @@ def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None
         yield from ((unit, extractions[unit.id]) for unit in snapshot.texts.in_order(ids) if unit.id in extractions)
 
 
+@dataclass(frozen=True, slots=True)
+class Facts(Derived):
+    """One unit per fact, with the title of its passage: the propositions that SiReRAG's ablations B to D put into the pool."""
+
+    name = FACTS
+    built_from = (EXTRACTIONS,)
+    units = (Kind.FACT,)
+
+    def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
+        """A unit for each stored fact that has a text; its id depends on the text and on where it is stated."""
+        for passage, extraction in stored_in_order(context.writer.snapshot(), documents):
+            for fact in extraction.facts:
+                text, place = squeeze(fact.text), fact.source
+                if text:
+                    name = content_id("f", text, place.document, str(place.start), str(place.end))
+                    yield Unit(name, Kind.FACT, passage.title, text, (place,))
+
+
 def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str, Span]]) -> None:
     snapshot, change = context.writer.snapshot(), context.change
     ids = {id_ for id_, _ in missing}
     if not ids:
         return
     places = snapshot.table.first_sources(Kind.PASSAGE, change.added if change else None)
-    faults, done, without, shown = Faults(file), 0, 0, list[str]()
-    imported = import_extractions(faults, snapshot, places, ids)
+    done, without, shown = 0, 0, list[str]()
+    imported = import_extractions(file, snapshot, places, ids)
     for batch in batched(imported, kept_at_once(context, len(ids), READ)):
         context.writer.put_extractions({unit.id: found for unit, found in batch if found is not None})
         context.pause()
@@ -109,7 +118,7 @@ def _import(context: BuildContext, file: LinesFile, missing: Iterable[tuple[str,
         shown += [f"{unit.title!r} ({unit.id})" for unit in lacking[: SHOWN - len(shown)]]
         done += len(batch)
         context.report("importing extractions", done, len(ids))
-    context.account.notes += faults.described
+    context.account.notes += file.described
     if without:
         context.account.notes.append(
             f"{file.path} has no line for {without} passages, which are without entities and facts: {', '.join(shown)}"

@@ -12,38 +12,27 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
 
-from hoptrail.language.tasks import Extraction, Fact
+from hoptrail.language.tasks import Extraction
 from hoptrail.text.lexicon import DEMONYMS, word_set
 from hoptrail.text.mentions import figure_shape
 from hoptrail.text.normal_forms import base_title, folded, squeeze
-from hoptrail.types import Unit
-
-Place = tuple[str, int, int]
-"""A span as a plain tuple, which is cheaper than a record: there are very many."""
-
-
-def place_of(fact: Fact) -> Place:
-    """The place of a fact's source."""
-    return fact.source.document, fact.source.start, fact.source.end
+from hoptrail.types import Span, Unit
 
 
 class FactGroup(NamedTuple):
-    """The facts of one aggregate: each text with its first place, in order. `key` identifies the entity."""
+    """The facts of one aggregate: each text with its first source, in order. `key` identifies the entity."""
 
     key: str
     title: str
-    facts: dict[str, Place]
+    facts: dict[str, Span]
 
 
 def grouped_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_numbers: bool) -> Iterator[FactGroup]:
-    """The facts about each entity, by key, from passages in document order with their extractions. Short names count as the full
-    name that their document gives; the title is the most common spelling, the first of several.
-    """
-    entered: list[tuple[str, int, str, str, Place]] = []
-    """The key of an entity, a running number, the entity as written, the text of a fact and its place."""
+    """The facts about each entity, by key, from passages in document order; the title is the (first) most common spelling."""
+    facts: defaultdict[str, dict[str, Span]] = defaultdict(dict)
+    spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for _, group in groupby(found, lambda pair: pair[0].document):
         passages = list(group)
         names = InformativeNames(passages[0][0].title)
@@ -51,24 +40,19 @@ def grouped_by_entity(found: Iterable[tuple[Unit, Extraction]], *, dates_and_num
             for name in (*extraction.entities, *(name for fact in extraction.facts for name in fact.entities)):
                 names.note(name)
             for fact in extraction.facts:
-                text, place = squeeze(fact.text), place_of(fact)
+                text = squeeze(fact.text)
                 for entity in map(names.of, fact.entities if text else ()):
                     if key := folded(entity):
-                        entered.append((key, len(entered), squeeze(entity), text, place))
-    for key, same in groupby(sorted(entered), itemgetter(0)):
-        facts: dict[str, Place] = {}
-        spellings: Counter[str] = Counter()
-        for _, _, name, text, place in same:
-            facts.setdefault(text, place)
-            spellings[name] += 1
-        commonest = spellings.most_common(1)[0][0]
+                        facts[key].setdefault(text, fact.source)
+                        spellings[key][squeeze(entity)] += 1
+    for key in sorted(facts):
+        commonest = spellings[key].most_common(1)[0][0]
         if dates_and_numbers or not is_date_or_number(commonest):
-            yield FactGroup(key, commonest, facts)
+            yield FactGroup(key, commonest, facts[key])
 
 
 def select_aggregates(groups: Sequence[FactGroup], *, drop_covered: bool) -> Iterator[FactGroup]:
     """Drop duplicates: of groups with the same facts the one with the longest key stays, of equally long ones the first.
-
     With `drop_covered`, entities whose only fact is also a fact of another entity, kept or not, are dropped before.
     """
     counts = Counter(fact for group in groups for fact in group.facts) if drop_covered else Counter[str]()
@@ -105,22 +89,24 @@ class InformativeNames:
 
     def note(self, name: str) -> None:
         """Note a name in the text."""
-        words = squeeze(name).split()
-        if words and words[0].casefold().rstrip(".") in ADDRESSES:
-            words = words[1:]
+        words = _words_of(name)
         full = " ".join(words)
         if 1 < len(words) <= LONGEST and _is_full(words):
             self._full[folded(words[-1])].setdefault(folded(full), full)
 
     def of(self, name: str) -> str:
         """The full name that a name is short for, else the name itself."""
-        words = squeeze(name).split()
-        if len(words) == 2 and words[0].casefold().rstrip(".") in ADDRESSES:
-            words = words[1:]
+        words = _words_of(name)
         if len(words) != 1 or words[0].casefold() in DEMONYMS:
             return name
         full = list(self._full.get(folded(words[0]), {}).values())
         return full[0] if len(full) == 1 else name
+
+
+def _words_of(name: str) -> list[str]:
+    """The words of a name, without a form of address before others."""
+    words = name.split()
+    return words[1:] if len(words) > 1 and words[0].casefold().rstrip(".") in ADDRESSES else words
 
 
 def _is_full(words: list[str]) -> bool:

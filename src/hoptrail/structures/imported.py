@@ -19,17 +19,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.structures.json_lines import Faults, Unfit, parsed
+from hoptrail.structures.json_lines import LinesFile, Unfit, parsed
 from hoptrail.structures.passage_tasks import in_document_order
 from hoptrail.text.normal_forms import folded, squeeze
-from hoptrail.text.sentences import without_space
+from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.words import content_stems
-from hoptrail.types import Document, Span, Unit
-
-READ = 4096
-"""Passages processed together, with the texts of their documents."""
+from hoptrail.types import Span, Unit
 
 OWNERS = 10
 """Documents with the same name that an error lists."""
@@ -56,18 +52,15 @@ class ExtractionLine:
     triples: tuple[tuple[str, str, str], ...] | None = None
 
     @property
-    def stated(self) -> tuple[FactLine, ...]:
+    def stated(self) -> Iterator[FactLine]:
         """The facts, then the triples as facts, about subject and object as far as these are among the entities."""
+        yield from self.facts or ()
         names = {folded(name) for name in self.entities}
-        triples = tuple(
-            FactLine(
-                " ".join((subject, predicate, object_)),
-                tuple(name for name in (subject, object_) if not names or folded(name) in names),
-                triple=_triple(subject, predicate, object_),
-            )
-            for subject, predicate, object_ in self.triples or ()
-        )
-        return (*(self.facts or ()), *triples)
+        for slots in self.triples or ():
+            about = tuple(name for name in (slots[0], slots[2]) if not names or folded(name) in names)
+            squeezed = tuple(map(squeeze, slots))
+            triple = Triple(*squeezed) if all(squeezed) else None  # where a slot is empty there is only a fact
+            yield FactLine(" ".join(slots), about, triple=triple)
 
 
 Line = tuple[int, bytes]
@@ -75,38 +68,27 @@ Line = tuple[int, bytes]
 
 
 def import_extractions(
-    faults: Faults, snapshot: Snapshot, passages: Iterable[tuple[str, Span]], ids: Collection[str]
+    file: LinesFile, snapshot: Snapshot, passages: Iterable[tuple[str, Span]], ids: Collection[str]
 ) -> Iterator[tuple[Unit, Extraction | None]]:
-    """The passages with these ids in document order, each with its extraction from the file of `faults`; None where no usable
-    line is about its document.
-
-    `passages`: ids and places of all passages of the documents in question. Faults of lines are added to `faults`.
+    """The passages with these ids in document order, each with its extraction from the file; None where no usable
+    line is about its document. `passages`: ids and places of all passages of the documents in question.
     Raises: UsageError: the file cannot be read.
     """
-    lines = _lines_by_document(faults, snapshot)
-    for batch in batched(_by_document(snapshot, passages), READ, len, READ):
-        described = {units[0].document for units in batch} & lines.keys()
-        texts = {document.id: document for document in snapshot.documents(described)}
-        for units in batch:  # also without any of `ids`, so that all faults are found
-            document = texts.get(units[0].document)
-            extractions = _extractions(document, units, lines[document.id], faults) if document else {}
-            yield from ((unit, extractions.get(unit.id)) for unit in units if unit.id in ids)
+    lines = _lines_by_document(file, snapshot)
+    units_in_order = snapshot.texts.in_order(in_document_order(passages))
+    for document, same in groupby(units_in_order, key=lambda unit: unit.document):
+        units = list(same)  # also without any of `ids`, so that all faults are found
+        extractions = _extractions(units, lines[document], file) if document in lines else {}
+        yield from ((unit, extractions.get(unit.id)) for unit in units if unit.id in ids)
 
 
-def _by_document(snapshot: Snapshot, passages: Iterable[tuple[str, Span]]) -> Iterator[list[Unit]]:
-    units = snapshot.texts.in_order(in_document_order(passages))
-    return (list(same) for _, same in groupby(units, key=lambda unit: unit.document))
-
-
-def _extractions(
-    document: Document, passages: Sequence[Unit], lines: Iterable[Line], faults: Faults
-) -> Mapping[str, Extraction]:
-    places = _Places(document, passages)
+def _extractions(passages: Sequence[Unit], lines: Iterable[Line], file: LinesFile) -> Mapping[str, Extraction]:
+    places = _Places(passages)
     for number, line in lines:
         try:
             places.put(_parsed(line))
         except Unfit as unfit:
-            faults.leave_out(number, str(unfit))
+            file.leave_out(number, str(unfit))
     return places.extractions()
 
 
@@ -117,7 +99,7 @@ def _parsed(content: bytes) -> ExtractionLine:
     return line
 
 
-def _lines_by_document(faults: Faults, snapshot: Snapshot) -> dict[str, list[Line]]:
+def _lines_by_document(file: LinesFile, snapshot: Snapshot) -> dict[str, list[Line]]:
     # Three lookups from names to documents: by their ids, by their ids in their own files, by their titles.
     lookups: tuple[dict[str, list[str]], ...] = ({}, {}, {})
     for entry in snapshot.register.entries:
@@ -126,11 +108,11 @@ def _lines_by_document(faults: Faults, snapshot: Snapshot) -> dict[str, list[Lin
             for name in names:
                 lookup.setdefault(name, []).append(entry.id)
     lines: dict[str, list[Line]] = {}
-    for number, line in faults.file.numbered():
+    for number, line in file.numbered():
         try:
             lines.setdefault(_document_named(str(_parsed(line).id), lookups), []).append((number, line))
         except Unfit as unfit:
-            faults.leave_out(number, str(unfit))
+            file.leave_out(number, str(unfit))
     return lines
 
 
@@ -146,24 +128,21 @@ def _document_named(name: str, lookups: Iterable[Mapping[str, Sequence[str]]]) -
     return documents[0]
 
 
-def _line_ids(source: str) -> Iterator[str]:
+def _line_ids(source: str) -> list[str]:
     """The possible ids in `path#id`, where both may contain `#`."""
-    at = source.find("#")
-    while at >= 0:
-        yield source[at + 1 :]
-        at = source.find("#", at + 1)
+    parts = source.split("#")
+    return ["#".join(parts[at:]) for at in range(1, len(parts))]
 
 
 class _Places:
     """The passages of one document, and what lines say about them."""
 
-    def __init__(self, document: Document, passages: Sequence[Unit]) -> None:
-        self._document = document
+    def __init__(self, passages: Sequence[Unit]) -> None:
         self._passages = passages
         self._sentences = [
-            (passage, span, content_stems(document.slice(span)))
+            (passage, start, end, content_stems(passage.text[start:end]))
             for passage in passages
-            for span in _sentences(document, passage.sources[0])
+            for start, end in unit_sentences(passage)
         ]
         self._put = False
         self._named: dict[str, None] = {}
@@ -171,7 +150,7 @@ class _Places:
 
     def put(self, line: ExtractionLine) -> None:
         """Add all that a line says, or nothing. Raises: Unfit: the offsets of a fact are in no passage."""
-        placed = [self._placed(fact) for fact in line.stated if self._passages and squeeze(fact.text)]
+        placed = [self._placed(fact) for fact in line.stated if squeeze(fact.text)]
         for passage, fact in placed:
             self._facts[passage.id][fact] = None
         self._put = True
@@ -204,27 +183,13 @@ class _Places:
                 span = passage.sources[0]
                 if span.start <= fact.start < min(fact.end, span.end):
                     return passage, Span(span.document, fact.start, min(fact.end, span.end))
-        raise Unfit(f"characters {fact.start} to {fact.end} are no part of a passage of {self._document.title!r}")
+        raise Unfit(f"characters {fact.start} to {fact.end} are no part of a passage of {self._passages[0].title!r}")
 
     def _nearest(self, text: str) -> tuple[Unit, Span]:
         words = content_stems(text)
-        passage, span, _ = max(self._sentences, key=lambda sentence: len(words & sentence[2]))
-        return passage, span
-
-
-def _sentences(document: Document, passage: Span) -> Iterator[Span]:
-    """The sentences of a passage, without the white space around them."""
-    for sentence in document.sentences(passage):
-        within = max(sentence.start, passage.start), min(sentence.end, passage.end)
-        start, end = without_space(document.text, *within)
-        if start < end:
-            yield Span(document.id, start, end)
-
-
-def _triple(*slots: str) -> Triple | None:
-    """A triple; None where a slot is empty: then there is only a fact."""
-    squeezed = tuple(map(squeeze, slots))
-    return Triple(*squeezed) if all(squeezed) else None
+        passage, start, end, _ = max(self._sentences, key=lambda sentence: len(words & sentence[3]))
+        first = passage.sources[0].start
+        return passage, Span(passage.document, first + start, first + end)
 
 
 def _squeezed(names: Iterable[str]) -> tuple[str, ...]:

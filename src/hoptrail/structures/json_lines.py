@@ -24,12 +24,13 @@ NUMBERED = 1000
 """Faults whose line numbers are reported; further ones are only counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LinesFile:
-    """The file that `from_file` under [structures.`section`] names."""
+    """The file that `from_file` under [structures.`section`] names, and the faults that were found in it, in any order."""
 
     path: Path
     section: str
+    faults: list[tuple[int, str]] = field(default_factory=list)
 
     def digest(self) -> str:
         """The SHA-256 of the file. Raises: UsageError: the file cannot be read."""
@@ -55,31 +56,23 @@ class LinesFile:
                 f"from_file under [structures.{self.section}]."
             ) from error
 
-
-@dataclass(slots=True)
-class Faults:
-    """The faults of a file, in any order."""
-
-    file: LinesFile
-    entries: list[tuple[int, str]] = field(default_factory=list)
-
-    def add(self, number: int, fault: str) -> None:
-        """Add a fault of a line; `fault` continues the sentence "line 3 "."""
-        self.entries.append((number, fault))
+    def add_fault(self, number: int, fault: str) -> None:
+        """Note a fault of a line; `fault` continues the sentence "line 3 "."""
+        self.faults.append((number, fault))
 
     def leave_out(self, number: int, reason: str) -> None:
         """Note that a line cannot be used."""
-        self.add(number, f"is left out: {reason}")
+        self.add_fault(number, f"is left out: {reason}")
 
     @property
     def described(self) -> list[str]:
         """One note per fault, and one note for all beyond the first few."""
-        entries = sorted(self.entries, key=itemgetter(0))
-        notes = [f"{self.file.path}, line {number} {fault}." for number, fault in entries[:NAMED]]
+        entries = sorted(self.faults, key=itemgetter(0))
+        notes = [f"{self.path}, line {number} {fault}." for number, fault in entries[:NAMED]]
         if len(entries) > NAMED:
             lines = ", ".join(dict.fromkeys(str(number) for number, _ in entries[NAMED:NUMBERED]))
             more = ", ..." if len(entries) > NUMBERED else ""
-            notes.append(f"{self.file.path}: {len(entries) - NAMED} more faults, in lines {lines}{more}.")
+            notes.append(f"{self.path}: {len(entries) - NAMED} more faults, in lines {lines}{more}.")
         return notes
 
 

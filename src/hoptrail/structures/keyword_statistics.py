@@ -16,10 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import bounds_of, paired, unpaired
 from hoptrail.corpus.keywords import K1, B, keyword_words
-from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.types import Kind
 
 
 @dataclass(frozen=True)
@@ -46,11 +43,15 @@ class KeywordStatistics:
         ranks = np.empty(len(in_order), dtype=np.int32)
         ranks[[numbers[word] for word in in_order]] = np.arange(len(in_order))
         sizes = np.array(lengths, dtype=np.int64)
-        owners = np.repeat(np.arange(len(sizes)), sizes)
-        pairs, counts = np.unique(paired(owners, ranks[np.array(flat, dtype=np.int32)]), return_counts=True)
-        rows = (counts.astype(np.float64), unpaired(pairs)[1], bounds_of(pairs, len(sizes)))
-        matrix = csr_matrix(rows, shape=(len(sizes), len(in_order)))
-        matrix.data = _weights(matrix, sizes)
+        begins = np.concatenate([[0], np.cumsum(sizes)])
+        columns = ranks[np.array(flat, dtype=np.int32)]
+        matrix = csr_matrix((np.ones(len(flat)), columns, begins), shape=(len(sizes), len(in_order)))
+        matrix.sum_duplicates()
+        df = np.bincount(matrix.indices, minlength=len(in_order))
+        idf = np.log(1 + (len(sizes) - df + 0.5) / (df + 0.5))
+        damping = K1 * (1 - B + B * sizes / max(sizes.mean(), 1e-9)) if len(sizes) else sizes
+        tf = matrix.data
+        matrix.data = idf[matrix.indices] * (tf / (tf + np.repeat(damping, np.diff(matrix.indptr))))
         return cls({word: column for column, word in enumerate(in_order)}, matrix)
 
     @cached_property
@@ -65,19 +66,3 @@ class KeywordStatistics:
             here = slice(*self.by_word.indptr[column : column + 2])
             scores[self.by_word.indices[here]] += self.by_word.data[here]
         return scores.astype(np.float32)
-
-
-def _weights(counts: Any, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The weights of words in texts, from their counts (a CSR matrix of shape (texts, words)) and the lengths of the texts."""
-    df = np.bincount(counts.indices, minlength=counts.shape[1])
-    idf = np.log(1 + (len(sizes) - df + 0.5) / (df + 0.5))
-    damping = K1 * (1 - B + B * sizes / max(sizes.mean(), 1e-9)) if len(sizes) else sizes
-    tf = counts.data
-    weights: NDArray[np.float64] = idf[counts.indices] * (tf / (tf + np.repeat(damping, np.diff(counts.indptr))))
-    return weights
-
-
-def passage_keywords(snapshot: Snapshot) -> KeywordStatistics:
-    """The statistics of all passages, title and text, by id."""
-    passages = snapshot.texts.in_order(sorted(snapshot.table.ids(Kind.PASSAGE)))
-    return KeywordStatistics.of(unit.searchable for unit in passages)

@@ -1,8 +1,7 @@
 """The three kinds of link between sentences, in terms of rows: adjacent, similar, and sharing entities (ChainRAG).
 
 The same functions make the graph of a corpus, update it, and make the graph of one question. Two sentences are linked by
-similarity or by shared entities if each is among the best of the other. So links have no direction, and no sentence becomes a
-hub. This module does not know texts, ids or the store.
+similarity or by shared entities if each is among the best of the other. So no sentence becomes a hub.
 """
 
 from __future__ import annotations
@@ -31,46 +30,23 @@ def unordered(edges: Directed) -> Directed:
     return Directed(first[places], second[places], edges.weights[places])
 
 
-class Adjacency:
-    """SA: sentences of one passage at most `reach` sentences apart; the weight is 1 / distance."""
-
-    def __init__(self, passages: Rows, starts: NDArray[np.int64], reach: int) -> None:
-        """`passages`: the passage number of each row, -1 for none; `starts`: where each row's sentence begins."""
-        self._passages, self._reach = passages, reach
-        self._order = np.lexsort((starts, passages)).astype(np.int32)
-        self._places = np.empty_like(self._order)
-        self._places[self._order] = np.arange(len(passages), dtype=np.int32)
-
-    def of(self, rows: Rows) -> Directed:
-        """The links with an end in `rows`."""
-        parts = []
-        for step in (step for distance in range(1, self._reach + 1) for step in (-distance, distance)):
-            places = self._places[rows] + step
-            exist = (places >= 0) & (places < len(self._order))
-            sources, targets = rows[exist], self._order[places[exist]]
-            near = self._share_a_passage(sources, targets)
-            parts.append(Directed(sources[near], targets[near], np.full(int(near.sum()), 1 / abs(step))))
-        return unordered(joined(parts))
-
-    def hold(self, pairs: Directed) -> NDArray[np.bool_]:
-        """Whether each pair is adjacent, regardless of its weight."""
-        distances = np.abs(self._places[pairs.sources] - self._places[pairs.targets])
-        adjacent: NDArray[np.bool_] = self._share_a_passage(pairs.sources, pairs.targets) & (distances <= self._reach)
-        return adjacent
-
-    def _share_a_passage(self, rows: Rows, others: Rows) -> NDArray[np.bool_]:
-        same: NDArray[np.bool_] = (self._passages[rows] == self._passages[others]) & (self._passages[rows] >= 0)
-        return same
+def adjacent_pairs(passages: Rows, starts: NDArray[np.int64], reach: int) -> Directed:
+    """SA: sentences of one passage at most `reach` sentences apart; the weight is 1 / distance.
+    `passages`: the passage number of each row, -1 for none; `starts`: where each row's sentence begins.
+    """
+    order = np.lexsort((starts, passages)).astype(np.int32)
+    parts = []
+    for distance in range(1, reach + 1):
+        sources, targets = order[:-distance], order[distance:]
+        near = (passages[sources] == passages[targets]) & (passages[sources] >= 0)
+        parts.append(Directed(sources[near], targets[near], np.full(np.count_nonzero(near), 1 / distance)))
+    return unordered(joined(parts))
 
 
-Best = Callable[[Rows], Iterator[Directed]]
-"""Returns edges from rows to their best rows, each once, in portions."""
-
-
-def mutual_pairs(best: Best, rows: Rows, size: int) -> Directed:
+def mutual_pairs(best: Callable[[Rows], Iterator[Directed]], rows: Rows, size: int) -> Directed:
     """The pairs with an end in `rows` (sorted; of `size` rows in all) in which each row is among the best of the other.
-
-    Returns edges from the lower row, with the weights from its side. `best` is called once per row.
+    `best` returns edges from rows to their best rows, in portions; it is called once per row. Returns edges from the lower row,
+    with the weights from its side.
     """
     own, reached = (np.zeros(size, np.bool_) for _ in range(2))
     own[rows] = True
@@ -98,18 +74,20 @@ class SharedEntities:
     def __init__(self, mentions: Mentions, size: int, most: int, count: int) -> None:
         """`size`: the number of sentences; `count`: the most links of a sentence."""
         self._size, self._count = size, count
-        self._counts = _entity_counts(mentions)
-        used = (self._counts >= 2) & (self._counts <= most)
+        counts = _entity_counts(mentions)
+        used = (counts >= 2) & (counts <= most)
         self._mentions = mentions.of_entities(used)
         self._postings = np.sort(paired(self._mentions.entities, self._mentions.rows))
         """The rows that mention each entity: pairs of entity and row, sorted."""
-        self._starts: NDArray[np.int64] = np.concatenate([[0], np.cumsum(np.where(used, self._counts, 0))])
+        self._counts = np.where(used, counts, 0)
+        self._starts = np.cumsum(self._counts) - self._counts
+        worth = np.log((size + 1) / np.maximum(counts, 1)) / np.log(size + 1)
+        self._log_complements = np.log1p(-np.minimum(worth, 1 - 1e-9))
+        """log(1 - worth) of each entity."""
 
     def portions(self, rows: Rows) -> Iterator[Directed]:
-        """Edges from each of `rows` to the `count` rows that share most with it.
-
-        Ties, which are the rule among the sentences about one entity, go to the nearest in the circle of rows. So all of them get
-        about as many links, instead of the lowest rows getting them all.
+        """Edges from each of `rows` to the `count` rows that share most with it. Ties, which are the rule among the sentences
+        about one entity, go to the nearest in the circle of rows: then not only the lowest rows get links.
         """
         for start in range(0, len(rows), TOGETHER):
             batch = rows[start : start + TOGETHER]
@@ -121,37 +99,27 @@ class SharedEntities:
         """Positions of mentions, those of a row together, about EXPANSION pairs at a time."""
         if not len(which):
             return []
-        pairs = np.cumsum(self._sharing(entities))
+        pairs = np.cumsum(self._counts[entities])
         turns = (pairs // EXPANSION)[np.searchsorted(which, which)]
         return np.split(np.arange(len(which)), np.flatnonzero(np.diff(turns)) + 1)
 
-    def _sharing(self, entities: Rows) -> NDArray[np.int64]:
-        return self._starts[entities + 1] - self._starts[entities]
-
     def _strongest(self, rows: Rows, entities: Rows) -> Directed:
-        which, places = ranges(self._starts[entities], self._sharing(entities))
+        which, places = ranges(self._starts[entities], self._counts[entities])
         sources, (_, targets) = rows[which], unpaired(self._postings[places])
-        complements = self._log_complements(entities)[which]
         others = sources != targets
-        edges = self._combined(Directed(sources[others], targets[others], complements[others]))
+        complements = self._log_complements[entities][which]
+        edges = _combined(Directed(sources[others], targets[others], complements[others]))
         distances = np.abs(edges.sources - edges.targets)
         return best_of(edges, self._count, np.minimum(distances, self._size - distances))
 
-    def _log_complements(self, entities: Rows) -> NDArray[np.float64]:
-        """log(1 - worth) of each entity."""
-        worth = np.log((self._size + 1) / self._counts[entities]) / np.log(self._size + 1)
-        complements: NDArray[np.float64] = np.log1p(-np.minimum(worth, 1 - 1e-9))
-        return complements
 
-    def _combined(self, edges: Directed) -> Directed:
-        """One edge for each pair of rows, which several entities may have linked; log complements become weights."""
-        order = np.argsort(edges.keys, kind="stable")  # entities stay in order, so both directions give the same sum
-        _, starts = np.unique(edges.keys[order], return_index=True)
-        if not len(starts):
-            return edges
-        firsts = order[starts]
-        weights = -np.expm1(np.add.reduceat(edges.weights[order], starts))
-        return Directed(edges.sources[firsts], edges.targets[firsts], weights)
+def _combined(edges: Directed) -> Directed:
+    """One edge for each pair of rows, which several entities may have linked; log complements become weights."""
+    if not len(edges):
+        return edges
+    order = np.argsort(edges.keys, kind="stable")  # entities stay in order, so both directions give the same sum
+    keys, starts = np.unique(edges.keys[order], return_index=True)
+    return Directed(*unpaired(keys), -np.expm1(np.add.reduceat(edges.weights[order], starts)))
 
 
 def key_entities(mentions: Mentions, size: int, share: float) -> Mentions:

@@ -1,8 +1,7 @@
 """Nearest neighbours of rows by cosine: exact for few rows, within nearby cells for many.
 
-The exact search multiplies all rows with all. Above `exact_up_to` rows, a row is compared with those in the `probes` cells
-nearest to it: that takes n log n, and misses a few neighbours. The choice depends on the number of rows
-alone, so that a stopped build has the same result.
+Above `exact_up_to` rows, a row is compared with those in the `probes` cells nearest to it: that takes n log n, and misses a few
+neighbours. The choice depends on the number of rows alone, so that a stopped build has the same result.
 """
 
 from __future__ import annotations
@@ -54,7 +53,6 @@ Block = tuple[Rows, Rows, Least | None]
 @dataclass(frozen=True)
 class Nearest:
     """Finds the `count` nearest other rows of `vectors` (unit length), or all others if there are fewer.
-
     Ties go to the lower row. `pause` is called between blocks, which are compared on `executor`.
     """
 
@@ -78,27 +76,23 @@ class Nearest:
         if size <= self.exact_up_to:
             yield self._best(self._blocks(rows, np.arange(size, dtype=np.int32), least))
             return
-        ordered, step = self._cells.together(rows), max(PART, -(-size // PARTS))
+        ordered = rows[np.lexsort((rows, self._cells.homes[rows]))]  # those of a cell together
+        step = max(PART, -(-size // PARTS))
         for part in (ordered[start : start + step] for start in range(0, len(ordered), step)):
             found = self._best(self._blocks_in_cells(part, least))
             yield found if least is None else self._probed(found, np.flatnonzero(least[found.sources] < np.inf))
 
     def _best(self, blocks: Iterator[Block]) -> Directed:
-        """The best edges, ordered by source."""
         return best_of(joined(list(self.executor.map(self._work, blocks))), self.count)
 
     def _blocks_in_cells(self, rows: Rows, least: Least | None) -> Iterator[Block]:
         """For each cell, the `rows` to compare with its members."""
-        visits = self._visits(rows)
+        cells = self._cells.near(self.vectors, rows, self.probes)
+        places = np.broadcast_to(np.arange(len(rows))[:, np.newaxis], cells.shape)
+        visits = np.sort(paired(cells, places).ravel())
         bounds = itertools.pairwise(bounds_of(visits, len(self._cells.members)).tolist())
         for members, (start, end) in zip(self._cells.members, bounds, strict=True):
             yield from self._blocks(rows[unpaired(visits[start:end])[1]], members, least)
-
-    def _visits(self, rows: Rows) -> NDArray[np.int64]:
-        """The cells near each of `rows`: pairs of cell and position in `rows`, sorted."""
-        cells = self._cells.near(self.vectors, rows, self.probes)
-        places = np.broadcast_to(np.arange(len(rows))[:, np.newaxis], cells.shape)
-        return np.sort(paired(cells, places).ravel())
 
     def _probed(self, edges: Directed, back: NDArray[np.intp]) -> Directed:
         """Drop edges at the positions `back` whose source would not search the cell of its target: the result must not depend on
@@ -173,10 +167,8 @@ def _rank_in_group(groups: NDArray[np.signedinteger[Any]]) -> NDArray[np.intp]:
 @dataclass(frozen=True)
 class Cells:
     """Rows of vectors in cells by where they lie: `members` of each cell, rising, and its centre (one for the parts of an
-    overfull cell).
-
-    Spherical k-means on a sample finds the centres. Then all rows go where they are nearest, and the centres to the middle of
-    their rows, twice. With a million rows that costs as much again as comparing rows within cells.
+    overfull cell). Spherical k-means on a sample finds the centres. Then all rows go where they are nearest, and the centres to
+    the middle of their rows, twice. With a million rows that costs as much again as comparing rows within cells.
     """
 
     members: tuple[Rows, ...]
@@ -184,7 +176,7 @@ class Cells:
 
     @classmethod
     def of(cls, vectors: FloatMatrix, seed: int) -> Cells:
-        """Cells of about CELL rows by spherical k-means, the same for the same seed; each row is in one cell."""
+        """Cells of about CELL rows, the same for the same seed; each row is in one cell."""
         centres = _learnt_centres(vectors, np.random.default_rng(seed))
         homes = np.zeros(len(vectors), np.int32)
         for _ in range(SETTLING_ROUNDS):
@@ -205,10 +197,6 @@ class Cells:
         for cell, rows in enumerate(self.members):
             homes[rows] = cell
         return homes
-
-    def together(self, rows: Rows) -> Rows:
-        """The same rows, those of a cell together, cell by cell."""
-        return rows[np.lexsort((rows, self.homes[rows]))]
 
     def near(self, vectors: FloatMatrix, rows: Rows, probes: int) -> Rows:
         """The `probes` cells nearest to the vector of each of `rows`, in no order, or all where there are fewer."""
@@ -232,9 +220,7 @@ def _learnt_centres(vectors: FloatMatrix, chance: np.random.Generator) -> FloatM
 
 
 def _settled(vectors: FloatMatrix, centres: FloatMatrix, homes: Rows) -> FloatMatrix:
-    """Write down the centre that is nearest to each vector; gives the middle of what is near to each, and where nothing is, the
-    centre as it was.
-    """
+    """Enter the nearest centre of each vector in `homes`. Returns for each centre the middle of what is near to it, or itself."""
     sums = np.zeros_like(centres)
     for block in _blocks(len(vectors), len(centres)):
         own = np.rint((vectors[block] @ centres.T) * DECIMALS).argmax(axis=1)

@@ -1,13 +1,9 @@
 """The neighbourhood graph of a corpus: from every passage to the k nearest others, by vectors or by keywords.
 
 SUNAR (neighborhood aware retrieval): G = (V, E) with |E| = k|V|, built once with a similarity that complements the first stage:
-
-    dense-neighbours    by cosine of the vectors, for a first stage by keywords      `nearest.py`
-    bm25-neighbours     by BM25 with a passage's own words as the query, for a       `keyword_statistics.py`
-                        dense first stage
-
-Links are directed and weighted by cosine or BM25 score. A passage is not its own neighbour, and for BM25 neighbours share a word.
-The released code stores 100 neighbours and uses 10; here all stored ones may be used.
+`dense-neighbours` by cosine for a first stage by keywords, `bm25-neighbours` with a passage's own words as the query for a dense
+one. Links are directed and weighted by cosine or BM25 score. A passage is not its own neighbour, and for BM25 neighbours share a
+word. The released code stores 100 neighbours and uses 10; here all stored ones may be used.
 """
 
 from __future__ import annotations
@@ -28,7 +24,7 @@ from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.keyword_statistics import KeywordStatistics, passage_keywords
+from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.structures.nearest import BLOCK, DECIMALS, Least, Nearest, best_of
 from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.types import Kind
@@ -47,7 +43,6 @@ class DenseNeighbourSettings(Limited):
 @dataclass(frozen=True, slots=True)
 class Bm25NeighbourSettings(Limited):
     """The paper's k, and the number of `words` in a passage's query: those of the greatest weight in it (0: all, each once).
-
     On the development questions of three data sets, queries of 25 words link more passages that belong together than queries of
     all words, and they cost less in a large corpus.
     """
@@ -59,7 +54,6 @@ class Bm25NeighbourSettings(Limited):
 @dataclass(frozen=True)
 class ByKeywords:
     """BM25 of one passage for the words of another, to five decimals. `statistics` has one row per passage.
-
     A passage that shares words with too few others gets an edge of weight 0 to itself, which marks its list as complete.
     """
 
@@ -135,7 +129,7 @@ def _best_scored(queries: Any, by_word: Any, count: int, rows: Rows) -> Directed
 
 
 class Neighbours(Structure):
-    """Links from passages to their nearest others."""
+    """Links from passages to their nearest others. The writer removes links to removed passages."""
 
     __slots__ = ()
     built_from = (PASSAGES,)
@@ -145,8 +139,8 @@ class Neighbours(Structure):
         """Measures how similar the passages with these ids, which are sorted, are."""
 
     def update(self, context: BuildContext) -> None:
-        """Link the passages that have fewer links than they could have, and let them replace farther neighbours of others. All
-        links are written together, so a stopped build begins anew.
+        """Link the passages that have fewer links than they could have: new ones, and those that lost a neighbour. They replace
+        farther neighbours of others. All links are written together, so a stopped build begins anew.
         """
         writer, snapshot, name = context.writer, context.writer.snapshot(), self.name
         count: int = self.settings.neighbours  # type: ignore[union-attr]
@@ -174,12 +168,8 @@ class Neighbours(Structure):
 
 @dataclass(frozen=True, slots=True)
 class DenseNeighbours(Neighbours):
-    """Neighbours by vectors. Up to `exact_up_to` passages, an update gives the same result as building anew.
-
-    A new passage gets its own links and replaces farther neighbours of existing passages. A passage that lost a neighbour by
-    removal gets its nearest again. Others are not touched. Where neighbours are found in cells, existing links stay, and a new
-    passage becomes a neighbour only of passages that it is compared with. The writer removes links to removed passages. Where
-    documents were cut into other passages, all are linked anew.
+    """Neighbours by vectors. Up to `exact_up_to` passages, an update gives the same result as building anew. Where neighbours are
+    found in cells, existing links stay, and a new passage becomes a neighbour only of passages that it is compared with.
     """
 
     settings: DenseNeighbourSettings = field(default_factory=DenseNeighbourSettings)
@@ -194,18 +184,17 @@ class DenseNeighbours(Neighbours):
 
 @dataclass(frozen=True, slots=True)
 class Bm25Neighbours(Neighbours):
-    """Neighbours by keywords.
-
-    It is updated like DenseNeighbours, with one difference: added and removed documents change the weights of words everywhere,
-    but existing links keep their scores, and new links are compared with these.
+    """Neighbours by keywords. Added and removed documents change the weights of words everywhere, but existing links keep their
+    scores, and new links are compared with these.
     """
 
     settings: Bm25NeighbourSettings = field(default_factory=Bm25NeighbourSettings)
     name = BM25_NEIGHBOURS
     links = (BM25_NEIGHBOURS,)
 
-    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> ByKeywords:  # noqa: ARG002
-        return ByKeywords(passage_keywords(snapshot), self.settings, context.pause, context.executor)
+    def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> ByKeywords:
+        statistics = KeywordStatistics.of(unit.searchable for unit in snapshot.texts.in_order(ids))
+        return ByKeywords(statistics, self.settings, context.pause, context.executor)
 
 
 def _lacking_links(stored: Directed, size: int, count: int) -> Rows:

@@ -1,11 +1,9 @@
-"""Structures with one language task per passage: in document order, stored in batches; failures are noted and retried by the
-next run.
-"""
+"""Structures with one language task per passage, stored in batches; failures are noted and retried by the next run."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Generic, TypeVar
 
@@ -29,16 +27,6 @@ def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
     return [id_ for _, id_ in sorted((span, id_) for id_, span in passages)]
 
 
-def passages_before(snapshot: Snapshot, passages: Collection[Unit]) -> dict[str, Unit]:
-    """The passage before each of these in its document, by the id of the latter; none for the first of a document."""
-    documents = {unit.document for unit in passages}
-    ordered = sorted(snapshot.table.within(Kind.PASSAGE, documents), key=lambda unit: unit.sources)
-    ids = {unit.id for unit in passages}
-    return {
-        unit.id: before for before, unit in pairwise(ordered) if unit.id in ids and before.document == unit.document
-    }
-
-
 class PassageTasks(Structure, Generic[T]):
     """A structure with one language task and one stored row per passage."""
 
@@ -47,12 +35,10 @@ class PassageTasks(Structure, Generic[T]):
     """The name of the work in reports and notes."""
     looks_back: bool
     """Whether the task of a passage gets the passage before it too."""
-    row_kind: Kind
-    """The kind of units that rows are, or are stored with."""
 
-    @abstractmethod
     def row_id(self, passage: str) -> str:
         """The id of the row of a passage."""
+        return passage
 
     @abstractmethod
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
@@ -72,7 +58,8 @@ class PassageTasks(Structure, Generic[T]):
         if context.change:  # rows were removed with their documents
             return list(snapshot.table.first_sources(Kind.PASSAGE, context.change.added))
         places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
-        context.writer.remove_units(self.row_kind, stored.difference(self.row_id(id_) for id_, _ in places))
+        for kind in self.units:
+            context.writer.remove_units(kind, stored.difference(self.row_id(id_) for id_, _ in places))
         return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
 
     def update(self, context: BuildContext) -> None:
@@ -87,10 +74,9 @@ class PassageTasks(Structure, Generic[T]):
         for start in range(0, len(ordered), size):
             context.pause()
             got: list[tuple[Unit, T]] = []
+            outputs = self._asked(context, language, ordered[start : start + size])
             try:
-                for done, (unit, output) in enumerate(
-                    self._asked(context, language, ordered[start : start + size]), start + 1
-                ):
+                for done, (unit, output) in enumerate(outputs, start + 1):
                     if isinstance(output, TaskFailed):
                         where = f"{self.doing}: passage {unit.id} of {unit.title!r}"
                         context.account.notes.append(f"{where}: {output}. Run the same command again to ask once more.")
@@ -106,7 +92,10 @@ class PassageTasks(Structure, Generic[T]):
     ) -> Iterator[tuple[Unit, T | TaskFailed]]:
         snapshot = context.writer.snapshot()
         batch = list(snapshot.texts.in_order(passages))
-        # A remote-safe language (the rules) gets the passages alone.
-        before = passages_before(snapshot, batch) if self.looks_back and not is_remote_safe(language) else {}
+        before: dict[str, Unit] = {}
+        if self.looks_back and not is_remote_safe(language):  # the rules get the passages alone
+            near = snapshot.table.within(Kind.PASSAGE, {unit.document for unit in batch})
+            pairs = pairwise(sorted(near, key=lambda unit: unit.sources))
+            before = {unit.id: prior for prior, unit in pairs if prior.document == unit.document}
         outputs = context.perform(language, (self.task(unit, before.get(unit.id)) for unit in batch))
         return zip(batch, outputs, strict=True)

@@ -62,12 +62,13 @@ class Passages(Structure):
     def _cut(self, context: BuildContext, documents: Collection[str]) -> Iterator[list[Unit]]:
         read = context.writer.snapshot().documents(documents)
         batches = batched(read, SPLIT_DOCUMENTS, lambda document: len(document.text), SPLIT_CHARACTERS)
-        return context.executor.map(Work("splitting", partial(_split, self.settings), _name), batches)
+        work = Work(
+            "splitting",
+            partial(_split, self.settings),
+            lambda batch: from_to([f"{document.title!r} ({document.id})" for document in batch]),
+        )
+        return context.executor.map(work, batches)
 
 
 def _split(limits: PassageLimits, documents: Sequence[Document]) -> list[Unit]:
     return [unit for document in documents for unit in passages(document, limits)]
-
-
-def _name(documents: Sequence[Document]) -> str:
-    return from_to([f"{document.title!r} ({document.id})" for document in documents])

@@ -28,7 +28,7 @@ from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived, Target
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.json_lines import Faults, LinesFile, Unfit, parsed
+from hoptrail.structures.json_lines import LinesFile, Unfit, parsed
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.text.normal_forms import base_title, folded, squeeze, without_article
 from hoptrail.text.sentences import without_space
@@ -75,7 +75,7 @@ class Profiles(Derived):
     def target_rows(self, context: BuildContext) -> Target:
         """If the file no longer exists, nothing is added: removing a document, which the writer has done, needs no file."""
         if self.settings.from_file and not self._file.path.exists():
-            return (), False
+            return Target((), whole=False)
         return Derived.target_rows(self, context)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
@@ -84,9 +84,9 @@ class Profiles(Derived):
         if not self.settings.from_file:
             yield from from_facts(stored_in_order(snapshot, documents), most)
             return
-        faults = Faults(self._file)
-        yield from from_file(faults, snapshot, most)
-        context.account.notes += faults.described
+        file = self._file
+        yield from from_file(file, snapshot, most)
+        context.account.notes += file.described
 
 
 def profile_id(document: str) -> str:
@@ -149,14 +149,14 @@ class ProfileLine:
         return tuple(name for key, name in names.items() if key not in {"", folded(self.title)})
 
 
-def from_file(faults: Faults, snapshot: Snapshot, most: int) -> Iterator[Unit]:
-    """Profiles and further names from the file of `faults`, in no particular order. Lines about other titles are ignored, since
-    a file may serve many corpora. All faults are in `faults` at the end.
+def from_file(file: LinesFile, snapshot: Snapshot, most: int) -> Iterator[Unit]:
+    """Profiles and further names from a file, in no particular order. Lines about other titles are ignored, since
+    a file may serve many corpora. Its faults are complete at the end.
     Raises: UsageError: the file cannot be read.
     """
     placed: set[tuple[int, str]] = set()
     nowhere: dict[tuple[int, str], str] = {}
-    for batch in batched(_lines_of_documents(faults, snapshot), READ):
+    for batch in batched(_lines_of_documents(file, snapshot), READ):
         lines = {id_: (number, line) for id_, number, line in batch}
         for document in snapshot.documents(lines):
             number, line = lines[document.id]
@@ -167,18 +167,18 @@ def from_file(faults: Faults, snapshot: Snapshot, most: int) -> Iterator[Unit]:
             yield from _further_names(document, line.names)
     for (number, text), title in nowhere.items():
         if (number, text) not in placed:
-            faults.add(number, f"says {text!r}, which stands in no document called {title!r} and is left out")
+            file.add_fault(number, f"says {text!r}, which stands in no document called {title!r} and is left out")
 
 
-def _lines_of_documents(faults: Faults, snapshot: Snapshot) -> list[tuple[str, int, ProfileLine]]:
+def _lines_of_documents(file: LinesFile, snapshot: Snapshot) -> list[tuple[str, int, ProfileLine]]:
     """The line about each document with its number, by document id. The last of several lines about a title counts."""
     about: dict[str, tuple[int, ProfileLine]] = {}
-    for number, content in faults.file.numbered():
+    for number, content in file.numbered():
         try:
             line = parsed(ProfileLine, content)
             about[folded(line.title)] = number, line
         except Unfit as unfit:
-            faults.leave_out(number, str(unfit))
+            file.leave_out(number, str(unfit))
     titles = ((entry.id, folded(entry.title)) for entry in snapshot.register.entries)
     return [(id_, *about[title]) for id_, title in titles if title and title in about]
 
@@ -192,11 +192,5 @@ def _further_names(document: Document, names: Iterable[str]) -> Iterator[Unit]:
 
 def _place(document: Document, line: str) -> Span | None:
     """The first place of a whole line in a document; None where it does not occur."""
-    text = document.text
-    at = text.find(line)
-    while at >= 0:
-        end = at + len(line)
-        if text[at - 1 : at] in {"", "\n"} and text[end : end + 1] in {"", "\n"}:
-            return Span(document.id, at, end)
-        at = text.find(line, at + 1)
-    return None
+    at = f"\n{document.text}\n".find(f"\n{line}\n")
+    return Span(document.id, at, at + len(line)) if at >= 0 else None

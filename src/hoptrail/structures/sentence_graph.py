@@ -28,7 +28,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, ShareAbove0
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.linking import Adjacency, SharedEntities, key_entities, mutual_pairs, unordered
+from hoptrail.structures.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs, unordered
 from hoptrail.structures.nearest import Nearest
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
@@ -81,9 +81,9 @@ class Nodes:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def adjacency(self) -> Adjacency:
-        """Finds SA links."""
-        return Adjacency(self.passages, self.starts, self.settings.reach)
+    def adjacent(self) -> Directed:
+        """All SA links."""
+        return adjacent_pairs(self.passages, self.starts, self.settings.reach)
 
     def similar(
         self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = LOCAL_EXECUTOR
@@ -104,20 +104,19 @@ class Nodes:
 
     def all_pairs(self, kind: str) -> Directed:
         """All links of a kind."""
+        if kind == SA:
+            return self.adjacent()
         rows = np.arange(len(self), dtype=np.int32)
-        makers: dict[str, Callable[[Rows], Directed]] = {EC: self.sharing, SS: self.similar, SA: self.adjacency().of}
-        return makers[kind](rows)
+        return self.sharing(rows) if kind == EC else self.similar(rows)
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceLinks(Structure):
     """Links from the sentence with the lower id to that with the higher one, at most one per kind; weights between 0 and 1.
 
-    An update adds the links of new sentences, by what is stored at the time. Existing links and their weights stay, even where a
-    new sentence is nearer, so that a sentence may get more than `neighbours` SS or `entity_links` EC links over time. With
-    `key_share` below 1, an entity that becomes a key entity later links new sentences, and older ones without an EC link, but not
-    two older sentences with other EC links. Only a build from scratch (and a graph for a question) considers all pairs. The
-    writer removes the links of removed sentences; sentences that lose an SS link that way get new ones.
+    An update adds the links of new sentences. Existing links stay, even where a new sentence is nearer, so that a sentence may
+    get more than `neighbours` SS or `entity_links` EC links over time. With `key_share` below 1, an entity that becomes a key
+    entity later does not link two older sentences that have other EC links. The writer removes the links of removed sentences.
     """
 
     settings: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)
@@ -127,25 +126,23 @@ class SentenceLinks(Structure):
 
     def update(self, context: BuildContext) -> None:
         """Link sentences without any links, sentences without an EC link by entities, and sentences that lost an SS link by
-        similarity.
-
-        EC is tried again because entities of a passage may have been extracted since. If some links of a kind contradict what is
-        stored (other entities after another language extracted, other passages), all links of that kind are made again. All links
-        are written together, so a stopped build begins anew.
+        similarity. EC is tried again because entities may have been extracted since. If some links of a kind contradict what is
+        stored (other entities, other passages), all of that kind are made again. A stopped build begins anew.
         """
         snapshot = context.writer.snapshot()
         places = sentence_places(snapshot)
         nodes = nodes_of(snapshot, places, self.settings)
-        adjacent = nodes.adjacency()
-        stored = self._valid_links(context.writer, nodes, adjacent, places)
-        linked = {kind: _is_end(keys, len(nodes)) for kind, keys in stored.items()}
+        adjacent = nodes.adjacent()
+        stored = _valid_links(context.writer, nodes, adjacent, places)
+        every = np.arange(len(nodes), dtype=np.int32)
+        linked = {kind: np.isin(every, unpaired(keys)) for kind, keys in stored.items()}
         unlinked = ~(linked[EC] | linked[SS] | linked[SA])
         unlinked[_lost_similar(context.change, places)] = True
-        sharing = np.flatnonzero(~linked[EC]).astype(np.int32)
+        sharing = every[~linked[EC]]
         pairs = {
             EC: nodes.sharing(sharing),
-            SS: nodes.similar(np.flatnonzero(unlinked).astype(np.int32), context.pause, context.executor),
-            SA: adjacent.of(np.arange(len(nodes), dtype=np.int32)),
+            SS: nodes.similar(every[unlinked], context.pause, context.executor),
+            SA: adjacent,
         }
         new = {kind: found.where(~is_among(found.keys, stored[kind])) for kind, found in pairs.items()}
         if any(map(len, new.values())):
@@ -153,18 +150,19 @@ class SentenceLinks(Structure):
             context.writer.links.put_rows(places.ids, new)
         context.report("linking sentences", len(sharing), len(sharing))
 
-    def _valid_links(
-        self, writer: Writer, nodes: Nodes, adjacent: Adjacency, places: SentencePlaces
-    ) -> dict[str, NDArray[np.int64]]:
-        """The keys of the stored links, sorted, by kind, after dropping kinds that contradict what is stored."""
-        snapshot = writer.snapshot()
-        stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
-        sharing = nodes.mentions.share(stored[EC].sources, stored[EC].targets)
-        for kind, valid in ((SA, adjacent.hold(stored[SA])), (EC, sharing)):
-            if not valid.all():
-                writer.links.drop(kind)
-                stored[kind] = stored[kind].where(slice(0))
-        return {kind: pairs.keys for kind, pairs in stored.items()}
+
+def _valid_links(
+    writer: Writer, nodes: Nodes, adjacent: Directed, places: SentencePlaces
+) -> dict[str, NDArray[np.int64]]:
+    """The keys of the stored links, sorted, by kind, after dropping kinds that contradict what is stored."""
+    snapshot = writer.snapshot()
+    stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
+    sharing = nodes.mentions.share(stored[EC].sources, stored[EC].targets)
+    for kind, valid in ((SA, is_among(stored[SA].keys, adjacent.keys)), (EC, sharing)):
+        if not valid.all():
+            writer.links.drop(kind)
+            stored[kind] = stored[kind].where(slice(0))
+    return {kind: pairs.keys for kind, pairs in stored.items()}
 
 
 def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
@@ -183,19 +181,11 @@ def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Direc
     return unordered(snapshot.graph.rows(kind, places.ids))
 
 
-def _is_end(keys: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-    linked = np.zeros(size, np.bool_)
-    for rows in unpaired(keys):
-        linked[rows] = True
-    return linked
-
-
 def _lost_similar(change: Change | None, places: SentencePlaces) -> Rows:
     """The rows of the sentences with an SS link to a removed sentence."""
     if change is None or not change.removed:
         return np.zeros(0, np.int32)
-    removed = set(change.before.table.ids_within(Kind.SENTENCE, change.removed))
-    targets = {link.target for link in change.before.graph.leaving(removed, SS)}
-    sources = {link.source for link in change.before.graph.entering(removed, SS)}
-    affected = (targets | sources) - removed
-    return np.array([row for row, id_ in enumerate(places.ids) if id_ in affected], np.int32)
+    graph, removed = change.before.graph, set(change.before.table.ids_within(Kind.SENTENCE, change.removed))
+    affected = {link.target for link in graph.leaving(removed, SS)}
+    affected.update(link.source for link in graph.entering(removed, SS))
+    return np.array([row for row, id_ in enumerate(places.ids) if id_ in affected and id_ not in removed], np.int32)

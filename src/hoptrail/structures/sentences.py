@@ -43,10 +43,7 @@ class Sentences(Derived):
 
 
 class SentencePlaces:
-    """The places of sentences. The row of a sentence is its position in `ids`, which are sorted.
-
-    Sentence `row` is characters `starts[row]` to `ends[row]` of its document.
-    """
+    """The places of sentences: `starts` and `ends` in their documents. The row of one is its position in `ids` (sorted)."""
 
     def __init__(self, spans: Iterable[tuple[str, Span]]) -> None:
         """`spans`: the ids of sentences with their spans, in any order."""

@@ -1,11 +1,8 @@
 """Which sentences name documents by their titles, and which names they have in common: what a question's path can follow.
 
-The titles and other names in sentences, and the titles of passages, are stored as names, which path search maps
-(`retrieval/paths/graph.py`); `title_scanning.py` finds titles.
-
-Added and removed documents change which names are titles, and so the names of sentences in other documents. After a few changes
-all texts are searched for the words of these names, which takes well under a microsecond per text; cutting a text into words and
-looking up every name takes about twenty-five.
+They are stored as names, which path search maps (`retrieval/paths/graph.py`). Added and removed documents change which names are
+titles, and so the names of sentences in other documents. After a few changes all texts are searched for the words of these names,
+which takes well under a microsecond per text; cutting a text into words and looking up every name takes about twenty-five.
 """
 
 from __future__ import annotations
@@ -23,9 +20,9 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaration import Derived, Name, Replaced, Row, Target
+from hoptrail.structures.declaration import Derived, Name, Row, Target
 from hoptrail.structures.sentence_entities import entity_key
-from hoptrail.structures.sentences import READ, SentencePlaces, sentence_units
+from hoptrail.structures.sentences import READ, SentencePlaces
 from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.structures.title_scanning import (
     NameSet,
@@ -39,7 +36,7 @@ from hoptrail.structures.title_scanning import (
 from hoptrail.types import Kind, Span, Unit
 
 NAMES = "names"
-"""The kind of names: those in a sentence, and the title of a document, for its first passage."""
+"""The kind of names."""
 
 Titles = Mapping[str, list[str]]
 """See `title_scanning.title_index`."""
@@ -56,34 +53,26 @@ class TitleMentions(Derived):
     fingerprint = "2"  # changed by hand when this class makes other rows
 
     def target_rows(self, context: BuildContext) -> Target:
-        """Also includes the rows of unchanged sentences with a name that is a title only now, or no longer. If the changes are
-        unknown or too many, all sentences are read again, which costs no encoding.
-        """
+        """Also the rows of unchanged sentences with a name that is a title only now, or no longer; all after many changes."""
         snapshot, change = context.writer.snapshot(), context.change
-        if change is None:
-            return self.rows(context, None), True
-        titles = title_index(snapshot)
-        affected = affected_sentences(snapshot, change, titles)
-        if affected is None:
-            return self.rows(context, None), True
-        replaced: list[Row] = [Replaced([sentence.id for sentence in affected])]
+        titles = title_index(snapshot) if change else {}
+        affected = affected_sentences(snapshot, change, titles) if change else None
+        if change is None or affected is None:
+            return Target(self.rows(context, None), whole=True)
         passages = set(snapshot.table.ids_within(Kind.PASSAGE, {sentence.document for sentence in affected}))
-        updated = chain(_title_rows(affected, titles), _entity_rows(snapshot, _placed(affected), passages))
-        return chain(replaced, self.rows(context, change.added), updated), False
+        places = ((sentence.id, sentence.sources[0]) for sentence in affected)
+        updated = chain(_title_rows(affected, titles), _entity_rows(snapshot, places, passages))
+        renamed = [sentence.id for sentence in affected]
+        return Target(chain(self.rows(context, change.added), updated), whole=False, renamed=renamed)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
         """The names of sentences, then the titles of passages as names: all, or those from these documents."""
         snapshot = context.writer.snapshot()
-        titles = title_index(snapshot)
-        if documents is None:
-            passages = None
-            yield from _title_rows(snapshot.units(Kind.SENTENCE), titles)
-            yield from _entity_rows(snapshot, snapshot.table.first_sources(Kind.SENTENCE), None)
-        else:
-            passages = set(snapshot.table.ids_within(Kind.PASSAGE, documents))
-            sentences = [unit for document in snapshot.documents(documents) for unit in sentence_units(document)]
-            yield from _title_rows(sentences, titles)
-            yield from _entity_rows(snapshot, _placed(sentences), passages)
+        table, titles = snapshot.table, title_index(snapshot)
+        passages = None if documents is None else set(table.ids_within(Kind.PASSAGE, documents))
+        sentences = snapshot.units(Kind.SENTENCE) if documents is None else table.within(Kind.SENTENCE, documents)
+        yield from _title_rows(sentences, titles)
+        yield from _entity_rows(snapshot, table.first_sources(Kind.SENTENCE, documents), passages)
         for key, titled in titles.items():
             yield from (Name(NAMES, key, id_) for id_ in titled if passages is None or id_ in passages)
 
@@ -91,10 +80,6 @@ class TitleMentions(Derived):
 def _title_rows(sentences: Iterable[Unit], titles: Titles) -> Iterator[Name]:
     names = NameSet(without_headings(titles))
     return (Name(NAMES, key, sentence.id) for sentence in sentences for key in names_in(sentence.text, names))
-
-
-def _placed(sentences: Iterable[Unit]) -> Iterator[tuple[str, Span]]:
-    return ((unit.id, unit.sources[0]) for unit in sentences)
 
 
 def _entity_rows(
@@ -147,14 +132,14 @@ def affected_sentences(now: Snapshot, change: Change, titles: Titles) -> tuple[U
     names = changed_names(now, change, titles)
     if names is None:
         return None
-    new = {unit.id for document in now.documents(change.added) for unit in sentence_units(document)}
+    new = set(now.table.ids_within(Kind.SENTENCE, change.added))
     most = int(min(MOST_SENTENCES, SHARE * now.count(Kind.SENTENCE)))
     affected = list(islice((id_ for id_ in _sentences_with(names, now) if id_ not in new), most + 1))
     return None if len(affected) > most else tuple(now.units(Kind.SENTENCE, affected))
 
 
 def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, ...] | None:
-    """The passages of these documents; None where there are more than MOST_PASSAGES."""
+    """The passages of these documents; None where there are too many."""
     ids = list(islice(snapshot.table.ids_within(Kind.PASSAGE, documents), MOST_PASSAGES + 1))
     return None if len(ids) > MOST_PASSAGES else tuple(snapshot.units(Kind.PASSAGE, ids))
 
@@ -176,10 +161,8 @@ def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]
 
 
 def _near(names: Collection[str], snapshot: Snapshot) -> Numbers:
-    """The sentences of documents that have all words of a name.
-
-    All sentences where a name has only words that are not indexed, or letters that the keyword index may write differently, and
-    where there are many names: looking these up costs more than reading.
+    """The sentences of documents that have all words of a name; all sentences where that cannot be looked up (words that are not
+    indexed, letters that the keyword index may write differently) or costs more than reading (many names).
     """
     sentences = snapshot.texts.origins(Kind.SENTENCE)
     words = [keyword_words(name) for name in names if name.isascii()]

@@ -11,13 +11,13 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.normal_forms import base_title, composed
 from hoptrail.text.words import LETTERS
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Kind, Span, Unit
 
 MOST_WORDS = 12
 """Longer titles, in words, are not searched for."""
@@ -89,29 +89,25 @@ def name_key(name: str) -> str:
     return " ".join(_plain(match) for match in _WORD.findall(name))
 
 
-class Place(NamedTuple):
-    """The place of a passage, its id and its title."""
-
-    document: str
-    start: int
-    passage: str
-    title: str
+Place = tuple[Span, str, str]
+"""The first source of a passage, its id and its title."""
 
 
 def place_of(passage: Unit) -> Place:
     """The place of a passage."""
-    return Place(passage.document, passage.sources[0].start, passage.id, passage.title)
+    return passage.sources[0], passage.id, passage.title
 
 
 def first_passages(places: Iterable[Place]) -> dict[str, list[str]]:
     """The first passages of the documents with each title, by its key without a parenthesis; sorted by id."""
     first: dict[str, Place] = {}
     for place in places:
-        first[place.document] = min(place, first.get(place.document, place))
+        document = place[0].document
+        first[document] = min(place, first.get(document, place))
     passages: defaultdict[str, list[str]] = defaultdict(list)
-    for place in sorted(first.values(), key=lambda place: place.passage):
-        if key := title_key(place.title):
-            passages[key].append(place.passage)
+    for id_, title in sorted((id_, title) for _, id_, title in first.values()):
+        if key := title_key(title):
+            passages[key].append(id_)
     return dict(passages)
 
 
@@ -137,5 +133,4 @@ def _plain(word: str) -> str:
 def title_index(snapshot: Snapshot) -> dict[str, list[str]]:
     """`first_passages` of an index."""
     titles = dict(snapshot.table.titles(Kind.PASSAGE))
-    places = snapshot.table.first_sources(Kind.PASSAGE)
-    return first_passages(Place(span.document, span.start, id_, titles[id_]) for id_, span in places)
+    return first_passages((span, id_, titles[id_]) for id_, span in snapshot.table.first_sources(Kind.PASSAGE))

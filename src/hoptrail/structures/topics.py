@@ -1,12 +1,11 @@
 """The topic of each passage in a few words, and passages grouped by topic: the analysis of SiReRAG's section 3.
 
-There is one unit of kind topic per passage, with the vector of its words. Its id follows from that of the passage (`topic_id`),
-it is made once, and removed with the passage. Topics are not searched; only aggregates by topic are made from them.
+There is one unit of kind topic per passage, with the vector of its words. They are not searched; aggregates are made of them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,17 +13,16 @@ import numpy as np
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.language.tasks import Extraction, Summarise, Task
-from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.clustering import Cluster, Groups
+from hoptrail.structures.clustering import Cluster
 from hoptrail.structures.encoding import encode_texts
-from hoptrail.structures.facts_by_entity import FactGroup, Place, place_of
+from hoptrail.structures.facts_by_entity import FactGroup
 from hoptrail.structures.passage_tasks import PassageTasks
 from hoptrail.structures.structure_names import PASSAGES, TOPICS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words_in
-from hoptrail.types import Kind, Unit, content_id
+from hoptrail.types import Kind, Span, Unit, content_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,6 @@ class Topics(PassageTasks[str]):
     units = (Kind.TOPIC,)
     doing = "finding topics"
     looks_back = False
-    row_kind = Kind.TOPIC
 
     def row_id(self, passage: str) -> str:
         """The id of the passage's topic, which is a unit of its own."""
@@ -81,24 +78,24 @@ def topic_id(passage: str) -> str:
 def grouped_by_topic(
     snapshot: Snapshot, cluster: Cluster, found: Iterable[tuple[Unit, Extraction]]
 ) -> Iterator[FactGroup]:
-    """The facts of passages whose topics are in the same cluster, in the order of `found`, also those without an entity. The
-    title is the most central topic.
-    """
+    """The facts of passages whose topics are in one cluster, in the order of `found`; the title is the most central topic."""
     topics = sorted(snapshot.units(Kind.TOPIC), key=lambda topic: topic.id)
     if not topics:
         return
     rows = {topic.id: row for row, topic in enumerate(topics)}
     vectors = snapshot.search.vectors_in_order([Kind.TOPIC], list(rows))
-    words = np.zeros(len(rows), np.int32)
-    for passage in snapshot.units(Kind.PASSAGE):
-        row = rows.get(topic_id(passage.id))
-        if row is not None:
-            words[row] = words_in(passage.text)
+    lengths = {topic_id(passage.id): words_in(passage.text) for passage in snapshot.units(Kind.PASSAGE)}
+    words = np.array([lengths.get(id_, 0) for id_ in rows], np.int32)
     groups = cluster(vectors, words)
-    facts = _facts(rows, groups, found)
+    groups_of: defaultdict[str, list[int]] = defaultdict(list)
+    for number, members in enumerate(groups):
+        for row in members:
+            groups_of[topics[row].id].append(number)
+    facts = _facts(groups_of, found)
     before: Counter[str] = Counter()
     for number, members in enumerate(groups):
-        topic = topics[_most_central(vectors, members)]
+        own = vectors[list(members)]
+        topic = topics[members[int(np.argmax(own @ own.mean(axis=0)))]]  # the most central, the first of several
         if number in facts:
             key = topic.id + "+" * before[topic.id]  # soft groups may share their most central topic
             yield FactGroup(key, topic.text, facts[number])
@@ -106,24 +103,13 @@ def grouped_by_topic(
 
 
 def _facts(
-    topics: Mapping[str, int], groups: Groups, found: Iterable[tuple[Unit, Extraction]]
-) -> dict[int, dict[str, Place]]:
-    """The facts of each group with their first places; groups have the rows of `topics`."""
-    groups_of: dict[int, list[int]] = {}
-    for number, rows in enumerate(groups):
-        for row in rows:
-            groups_of.setdefault(row, []).append(number)
-    facts: dict[int, dict[str, Place]] = {}
+    groups_of: Mapping[str, Sequence[int]], found: Iterable[tuple[Unit, Extraction]]
+) -> dict[int, dict[str, Span]]:
+    """The facts of each group with their first sources; `groups_of` has the groups of each topic."""
+    facts: defaultdict[int, dict[str, Span]] = defaultdict(dict)
     for passage, extraction in found:
-        numbers = groups_of.get(topics.get(topic_id(passage.id), -1), ())
-        for fact in extraction.facts if numbers else ():
-            if text := squeeze(fact.text):
-                for number in numbers:
-                    facts.setdefault(number, {}).setdefault(text, place_of(fact))
+        for number in groups_of.get(topic_id(passage.id), ()):
+            for fact in extraction.facts:
+                if text := squeeze(fact.text):
+                    facts[number].setdefault(text, fact.source)
     return facts
-
-
-def _most_central(vectors: FloatMatrix, rows: Sequence[int]) -> int:
-    """The row nearest to the centroid of `rows`, the first of several."""
-    members = vectors[list(rows)]
-    return rows[int(np.argmax(members @ members.mean(axis=0)))]

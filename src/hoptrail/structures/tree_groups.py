@@ -3,8 +3,6 @@
 Later, a node without a group joins the nearest one, so that a new leaf costs only the summaries above it. Many new nodes are
 clustered among themselves, which makes fewer and better groups than distributing them. A group that has become too large is
 split, and the largest part keeps its place in the tree.
-
-These functions are pure: they map vectors and ids to groups. Nodes are rows of their level here.
 """
 
 from __future__ import annotations
@@ -43,10 +41,9 @@ def ungrouped(groups: Members, nodes: Level) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class Grouper:
-    """Finds the groups of one level of a tree.
-
-    A group that gets new nodes is split, if possible, once it has more than `most_nodes` nodes or `most_words` words. If more
-    than the share `newcomers` of all nodes is in no group, these are clustered among themselves.
+    """Finds the groups of one level of a tree. A group that gets new nodes is split, if possible, once it has more than
+    `most_nodes` nodes or `most_words` words. If more than the share `newcomers` of all nodes is in no group, these are clustered
+    among themselves.
     """
 
     tree: str
@@ -57,9 +54,7 @@ class Grouper:
     newcomers: float
 
     def regroup(self, groups: Members, nodes: Level) -> Changed:
-        """The groups that are new or have other children, so that every node is in at least one group if there is any. Existing
-        groups keep their ids.
-        """
+        """The groups that are new or have other children, so that every node is in at least one group if there is any."""
         loose = ungrouped(groups, nodes)
         rows_of = {group: rows for group, children in groups.items() if len(rows := nodes.rows(children))}
         changed: Changed = {}
@@ -88,19 +83,19 @@ class Grouper:
         """Groups of at least two of these rows (sorted), without repeats; a row may be in several groups or in none."""
         if len(rows) < SMALLEST_GROUP:
             return []
-        groups = self.cluster(nodes.vectors(rows), nodes.words[rows])
+        vectors = nodes.matrix if len(rows) == len(nodes) else nodes.matrix[rows]
+        groups = self.cluster(vectors, nodes.words[rows])
         return [rows[list(group)] for group in groups if len(group) >= SMALLEST_GROUP]
 
     def _split(
         self, group: str, rows: Rows, absent: list[str], nodes: Level, taken: set[str]
     ) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """A group, or its parts if it is too large. The largest part keeps its id, and so its parents, and the children that are
-        not among the nodes (`absent`).
-        """
+        """A group, or its parts if it is too large. The largest keeps its id, and so its parents, and the `absent` children."""
         waiting = [(group, rows, absent)]
         while waiting:
             group, rows, absent = waiting.pop()
-            parts = self._parts(rows, nodes) if self._too_large(rows, absent, nodes) else []
+            too_large = len(rows) + len(absent) > self.most_nodes or nodes.words[rows].sum() > self.most_words
+            parts = self._parts(rows, nodes) if too_large else []
             if not parts:
                 yield group, tuple(sorted([*nodes.names(rows), *absent]))
                 continue
@@ -109,9 +104,6 @@ class Grouper:
                 taken.add(name)
                 waiting.append((name, part, []))
             waiting.append((group, parts[0], absent))
-
-    def _too_large(self, rows: Rows, absent: Sequence[str], nodes: Level) -> bool:
-        return len(rows) + len(absent) > self.most_nodes or int(nodes.words[rows].sum()) > self.most_words
 
     def _parts(self, rows: Rows, nodes: Level) -> list[Rows]:
         """The parts of a group, each smaller than the whole, the largest first; none if it cannot be divided."""
@@ -132,7 +124,6 @@ def _centres(groups: Sequence[Rows], nodes: Level) -> FloatMatrix:
 
 
 def _in_none(rows: Rows, groups: Sequence[Rows]) -> Rows:
-    """The rows that are in none of the groups."""
     return np.setdiff1d(rows, np.concatenate([rows[:0], *groups]))
 
 

@@ -1,8 +1,7 @@
 """The nodes of one level of a tree, without their texts, and their groups, in terms of ids.
 
-A `Node` describes a unit, including what determines whether a summary of it is up to date. A `Level` has the nodes of which
-groups are made, with their vectors. Groups are stored as links, one from the group to each child. As in the paper, leaves are on
-level 1 and summaries of leaves on level 2; the id of a group contains its level.
+Groups are stored as links, one from the group to each child. As in the paper, leaves are on level 1 and summaries of leaves on
+level 2; the id of a group contains its level.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.models.encoder import FloatMatrix, unit_length
+from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Span, Unit, content_id
 
 
@@ -37,14 +36,8 @@ class Node:
 Nodes = Mapping[str, Node]
 
 
-def in_order(nodes: Iterable[Node]) -> list[Node]:
-    """Nodes ordered by their first sources, so that neighbours in a document stay together."""
-    return sorted(nodes, key=lambda node: (node.first, node.id))
-
-
 class Level:
     """The nodes of which the groups of one level are made; their rows are their positions, sorted by id.
-
     `vectors` returns their vectors, shape (len(ids), dimension), of unit length; it is called once, when they are first needed.
     """
 
@@ -74,15 +67,6 @@ class Level:
         """The ids of these rows."""
         return tuple(self.ids[row] for row in rows.tolist())
 
-    def vectors(self, rows: Rows) -> FloatMatrix:
-        """The vectors of these rows (sorted)."""
-        return self.matrix if len(rows) == len(self) else self.matrix[rows]
-
-
-def middle(vectors: FloatMatrix) -> FloatMatrix:
-    """The centroid of at least one vector, of unit length: shape (dimension,)."""
-    return unit_length(vectors.sum(axis=0))
-
 
 LEAVES = 1
 """The level of the leaves: summaries start on the one above."""
@@ -99,7 +83,6 @@ Weights = dict[str, dict[str, float]]
 
 def group_id(tree: str, level: int, children: Iterable[str], taken: Collection[str] = ()) -> str:
     """The id of a new group of `level` with these children (sorted ids), other than those `taken`.
-
     The children of a group may change later, and another group may then be made of its first ones.
     """
     parts = [tree, *children]

@@ -1,7 +1,5 @@
-"""Reading and writing trees in the index, level by level.
-
-Links store the groups; a unit of kind summary is the finished text of the group with the same id. So the index has the whole
-state of a stopped build.
+"""Reading and writing trees in the index. Links store the groups; a unit of kind summary is the finished text of the group with
+the same id. So the index has the whole state of a stopped build.
 """
 
 from __future__ import annotations
@@ -10,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.structures.structure_names import ENTITY_TREE, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
-from hoptrail.structures.tree_nodes import Level, Members, Node, Weights, groups_of, level_of, middle
+from hoptrail.structures.tree_nodes import Level, Members, Node, Weights, groups_of, level_of
 from hoptrail.types import Kind, Link, Unit
 
 TREES = (SIMILARITY_TREE, RELATEDNESS_TREE, JOINT_TREE, ENTITY_TREE)
@@ -53,13 +51,10 @@ class TreeStore:
 
     def nodes(self, ids: Collection[str]) -> dict[str, Node]:
         """The nodes that have a text, by id."""
-        return {unit.id: Node.of(unit) for unit in self._read(ids)}
+        return {unit.id: Node.of(unit) for unit in self.units(ids)}
 
-    def units(self, ids: Collection[str]) -> dict[str, Unit]:
-        """The units of nodes, by id."""
-        return {unit.id: unit for unit in self._read(ids)}
-
-    def _read(self, ids: Collection[str]) -> Iterator[Unit]:
+    def units(self, ids: Collection[str]) -> Iterator[Unit]:
+        """The units of nodes, in no order."""
         return (unit for kind in KINDS for unit in self._snapshot.units(kind, ids))
 
     def vectors(self, ids: Sequence[str]) -> FloatMatrix:
@@ -72,7 +67,6 @@ class TreeStore:
 
     def write_groups(self, tree: str, before: Weights, changed: Members, nodes: Level | None = None) -> None:
         """Write the groups that are new or have other children than `before`.
-
         The weight of a new link is the cosine between the child and the centre of its group, from `nodes`; others keep theirs.
         """
         if not changed:
@@ -109,6 +103,6 @@ def _weighted(
     weights = dict(known)
     if nodes is not None and new:
         vectors = nodes.matrix[nodes.rows(present)]
-        cosines = (vectors[new] @ middle(vectors)).tolist()
+        cosines = (vectors[new] @ unit_length(vectors.sum(axis=0))).tolist()
         weights |= {present[place]: round(cosine, _DIGITS) for place, cosine in zip(new, cosines, strict=True)}
     return ((child, weights[child]) for child in children)

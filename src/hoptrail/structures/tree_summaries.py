@@ -1,14 +1,12 @@
-"""Making the summaries that are missing or out of date.
+"""Making the summaries that are missing or out of date: whose sources differ from those of their group's children.
 
-A summary is out of date when its sources differ from those of its group's children. This rule covers new, removed and changed
-leaves, stopped builds, and children whose summaries failed before. A summary that is made again has other sources, so the
-summaries above it are out of date too.
+This rule covers new, removed and changed leaves, stopped builds, and children whose summaries failed before. A summary that is
+made again has other sources, so the summaries above it are out of date too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import TaskFailed
@@ -16,7 +14,7 @@ from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Language, Summarise
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import encode_texts, kept_at_once
-from hoptrail.structures.tree_nodes import Members, Node, Nodes, in_order
+from hoptrail.structures.tree_nodes import Members, Node, Nodes
 from hoptrail.structures.tree_store import TreeStore
 from hoptrail.types import Kind, Unit
 
@@ -39,8 +37,8 @@ def stale(groups: Members, nodes: Nodes, summaries: Nodes) -> list[str]:
 
 
 def _finished(children: Iterable[str], nodes: Nodes) -> list[Node]:
-    """The children that have a text, ordered by their sources."""
-    return in_order(nodes[child] for child in children if child in nodes)
+    """The children that have a text, by their first sources, so that neighbours in a document stay together."""
+    return sorted((nodes[id_] for id_ in children if id_ in nodes), key=lambda node: (node.first, node.id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,33 +60,30 @@ class Summariser:
 
         due, done = stale(groups, nodes, store.nodes(groups.keys())), 0
         for stored in batched(due, kept_at_once(self.context, len(due), BATCH), weight, SOURCES):
-            with self._storing() as summaries:
+            summaries: list[Unit] = []
+            try:
                 for batch in batched(stored, BATCH, weight, SOURCES):
                     self._report(done, len(due))
                     children = {group: _finished(groups[group], nodes) for group in batch}
-                    units = store.units({node.id for own in children.values() for node in own})
+                    wanted = {child.id for own in children.values() for child in own}
+                    units = {unit.id: unit for unit in store.units(wanted)}
                     texts = {group: tuple(units[node.id] for node in own) for group, own in children.items()}
-                    for summary in self._summaries(texts):  # one by one: the language may fail between two
-                        summaries.append(summary)
+                    self._summarise(texts, summaries)
                     done += len(batch)
                     self.context.pause()
+            finally:  # whatever stops the run: they may have been paid for
+                self._store(summaries)
         if due:
             self._report(len(due), len(due))
 
-    @contextmanager
-    def _storing(self) -> Iterator[list[Unit]]:
-        """A list for summaries, which are stored at the end, whatever stops the run: they may have been paid for."""
-        summaries: list[Unit] = []
-        try:
-            yield summaries
-        finally:
-            if summaries:
-                vectors = encode_texts(self.context, [unit.searchable for unit in summaries])
-                self.context.writer.put_units(summaries, vectors)
-                self.context.writer.checkpoint()
+    def _store(self, summaries: Sequence[Unit]) -> None:
+        if summaries:
+            vectors = encode_texts(self.context, [unit.searchable for unit in summaries])
+            self.context.writer.put_units(summaries, vectors)
+            self.context.writer.checkpoint()
 
-    def _summaries(self, children: Mapping[str, tuple[Unit, ...]]) -> Iterator[Unit]:
-        """The summaries of groups, given with their children, without those that fail."""
+    def _summarise(self, children: Mapping[str, tuple[Unit, ...]], summaries: list[Unit]) -> None:
+        """Add the summaries of groups, given with their children, one by one: the language may fail between two."""
         tasks = (Summarise(units, self.words) for units in children.values())
         replies = self.context.perform(self.language, tasks)
         for (group, units), reply in zip(children.items(), replies, strict=True):
@@ -98,7 +93,7 @@ class Summariser:
                 self._note(units, "the reply was empty")
             else:
                 sources = tuple(dict.fromkeys(span for unit in units for span in unit.sources))
-                yield Unit(group, Kind.SUMMARY, "", reply.strip(), sources)
+                summaries.append(Unit(group, Kind.SUMMARY, "", reply.strip(), sources))
 
     def _note(self, units: Sequence[Unit], reason: str) -> None:
         names = ", ".join(unit.title or unit.id for unit in units[:_NAMED])

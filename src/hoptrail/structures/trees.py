@@ -14,18 +14,16 @@ two nodes; a node that is longer than a group may be is in no group.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from hoptrail.corpus.writer import Writer
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast1, Limit, Limited, Share, ShareInside
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.clustering import Cluster, ClusteringSettings, open_clusterer
+from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.encoding import encode_texts
 from hoptrail.structures.structure_names import (
@@ -69,10 +67,11 @@ class Tree(Structure):
     __slots__ = ()
     settings: TreeSettings
     needs_language = True
+    leaf = Kind.PASSAGE
 
-    @abstractmethod
     def members(self, store: TreeStore, level: int) -> Set[str]:
-        """The ids of the nodes of a level: leaves, and groups with or without a finished summary."""
+        """The ids of the nodes of a level: leaves on the first, above groups with or without a finished summary."""
+        return store.leaves(self.leaf) if level == LEAVES else store.groups(self.name, level).keys()
 
     def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
         """The vectors that group nodes of a level: shape (len(ids), dimension), unit length."""
@@ -108,22 +107,18 @@ class Tree(Structure):
         store.remove_strays()
 
     def _grow(self, store: TreeStore, context: BuildContext, language: Language) -> None:
-        cluster = open_clusterer(self.settings.clustering)
+        caps, growth = self.settings.clustering, self.settings.growth
+        cluster = open_clusterer(caps)
+        most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
         summariser = Summariser(context, language, self.name, self.settings.summary_words)
         for level in range(LEAVES + 1, self.settings.levels + 1):
-            nodes = store.nodes(self.members(store, level - 1))
-            self._regroup(store, self._eligible(store, context, nodes), level, cluster)
+            nodes, before = store.nodes(self.members(store, level - 1)), store.groups(self.name, level)
+            grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
+            eligible = self._eligible(store, context, nodes)
+            store.write_groups(self.name, before, grouper.regroup(before, eligible), eligible)
             context.pause()
             summariser.bring_up_to_date(store, store.groups(self.name, level), nodes)
             store.refresh()
-
-    def _regroup(self, store: TreeStore, nodes: Level, level: int, cluster: Cluster) -> None:
-        """Put every node below a level into a group of that level."""
-        before = store.groups(self.name, level)
-        caps, growth = self.settings.clustering, self.settings.growth
-        most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
-        grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
-        store.write_groups(self.name, before, grouper.regroup(before, nodes), nodes)
 
     def _eligible(self, store: TreeStore, context: BuildContext, nodes: Nodes) -> Level:
         """The nodes of a level that are short enough to be summarised with others."""
@@ -148,20 +143,13 @@ class Tree(Structure):
             )
 
 
-class LeafPlacement(StrEnum):
-    """Where passages enter the similarity tree (table 2)."""
-
-    FLAT = "flat"
-    """All on the first level."""
-    TWO_LEVEL = "two-level"
-    """Abstract ones on the second level, beside the summaries of the others."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityTreeSettings(TreeSettings):
     """Settings of a tree, and the placement of leaves."""
 
-    leaf_placement: LeafPlacement = LeafPlacement.FLAT
+    leaf_placement: Literal["flat", "two-level"] = "flat"
+    """Where passages enter the tree (table 2). flat: all on the first level; two-level: abstract ones on the second level, beside
+    the summaries of the others."""
     abstract: ShareInside = 0.2
     """two-level: the share of passages that counts as abstract. Ours: the paper gives none."""
 
@@ -169,10 +157,8 @@ class SimilarityTreeSettings(TreeSettings):
 @dataclass(frozen=True, slots=True)
 class SimilarityTree(Tree):
     """The tree over passages.
-
     Deviation (two-level): the paper asks a model which passages give an overview; here the abstract passages are those with the
-    fewest entities per word in their extractions. A passage without an extraction is not abstract, and a passage in a group stays
-    on its level.
+    fewest entities per word in their extractions.
     """
 
     settings: SimilarityTreeSettings = field(default_factory=SimilarityTreeSettings)
@@ -182,28 +168,24 @@ class SimilarityTree(Tree):
     @property
     def built_from(self) -> tuple[str, ...]:
         """Passages; for two levels extractions, which tell how abstract a passage is."""
-        return (PASSAGES,) if self.settings.leaf_placement is LeafPlacement.FLAT else (EXTRACTIONS,)
+        return (PASSAGES,) if self.settings.leaf_placement == "flat" else (EXTRACTIONS,)
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
         """Passages on the first level and groups above; with two levels, abstract passages are beside the lowest groups."""
-        if self.settings.leaf_placement is LeafPlacement.FLAT or level > LEAVES + 1:
-            return store.leaves(Kind.PASSAGE) if level == LEAVES else store.groups(self.name, level).keys()
-        passages = store.leaves(Kind.PASSAGE)
-        abstract = self._abstract(store, passages)
-        if level > LEAVES:
-            return store.groups(self.name, level).keys() | abstract
-        return passages - abstract
+        nodes = Tree.members(self, store, level)
+        if self.settings.leaf_placement == "flat" or level > LEAVES + 1:
+            return nodes
+        abstract = self._abstract(store, store.leaves(Kind.PASSAGE))
+        return nodes - abstract if level == LEAVES else nodes | abstract
 
     def _abstract(self, store: TreeStore, passages: Set[str]) -> set[str]:
-        low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
-        return (high & passages) | (self._least_dense(store, passages) - low)
-
-    def _least_dense(self, store: TreeStore, passages: Set[str]) -> set[str]:
-        """The passages with the fewest entities per word, of those with an extraction."""
+        """The passages with the fewest entities per word, of those with an extraction; those in a group stay on their level."""
         nodes = store.nodes(passages)
         counts = ((id_, len(entities)) for id_, entities in store.entities() if id_ in nodes)
         ranked = sorted((count / max(1, nodes[id_].words), id_) for id_, count in counts)
-        return {id_ for _, id_ in ranked[: int(self.settings.abstract * len(ranked))]}
+        least_dense = {id_ for _, id_ in ranked[: int(self.settings.abstract * len(ranked))]}
+        low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
+        return (high & passages) | (least_dense - low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,18 +195,13 @@ class RelatednessTree(Tree):
     settings: TreeSettings = field(default_factory=TreeSettings)
     name = RELATEDNESS_TREE
     links = (RELATEDNESS_TREE,)
-
     built_from = (AGGREGATES,)
-
-    def members(self, store: TreeStore, level: int) -> Set[str]:
-        """Aggregates on the first level, groups of this tree above."""
-        return store.leaves(Kind.AGGREGATE) if level == LEAVES else store.groups(self.name, level).keys()
+    leaf = Kind.AGGREGATE
 
 
 @dataclass(frozen=True, slots=True)
 class JointTree(Tree):
     """The tree over the nodes of `trees`, which are built before it: on every level, groups that may have nodes of both.
-
     Its summaries are not grouped again: the paper finds additional clusters among "the nodes of both trees", and they are nodes
     of neither.
     """
@@ -233,7 +210,6 @@ class JointTree(Tree):
     trees: tuple[Tree, ...] = field(default_factory=lambda: (SimilarityTree(), RelatednessTree()))
     name = JOINT_TREE
     links = (JOINT_TREE,)
-
     built_from = (SIMILARITY_TREE, RELATEDNESS_TREE)
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
@@ -247,25 +223,21 @@ class EntityTree(Tree):
 
     As in the paper's single tree, the second level has both kinds of groups; the third groups the summaries of both by their
     texts, and higher levels only this tree's own. A pool of that tree has the similarity tree's lowest level and all of this one
-    (`Pool.lowest`). Passages without entities are in no group.
-
-    The vectors of the sentences are not stored. They are made again whenever a passage has no group yet, which is expensive for a
-    large corpus. This is an ablation, not for daily use.
+    (`Pool.lowest`). Passages without entities are in no group. The vectors of the sentences are not stored, but made again
+    whenever a passage has no group yet, which is expensive for a large corpus: this is an ablation, not for daily use.
     """
 
     settings: TreeSettings = field(default_factory=TreeSettings)
     name = ENTITY_TREE
     links = (ENTITY_TREE,)
-
     built_from = (EXTRACTIONS, SIMILARITY_TREE)
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
         """Passages with entities on the first level, the groups of both trees on the second, this tree's own above."""
-        if level > LEAVES + 1:
-            return store.groups(self.name, level).keys()
-        if level > LEAVES:
-            return store.groups(SIMILARITY_TREE, level).keys() | store.groups(self.name, level).keys()
-        return {id_ for id_, entities in store.entities() if entities} & store.leaves(Kind.PASSAGE)
+        nodes = Tree.members(self, store, level)
+        if level == LEAVES:
+            return nodes & {id_ for id_, entities in store.entities() if entities}
+        return nodes | store.groups(SIMILARITY_TREE, level).keys() if level == LEAVES + 1 else nodes
 
     def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:
         """For passages, the vectors of their sentences of entities instead of their own."""

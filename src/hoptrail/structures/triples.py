@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from itertools import chain
 
-from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
+from hoptrail.execution.executor import Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
@@ -37,17 +35,12 @@ LONGEST_SLOT = 200
 READ_TOGETHER = 128
 """Passages whose facts are read together."""
 
-TRIPLE_ID = "r"
-"""What ids of triples begin with."""
-
 
 @dataclass(frozen=True, slots=True)
 class TripleSettings:
     """`extractor`: who reads triples off facts that are not stated as triples (`language/triples/finders.py`); `stated` takes
-    those only.
-
-    With `lemmas` the base forms of all slots are encoded too, and with `texts` every triple as a whole: what a recipe needs to
-    search by these. They are added to an index, or taken from it, without touching the rest.
+    those only. With `lemmas` the base forms of all slots are encoded too, and with `texts` every triple as a whole: what a recipe
+    needs to search by these. They are added to an index, or taken from it, without touching the rest.
     """
 
     extractor: str = "rules"
@@ -61,7 +54,6 @@ class TripleSettings:
 @dataclass(frozen=True, slots=True)
 class Triples(Derived):
     """Units of kind triple, whose text is `subject | relation | object` and whose source is the fact's, and of kind slot.
-
     A slot's source is that of one triple it stands in. The vector stored with a triple is the mean of its slots'.
     """
 
@@ -79,19 +71,34 @@ class Triples(Derived):
     def target_rows(self, context: BuildContext) -> Target:
         """All where a document went: slots that others need may have gone with it."""
         some = context.change is not None and not context.change.removed
-        return Derived.target_rows(self, context) if some else (self.rows(context, None), True)
+        return Derived.target_rows(self, context) if some else Target(self.rows(context, None), whole=True)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:
         """See `Derived.rows`. Raises: UsageError: the extractor cannot be opened."""
-        snapshot = context.writer.snapshot()
-        for triple in stated_triples(snapshot, self.settings.extractor, context.executor, documents):
-            yield triple
-            yield from slot_units(triple, self.settings)
+        found = batched(stored_in_order(context.writer.snapshot(), documents), READ_TOGETHER)
+        work = Work(
+            "reading triples off",
+            partial(_read_off, self.settings.extractor),
+            lambda batch: from_to([f"{passage.title!r} ({passage.id})" for passage, _ in batch]),
+        )
+        for triples in context.executor.map(work, found):
+            for triple in triples:
+                yield triple
+                for text in self._encoded_for(triple):
+                    yield Unit(slot_id(text), Kind.SLOT, "", text, triple.sources[:1])
+
+    def _encoded_for(self, triple: Unit) -> Iterator[str]:
+        slots = slots_in(triple.text)
+        yield from slots
+        if self.settings.lemmas:
+            yield from map(lemmatised, slots)
+        if self.settings.texts:
+            yield " ".join(slots)
 
     def vectors(
         self, context: BuildContext, kind: Kind, batches: Iterable[Sequence[Unit]], total: int
     ) -> Iterator[Encoded]:
-        """Those of triples are made of their slots', which are stored by then."""
+        """See `Derived.vectors`. Those of triples are made of their slots', which are stored by then."""
         if kind is Kind.SLOT:
             yield from encode_batches(context, batches, total)
             return
@@ -106,16 +113,6 @@ class Triples(Derived):
             context.report("writing triples", done, total)
 
 
-def stated_triples(
-    snapshot: Snapshot, extractor: str, executor: Executor = LOCAL_EXECUTOR, documents: Collection[str] | None = None
-) -> Iterator[Unit]:
-    """The triples of all facts, or of some documents, in document order. One triple of two sentences is two units."""
-    found = batched(stored_in_order(snapshot, documents), READ_TOGETHER)
-    work = Work("reading triples off", partial(_read_off, extractor), _name)
-    read: Iterator[list[Unit]] = executor.map(work, found)
-    return chain.from_iterable(read)
-
-
 def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[Unit]:
     find = open_triple_finder(extractor)
     read = []
@@ -125,22 +122,9 @@ def _read_off(extractor: str, found: Sequence[tuple[Unit, Extraction]]) -> list[
                 text = text_of(triple)
                 if text:
                     place = fact.source
-                    name = content_id(TRIPLE_ID, text, place.document, str(place.start), str(place.end))
+                    name = content_id("r", text, place.document, str(place.start), str(place.end))
                     read.append(Unit(name, Kind.TRIPLE, passage.title, text, (place,)))
     return read
-
-
-def _name(found: Sequence[tuple[Unit, Extraction]]) -> str:
-    return from_to([f"{passage.title!r} ({passage.id})" for passage, _ in found])
-
-
-def slot_units(unit: Unit, settings: TripleSettings) -> Iterator[Unit]:
-    """What is encoded for a triple: its slots, and what else the settings ask for."""
-    slots = slots_in(unit.text)
-    texts = [*slots, *(map(lemmatised, slots) if settings.lemmas else ())]
-    if settings.texts:
-        texts.append(" ".join(slots))
-    return (Unit(slot_id(text), Kind.SLOT, "", text, unit.sources[:1]) for text in texts)
 
 
 @lru_cache(maxsize=65_536)

@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Directed
+from hoptrail.corpus.columns import Directed, Places, Rows, paired, unpaired
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering.capping import Rows
 from hoptrail.structures.clustering.settings import ClusteringSettings
 from hoptrail.structures.nearest import Nearest, best_of
 
@@ -37,7 +36,7 @@ _RESOLUTION = 0.1
 _ITERATIONS = 2
 
 
-def leiden_groups(settings: ClusteringSettings, vectors: FloatMatrix) -> list[Rows]:
+def leiden_groups(settings: ClusteringSettings, vectors: FloatMatrix) -> list[Places]:
     """See `Method`. As many rows as the target size, or fewer, are one group."""
     if len(vectors) <= settings.target:
         return [np.arange(len(vectors))]
@@ -49,7 +48,7 @@ def leiden_groups(settings: ClusteringSettings, vectors: FloatMatrix) -> list[Ro
     return [np.union1d(members[at], rows[groups == at]) for at in range(len(members))]
 
 
-def _communities(settings: ClusteringSettings, graph: Directed, size: int) -> NDArray[np.intp]:
+def _communities(settings: ClusteringSettings, graph: Directed, size: int) -> Places:
     from graspologic_native import leiden_csr
 
     _, parts = leiden_csr(
@@ -66,13 +65,10 @@ def neighbour_graph(vectors: FloatMatrix, neighbours: int, seed: int) -> Directe
 
     A link that both ends ask for weighs the same as one that only one end asks for.
     """
-    count = len(vectors)
     near = nearest(vectors, neighbours, seed)
-    sources, targets = near.sources.astype(np.int64), near.targets.astype(np.int64)
-    codes = np.concatenate([sources * count + targets, targets * count + sources])
-    links, first = np.unique(codes, return_index=True)
+    links, first = np.unique(np.concatenate([near.keys, paired(near.targets, near.sources)]), return_index=True)
     weights = np.tile(np.maximum(near.weights, _LEAST) ** _POWER, 2)[first]
-    return Directed((links // count).astype(np.int32), (links % count).astype(np.int32), weights)
+    return Directed(*unpaired(links), weights)
 
 
 def nearest(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
@@ -87,30 +83,24 @@ def nearest(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
     return best_of(edges, neighbours)
 
 
-def join_small(graph: Directed, community: NDArray[np.intp], smallest: int) -> NDArray[np.intp]:
+def join_small(graph: Directed, community: Places, smallest: int) -> Places:
     """Communities with fewer than `smallest` rows joined, smallest first, to the one they are linked with most; renumbered."""
     sizes = dict(enumerate(np.bincount(community).tolist()))
-    links = _links_between(graph, community)
-    joined = {at: at for at in sizes}
+    links: dict[int, dict[int, float]] = {at: {} for at in sizes}
+    sums = _sums(community[graph.sources], community[graph.targets], graph.weights)
+    for own, other, weight in zip(*(values.tolist() for values in sums), strict=True):
+        if own != other:
+            links[own][other] = weight
+    labels = np.arange(len(sizes))
     for small in sorted(sizes, key=lambda at: (sizes[at], at)):
         if sizes[small] >= smallest or not links[small]:
             continue
         other = max(links[small], key=lambda at: (links[small][at], -at))
         _join(links, small, other)
-        joined[small] = other
+        labels[labels == small] = other
         sizes[other] += sizes.pop(small)
-    final = np.array([_followed(joined, at) for at in range(len(joined))], np.intp)
-    labels: NDArray[np.intp] = np.unique(final[community], return_inverse=True)[1]
-    return labels
-
-
-def _links_between(graph: Directed, community: NDArray[np.intp]) -> dict[int, dict[int, float]]:
-    links: dict[int, dict[int, float]] = {at: {} for at in range(int(community.max()) + 1)}
-    sums = _sums(community[graph.sources], community[graph.targets], graph.weights)
-    for own, other, weight in zip(*(values.tolist() for values in sums), strict=True):
-        if own != other:
-            links[own][other] = weight
-    return links
+    renumbered: Places = np.unique(labels[community], return_inverse=True)[1]
+    return renumbered
 
 
 def _join(links: dict[int, dict[int, float]], small: int, other: int) -> None:
@@ -120,15 +110,7 @@ def _join(links: dict[int, dict[int, float]], small: int, other: int) -> None:
             links[other][third] = links[third][other] = links[other].get(third, 0.0) + weight
 
 
-def _followed(joined: dict[int, int], at: int) -> int:
-    while joined[at] != at:
-        at = joined[at]
-    return at
-
-
-def second_memberships(
-    graph: Directed, community: NDArray[np.intp], share: float, most: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def second_memberships(graph: Directed, community: Places, share: float, most: int) -> tuple[Rows, Rows]:
     """Rows and the other communities that at least `share` of their links' weight leads to: at most `most` a row.
 
     Such a share stands in for the responsibility of a mixture. Of as many pairs of rows, groups widened along links covered
@@ -137,18 +119,13 @@ def second_memberships(
     rows, others, weight = _sums(graph.sources, community[graph.targets], graph.weights)
     shares = weight / np.bincount(graph.sources, graph.weights)[rows]
     wanted = (shares >= share) & (community[rows] != others)
-    rows, others, shares = rows[wanted], others[wanted], shares[wanted]
-    order = np.lexsort((others, -shares, rows))
-    rows, others = rows[order], others[order]
-    place = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    return rows[place < most], others[place < most]
+    best = best_of(Directed(rows, others, shares).where(wanted), most)
+    return best.sources, best.targets
 
 
 def _sums(
     left: NDArray[np.integer], right: NDArray[np.integer], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+) -> tuple[Rows, Rows, NDArray[np.float64]]:
     """The sum of weights for each pair of `left` and `right`, pairs rising."""
-    width = int(right.max()) + 1
-    pairs, which = np.unique(left.astype(np.int64) * width + right, return_inverse=True)
-    sums = np.asarray(np.bincount(which, weights), np.float64)
-    return pairs // width, pairs % width, sums
+    pairs, which = np.unique(paired(left, right), return_inverse=True)
+    return *unpaired(pairs), np.bincount(which, weights).astype(np.float64)

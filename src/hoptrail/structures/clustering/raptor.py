@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import Places
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering.capping import Rows
 from hoptrail.structures.clustering.settings import ClusteringSettings
 
 _LOCAL_NEIGHBOURS = 10
@@ -44,14 +44,12 @@ class Raptor:
 
     settings: ClusteringSettings
 
-    def group(self, vectors: FloatMatrix) -> list[Rows]:
-        """See `Method`. One group where there are hardly more rows than reduced dimensions.
-        Raises: UsageError: no mixture can be fitted.
-        """
+    def group(self, vectors: FloatMatrix) -> list[Places]:
+        """See `Method`. One group of hardly more rows than reduced dimensions. Raises: UsageError: no mixture can be fitted."""
         groups = self._mixed(vectors, isqrt(max(0, len(vectors) - 1)))
         return [group[part] for group in groups for part in self._mixed(vectors[group], _LOCAL_NEIGHBOURS)]
 
-    def _mixed(self, vectors: FloatMatrix, neighbours: int) -> list[Rows]:
+    def _mixed(self, vectors: FloatMatrix, neighbours: int) -> list[Places]:
         if len(vectors) <= self.settings.dimensions + 1:
             return [np.arange(len(vectors))]
         shares = self._responsibilities(self._reduced(vectors, max(2, min(neighbours, len(vectors) - 1))))
