@@ -144,8 +144,7 @@ class CandidateFeatures:
         """The highest of `bridged` over the bridges whose name the candidate has, 0 if it has none."""
         graph, best = self.scores.graph, np.zeros(len(self.candidates.rows), dtype=np.float32)
         for column, bridge in zip(self.bridged.T, self.candidates.bridges, strict=True):
-            has = np.isin(self.candidates.rows, graph.namers.at(bridge.name))
-            has |= graph.titles[self.candidates.rows] == bridge.name
+            has = np.isin(self.candidates.rows, graph.passages_with(bridge.name))
             best = np.where(has, np.maximum(best, column), best)
         return best
 
