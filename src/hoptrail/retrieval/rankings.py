@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
+
+Key = TypeVar("Key", int, str)
 
 
 def ranked(hits: Iterable[Hit], limit: int | None = None) -> Ranking:
@@ -20,6 +23,11 @@ def ranked(hits: Iterable[Hit], limit: int | None = None) -> Ranking:
 def ranked_units(snapshot: Snapshot, kind: Kind, scores: Mapping[str, float], channel: str) -> Ranking:
     """The units of a kind that have a score, by id, as hits."""
     return ranked(Hit(unit, scores[unit.id], channel) for unit in snapshot.units(kind, scores.keys()))
+
+
+def best_first(scores: Mapping[Key, float], limit: int | None = None) -> dict[Key, float]:
+    """Scores in descending order, equal ones in ascending order of key; at most `limit`."""
+    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
 
 
 CHANNEL = "fused"

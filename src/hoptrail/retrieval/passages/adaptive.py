@@ -21,6 +21,7 @@ from hoptrail.corpus.columns import rows_of
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.rankings import best_first
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.types import Hit, Kind, Unit
 
@@ -75,8 +76,8 @@ def rerank_adaptively(
     search = _Search(dict(first), neighbours, settings)
     while batch := search.next_batch():
         search.score_batch(batch, score, penalty)
-    scored = _by_falling(search.scored)
-    rest = _by_falling(search.first) if settings.backfill else {}
+    scored = best_first(search.scored)
+    rest = best_first(search.first) if settings.backfill else {}
     return scored | {name: -float(rank) for rank, name in enumerate(rest, start=1)}
 
 
@@ -110,7 +111,7 @@ class _Search:
         raw = dict(zip(batch, score(batch), strict=True))
         if not all(0 <= value <= 1 for value in raw.values()):
             raise ValueError(f"scores must lie between 0 and 1, not {min(raw.values())} to {max(raw.values())}")
-        by_score = list(_by_falling(raw))
+        by_score = list(best_first(raw))
         penalties = dict(zip(by_score, penalty(by_score), strict=True))
         if not all(value > 0 for value in penalties.values()):
             raise ValueError(f"a penalty must be above 0, not {min(penalties.values())}")
@@ -125,10 +126,9 @@ class _Search:
 
     def _extend_frontier(self, priorities: Mapping[str, float]) -> None:
         """Add neighbours with the priority of the best id they are next to, while these are better or there is room."""
-        best_first = list(_by_falling(priorities))
-        neighbours = self.neighbours(best_first)
-        for name in best_first:
-            priority = priorities[name]
+        in_order = best_first(priorities)
+        neighbours = self.neighbours(list(in_order))
+        for name, priority in in_order.items():
             if len(self.frontier) >= self.remaining and priority < self.least:
                 continue
             for neighbour in neighbours.get(name, ()):
@@ -137,12 +137,7 @@ class _Search:
                     self.least = min(self.least, priority)
 
 
-def _by_falling(scores: Mapping[str, float]) -> dict[str, float]:
-    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
-
-
 HYBRID = "hybrid"
-
 
 Scoring = Callable[[str], Scorer]
 """Scores of passages for a question."""

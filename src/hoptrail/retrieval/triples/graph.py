@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hoptrail.language.triples.question_triples import QuestionTriples
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pagerank import Walk
-from hoptrail.retrieval.rankings import ranked_units
+from hoptrail.retrieval.rankings import best_first, ranked_units
 from hoptrail.retrieval.triples.space import RELATION, TripleSpace
 from hoptrail.setting_limits import AtLeast1, Limited, Share, ShareBelow1
 from hoptrail.types import Kind, Ranking
@@ -80,7 +80,7 @@ def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGrap
                 graph.seeds[row] = score
     graph.scores = dict(graph.seeds)
     steps = _Steps(space, asked.relations, settings)
-    frontier = _best_rows(graph.seeds, settings.beam)
+    frontier = list(best_first(graph.seeds, settings.beam))
     for _ in range(settings.depth - 1):
         reached: dict[int, float] = {}
         for source, target, weight in steps.along(frontier, graph.scores.keys()):
@@ -88,7 +88,7 @@ def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGrap
             graph.edges[source, target] = max(weight, graph.edges.get((source, target), 0.0))
             reached[target] = max(score, reached.get(target, 0.0))
         graph.scores |= reached
-        frontier = _best_rows(reached, settings.beam)
+        frontier = list(best_first(reached, settings.beam))
     return graph
 
 
@@ -103,7 +103,7 @@ def best_passages(
             name = space.triples.passage_ids[place]
             before = passages.get(name, 0.0)
             passages[name] = before + score if added else max(before, score)
-    return dict(sorted(passages.items(), key=lambda item: (-item[1], item[0]))[:limit])
+    return best_first(passages, limit)
 
 
 def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
@@ -161,7 +161,3 @@ class _Steps:
         own = self._space.slots.at(self._space.slots.rows[rows, RELATION], RELATION)
         likeness: NDArray[np.float32] = (own @ self._relations.T).max(axis=1)
         return likeness
-
-
-def _best_rows(scores: dict[int, float], count: int) -> list[int]:
-    return [row for row, _ in sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:count]]

@@ -9,7 +9,7 @@ import numpy as np
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import CHANNEL, convex_scores, ranked, ranked_units, reciprocal_ranks
+from hoptrail.retrieval.rankings import CHANNEL, best_first, convex_scores, ranked, ranked_units, reciprocal_ranks
 from hoptrail.setting_limits import AtLeast1, NotNegative, Share, check_limits
 from hoptrail.types import Hit, Kind, Ranking
 
@@ -68,6 +68,6 @@ def hybrid_search(corpus: Corpus, question: str, limit: int, settings: HybridSea
         scores = reciprocal_ranks(rankings, settings.rrf_constant)
     else:
         scores = convex_scores(rankings, [1 - settings.dense_weight, settings.dense_weight], depth)
-    best = dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
+    best = best_first(scores, limit)
     units = snapshot.texts.in_order(list(best))  # includes units without a vector yet
     return ranked(Hit(unit, best[unit.id], CHANNEL) for unit in units)
