@@ -23,6 +23,7 @@ from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_se
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.structures.profiles import profile_id
 from hoptrail.text.mentions import find_names
+from hoptrail.text.sentences import without_space
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Ranking, Span, Unit, content_id
 
@@ -210,27 +211,22 @@ def _inside(sentence: Span, whole: Span) -> Span | None:
 
 
 def _too_long(passage: Unit, start: int, end: int, settings: HierarchySettings) -> bool:
-    text = _text(passage, start, end).strip()
+    before = passage.sources[0].start
+    text = passage.text[start - before : end - before].strip()
     most_characters, most_words = settings.chunk_characters, settings.chunk_words
     return bool(most_characters and len(text) > most_characters) or bool(most_words and words_in(text) > most_words)
 
 
 def _chunk(passage: Unit, current: Sequence[Span]) -> Unit:
-    start, end = current[0].start, current[-1].end
-    text = _text(passage, start, end)
-    start += len(text) - len(text.lstrip())
-    span = Span(passage.document, start, start + len(text.strip()))
+    before = passage.sources[0].start
+    start, end = without_space(passage.text, current[0].start - before, current[-1].end - before)
+    span = Span(passage.document, before + start, before + end)
     if span == passage.sources[0]:
         return passage
     unit_id = content_id("p", span.document, str(span.start), str(span.end))
     blocks = tuple(block for block in passage.blocks if block.start < span.end and block.end > span.start)
     ends = tuple(min(sentence.end, span.end) - span.start for sentence in current)
-    return Unit(unit_id, Kind.PASSAGE, passage.title, text.strip(), (span,), blocks, ends)
-
-
-def _text(passage: Unit, start: int, end: int) -> str:
-    before = passage.sources[0].start
-    return passage.text[start - before : end - before]
+    return Unit(unit_id, Kind.PASSAGE, passage.title, passage.text[start:end], (span,), blocks, ends)
 
 
 @cached_per_snapshot

@@ -51,7 +51,7 @@ class BoostedTrees:
         if values.shape[1] != len(self.names):
             raise ValueError(f"these trees read {len(self.names)} features, not {values.shape[1]}: train them again")
         parts = [self._block(values[start : start + _BLOCK]) for start in range(0, len(values), _BLOCK)]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
+        return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
 
     def probabilities(self, values: FloatMatrix) -> FloatMatrix:
         """The probability of each row: shape (rows,)."""

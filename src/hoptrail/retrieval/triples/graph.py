@@ -129,17 +129,12 @@ class _Steps:
         known = np.zeros(len(self._space.triples), dtype=bool)
         known[list(seen)] = True
         if "similarity" in self._settings.links and frontier:
-            yield from self._by_similarity(frontier, known)
+            nearest = self._space.nearest(self._space.matrix[list(frontier)], self._settings.branching_k, known)
+            for source, found in zip(frontier, nearest, strict=True):
+                yield from ((source, target, score) for target, score in found if score > 0)
         if "entity" in self._settings.links:
             for source in frontier:
                 yield from self._by_entity(source, known)
-
-    def _by_similarity(self, frontier: Sequence[int], known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
-        nearest = self._space.nearest(self._space.matrix[list(frontier)], self._settings.branching_k, known)
-        for source, found in zip(frontier, nearest, strict=True):
-            for target, score in found:
-                if score > 0:
-                    yield source, target, score
 
     def _by_entity(self, source: int, known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
         triples = self._space.triples
@@ -158,6 +153,5 @@ class _Steps:
         """For each triple the highest cosine of its relation with a relation of the question."""
         if self._relations is None or not len(rows):
             return np.zeros(len(rows), dtype=np.float32)
-        own = self._space.slots.at(self._space.slots.rows[rows, RELATION], RELATION)
-        likeness: NDArray[np.float32] = (own @ self._relations.T).max(axis=1)
+        likeness: NDArray[np.float32] = (self._space.relations(rows) @ self._relations.T).max(axis=1)
         return likeness
