@@ -46,8 +46,6 @@ from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, check_li
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict, content_id
 
-LinkKind = Literal["EC", "SS", "SA"]
-
 
 @dataclass(frozen=True, slots=True)
 class SentenceSearchSettings:
@@ -61,7 +59,7 @@ class SentenceSearchSettings:
     """
 
     unit: Literal["sentence", "passage"] = "sentence"
-    links: tuple[LinkKind, ...] = ("EC", "SS", "SA")
+    links: tuple[Literal["EC", "SS", "SA"], ...] = ("EC", "SS", "SA")
     prefilter: int = 100
     context_k: AtLeast1 = 7
     seed_k: AtLeast1 = 3

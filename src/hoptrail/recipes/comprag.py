@@ -37,8 +37,6 @@ from hoptrail.setting_limits import Share, check_limits
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.types import Ranking
 
-Channel = Literal["triples", "unbinding"]
-
 AHEAD = 10
 """The first hits, among which triples get only some places."""
 
@@ -51,7 +49,7 @@ class CompragSettings(PassageSettings):
     keyword and dense search (`search`) in the fusion; 0: triples alone. Their first `kept` hits stay among the first ten.
     """
 
-    channel: Channel = "triples"
+    channel: Literal["triples", "unbinding"] = "triples"
     noun_phrases: bool = False
     space: TripleSpaceSettings = field(default_factory=TripleSpaceSettings)
     graph: TripleGraphSettings = field(default_factory=TripleGraphSettings)
@@ -144,8 +142,8 @@ class Comprag(SinglePass):
             return ()
         space = self.space()
         if self.settings.channel == "unbinding":
-            return search_by_unbinding(self.corpus, space, asked, limit, self.settings.unbinding)
-        return search_triples(self.corpus, space, asked, limit, self.settings.graph)
+            return search_by_unbinding(space, asked, limit, self.settings.unbinding)
+        return search_triples(space, asked, limit, self.settings.graph)
 
     def asked(self, question: str) -> QuestionTriples:
         """The question's own triples."""

@@ -166,9 +166,6 @@ class EntityGraph:
         return self.corpus.snapshot.search.vectors_in_order([Kind.PASSAGE], self.triples.passage_ids)
 
 
-Facts = Mapping[int, float]
-
-
 def facts_about(graph: EntityGraph, entities: Mapping[int, float], question: str, limit: int) -> dict[int, float]:
     """The `limit` best facts about these entities, by similarity to the question (0 to 1) times the score of the best entity."""
     if not entities:
@@ -192,7 +189,7 @@ def facts_like(graph: EntityGraph, text: str, limit: int, least: float) -> dict[
     }
 
 
-def neighbours(graph: EntityGraph, facts: Facts, known: Mapping[int, float]) -> dict[int, float]:
+def neighbours(graph: EntityGraph, facts: Mapping[int, float], known: Mapping[int, float]) -> dict[int, float]:
     """The entities of facts that are not `known`, with the score of their best fact."""
     best: dict[int, float] = {}
     for row, score in sorted(facts.items()):
@@ -202,7 +199,7 @@ def neighbours(graph: EntityGraph, facts: Facts, known: Mapping[int, float]) -> 
     return best
 
 
-def passages_of(graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
+def passages_of(graph: EntityGraph, facts: Mapping[int, float], limit: int) -> Ranking:
     """The `limit` best passages that state these facts, by the sum of the facts' scores."""
     scores = np.zeros(len(graph.triples.passage_ids))
     for row, score in sorted(facts.items()):
@@ -211,7 +208,7 @@ def passages_of(graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
     return graph.passages(scores, limit)
 
 
-def hits_of(graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
+def hits_of(graph: EntityGraph, facts: Mapping[int, float], limit: int) -> Ranking:
     """The `limit` best facts as hits."""
     scores = {graph.triples.ids[row]: score for row, score in facts.items()}
     return ranked_units(graph.corpus.snapshot, Kind.TRIPLE, scores, CHANNEL)[:limit]

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.language.triples.question_triples import QuestionTriples
-from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pagerank import Walk
 from hoptrail.retrieval.rankings import best_first, ranked_units
 from hoptrail.retrieval.triples.space import RELATION, TripleSpace
@@ -23,9 +22,6 @@ from hoptrail.setting_limits import AtLeast1, Limited, Share, ShareBelow1
 from hoptrail.types import Kind, Ranking
 
 CHANNEL = "triples"
-
-TripleLink = Literal["similarity", "entity"]
-PassageScore = Literal["max", "sum", "pagerank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +38,8 @@ class TripleGraphSettings(Limited):
     depth: AtLeast1 = 2
     seed_k: AtLeast1 = 10
     branching_k: AtLeast1 = 8
-    links: tuple[TripleLink, ...] = ("entity",)
-    score: PassageScore = "max"
+    links: tuple[Literal["similarity", "entity"], ...] = ("entity",)
+    score: Literal["max", "sum", "pagerank"] = "max"
     beam: AtLeast1 = 100
     entity_most: AtLeast1 = 200
     least_relation: Share = 0.3
@@ -59,14 +55,11 @@ class LocalGraph:
     edges: dict[tuple[int, int], float] = field(default_factory=dict)
 
 
-def search_triples(
-    corpus: Corpus, space: TripleSpace, asked: QuestionTriples, limit: int, settings: TripleGraphSettings
-) -> Ranking:
+def search_triples(space: TripleSpace, asked: QuestionTriples, limit: int, settings: TripleGraphSettings) -> Ranking:
     """The `limit` best passages by their triples; none if the question or the corpus has no triples."""
     graph = local_graph(space, asked, settings)
     triple_scores = pagerank(graph, settings.damping) if settings.score == "pagerank" else graph.scores
-    scores = best_passages(space, triple_scores, limit, added=settings.score != "max")
-    return ranked_units(corpus.snapshot, Kind.PASSAGE, scores, CHANNEL)
+    return best_passages(space, triple_scores, limit, CHANNEL, added=settings.score != "max")
 
 
 def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGraphSettings) -> LocalGraph:
@@ -93,9 +86,9 @@ def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGrap
 
 
 def best_passages(
-    space: TripleSpace, scores: Mapping[int, float], limit: int, *, added: bool = False
-) -> dict[str, float]:
-    """Ids of the `limit` best passages with the highest of their triples' `scores` (by row), or with `added` their sum."""
+    space: TripleSpace, scores: Mapping[int, float], limit: int, channel: str, *, added: bool = False
+) -> Ranking:
+    """The `limit` best passages by the highest of their triples' `scores` (by row), or with `added` by their sum."""
     passages: dict[str, float] = {}
     for row, score in sorted(scores.items()):
         place = int(space.triples.passages[row])
@@ -103,7 +96,7 @@ def best_passages(
             name = space.triples.passage_ids[place]
             before = passages.get(name, 0.0)
             passages[name] = before + score if added else max(before, score)
-    return best_first(passages, limit)
+    return ranked_units(space.corpus.snapshot, Kind.PASSAGE, best_first(passages, limit), channel)
 
 
 def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:

@@ -56,7 +56,7 @@ class TripleSpace:
     def __init__(self, corpus: Corpus, settings: TripleSpaceSettings) -> None:
         self.triples = stored_triples(corpus.snapshot)
         self.settings = settings
-        self._corpus = corpus
+        self.corpus = corpus
         self._by_text = settings.composition.method == "text"
         slots = corpus.snapshot.search.vectors(Kind.SLOT)
         self._slots = slots.matrix
@@ -71,7 +71,7 @@ class TripleSpace:
     @cached_property
     def matrix(self) -> FloatMatrix:
         """One unit vector for each triple: shape (n, length of the composition)."""
-        return self._corpus.snapshot.derived((TRIPLES, self.settings, "composed"), self._composed)
+        return self.corpus.snapshot.derived((TRIPLES, self.settings, "composed"), self._composed)
 
     def _composed(self) -> FloatMatrix:
         composition = self.settings.composition
@@ -105,7 +105,7 @@ class TripleSpace:
         """The row of a text's vector. Raises: NotBuilt: the index has none; the message says that `setting` adds it."""
         row = self._row_of.get(slot_id(text))
         if row is None:
-            folder = self._corpus.snapshot.folder
+            folder = self.corpus.snapshot.folder
             raise NotBuilt(f"{folder} does not hold the vector of {text!r}. {how_to_add(setting)}")
         return row
 
@@ -118,7 +118,7 @@ class TripleSpace:
         normalised = [lemmatised(text) for text in texts] if self.settings.lemmatise else texts
         distinct = list(dict.fromkeys(normalised))
         rows = {text: row for row, text in enumerate(distinct)}
-        vectors = self._corpus.encoder.encode(distinct)[[rows[text] for text in normalised]]
+        vectors = self.corpus.encoder.encode(distinct)[[rows[text] for text in normalised]]
         return unit_length(vectors - self._means[place])
 
     def known(self, patterns: Sequence[Pattern]) -> tuple[FloatMatrix, NDArray[np.bool_]]:
@@ -137,7 +137,7 @@ class TripleSpace:
             patterns = [Pattern(*(slot or filler for slot in pattern.slots)) for pattern in patterns]
         if self._by_text:
             texts = [" ".join(slot for slot in pattern.slots if slot) for pattern in patterns]
-            return unit_length(self._corpus.encoder.encode(texts) - self._text_mean)
+            return unit_length(self.corpus.encoder.encode(texts) - self._text_mean)
         return compose(*self.known(patterns), self.settings.composition)
 
     def nearest(
