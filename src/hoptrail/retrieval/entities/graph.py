@@ -123,16 +123,14 @@ class EntityGraph:
 
     def _build_walk(self) -> Walk:
         distinct = self.ends[self.ends[:, 0] != self.ends[:, 1]]
-        firsts, seconds, weights = [distinct[:, 0]], [distinct[:, 1]], [np.ones(len(distinct))]
-        size = len(self.names)
+        parts, size = [(distinct[:, 0], distinct[:, 1], np.ones(len(distinct)))], len(self.names)
         if self._settings.passages:
             named, places, _ = self.mentions
-            firsts, seconds = [*firsts, named], [*seconds, places + size]
-            weights.append(np.ones(len(named)))
+            parts.append((named, places + size, np.ones(len(named))))
             size += len(self.triples.passage_ids)
-        names, synonyms, cosines = self._synonyms()
-        edges = [np.concatenate(parts) for parts in ([*firsts, names], [*seconds, synonyms], [*weights, cosines])]
-        return Walk.along(edges[0], edges[1], edges[2], size)
+        parts.append(self._synonyms())
+        firsts, seconds, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return Walk.along(firsts, seconds, weights, size)
 
     def _synonyms(self) -> tuple[Rows, Rows, NDArray[np.float64]]:
         """Pairs of entities with similar names, without repeats, and their cosines."""
