@@ -13,8 +13,17 @@ from typing import ClassVar
 from hoptrail.errors import TaskFailed
 from hoptrail.language.anaphora import is_completion, is_left_open, points_back
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Language, Read, Reading
-from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of, report_hops, stored_hits, verdict_of
+from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Language, Read, Reading, Recall
+from hoptrail.recipes.answering import (
+    CitedHop,
+    check_support,
+    cite,
+    findings_of,
+    memory_hop,
+    report_hops,
+    stored_hits,
+    verdict_of,
+)
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.recipe import OneRecipeSettings
 from hoptrail.retrieval.corpus import Corpus
@@ -141,6 +150,24 @@ def complete_question(question: str, findings: tuple[Finding, ...], complete: Ca
         return question
     rewritten = complete()
     return rewritten if is_completion(question, rewritten, findings) else question
+
+
+def next_step(question: str, findings: tuple[Finding, ...], meter: Meter) -> tuple[str, str] | None:
+    """The next sub-question and its completed form; the question itself if it is not decomposed. None: nothing is left."""
+    questions = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
+    if findings and not questions:
+        return None
+    following = questions[0] if questions else question
+    return following, complete_question(following, findings, lambda: meter.perform(Complete(following, findings)))
+
+
+def recalled(question: str, asked: str, meter: Meter) -> tuple[Reading, CitedHop]:
+    """The reading and the hop of a sub-question answered from the model's memory."""
+    try:
+        reading = meter.perform(Recall(asked))
+    except TaskFailed:
+        return Reading(None), failed_hop(question, asked)
+    return reading, memory_hop(question, asked, reading)
 
 
 def conclusion(

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from typing import Literal
 
 from hoptrail.errors import ModelUnavailable, TaskFailed
@@ -190,14 +190,11 @@ class Rethinking:
                 return memory_hop(question, asked, memory, self._hits((), progress)[: self.k - 1])
         return self._last_resort(progress)
 
-    def _bounded_attempts(self, progress: _Progress) -> Iterator[Attempt | None]:
+    def _bounded_attempts(self, progress: _Progress) -> Iterable[Attempt | None]:
         """At most `attempts` attempts. If there is nothing to read, that many times None: each counts as failed."""
-        made = 0
-        for attempt in islice(self._attempts(progress), self.settings.attempts):
-            made += 1
-            yield attempt
-        if not made:
-            yield from repeat(None, self.settings.attempts)
+        attempts = islice(self._attempts(progress), self.settings.attempts)
+        first = next(attempts, None)
+        return chain([first], attempts) if first else repeat(None, self.settings.attempts)
 
     def _attempts(self, progress: _Progress) -> Iterator[Attempt]:
         """Page by page, chunk by chunk. The last page may use up all attempts."""

@@ -163,19 +163,16 @@ class Sunar(Hopwise):
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         """One hop for each sub-question; without `decompose`, one for the whole question."""
-        first: dict[str, Ranking] = {}
+        first_stage = cache(self._first_stage)
         per_question = self.settings.first_stage_per == "question"
 
-        def hop(following: str, asked: str) -> CitedHop:
-            searched = question if per_question else asked
-            if searched not in first:
-                first[searched] = self._first_stage(searched)
-            return self._hop(following, asked, first[searched], meter)
+        def hop(following: str, asked: str, _: object = None) -> CitedHop:
+            return self._hop(following, asked, first_stage(question if per_question else asked), meter)
 
         if not self.settings.decompose:
             meter.asked(question, question)
             return report_hops([hop(question, question)], meter)
-        return next_questions(question, meter, self.settings.hops, lambda following, asked, _: hop(following, asked))
+        return next_questions(question, meter, self.settings.hops, hop)
 
     def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
         """Conclude by MER, or from the findings and the last hop's evidence (unless that hop asked the question itself)."""

@@ -81,7 +81,6 @@ class TrailSettings(PassageSettings):
 
 NO_CHAIN = ChainSettings(most_hops=0)
 
-_SEVERAL = 2
 _READ_OFF = {AnswerKind.PASSAGE, AnswerKind.STEPS, AnswerKind.LIST}
 """Kinds of answers that are read off one place in the text, without hops."""
 
@@ -170,5 +169,5 @@ class TrailRecipe:
 
 def _leads_of(opinions: Sequence[Opinion]) -> tuple[Span, ...]:
     """The leads of all opinions: first of those with several hops, whose last hop asks what is left of the question."""
-    by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < _SEVERAL)
+    by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < 2)
     return tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.leads))
