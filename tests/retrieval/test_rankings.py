@@ -43,9 +43,9 @@ def test_what_a_ranking_that_is_not_full_lacks_has_no_share_of_it() -> None:
 
 
 def test_negative_scores_and_empty_rankings_share_nothing() -> None:
-    assert shares_of_best(ranking(a=4, b=-1)) == {"a": 1, "b": 0}
-    assert shares_of_best(ranking(a=-1, b=-2)) == {"a": 0, "b": 0}
-    assert shares_of_best(()) == {}
+    assert shares_of_best({"a": 4, "b": -1}) == {"a": 1, "b": 0}
+    assert shares_of_best({"a": -1, "b": -2}) == {"a": 0, "b": 0}
+    assert shares_of_best({}) == {}
     assert convex_fusion([(), ()], [0.5, 0.5], 5, 5) == ()
     assert names(convex_fusion([(), ranking(a=2, b=1)], [0.5, 0.5], 5, 5)) == ["a", "b"]
 

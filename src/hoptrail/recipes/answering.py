@@ -26,6 +26,8 @@ ONLINE = "online:"
 """Prefix of the channels of hits from the web; the engine's name follows."""
 MEMORY = "memory"
 """Channel of the note that an answer came from the model's memory."""
+CARRIED = "carried"
+"""Channel of the summary of what an earlier sub-question without an answer found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def outside_unit(title: str, place: str, text: str, *parts: str) -> Unit:
 
 def is_stored(hit: Hit) -> bool:
     """Whether the hit is a unit of the index, which can be cited."""
-    return hit.channel != MEMORY and not hit.channel.startswith(ONLINE)
+    return hit.channel not in (MEMORY, CARRIED) and not hit.channel.startswith(ONLINE)
 
 
 def stored_hits(hits: Iterable[Hit]) -> Ranking:

@@ -62,7 +62,7 @@ class Flare(Hopwise):
         from_memory = self.settings.draft == "memory"
         at_hand: Ranking = () if from_memory else self._search(question)
 
-        def step(following: str, asked: str, _: object) -> CitedHop:
+        def step(following: str, asked: str) -> CitedHop:
             nonlocal at_hand
             reading, drafted = (
                 recalled(following, asked, meter) if from_memory else self._read(following, asked, at_hand, meter)

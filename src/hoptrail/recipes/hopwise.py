@@ -49,8 +49,10 @@ class Hopwise(ABC):
         """The hops in order; a failed task makes a failed hop."""
 
     def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
-        """The answer to the whole question."""
-        return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)
+        """Conclude from the findings and the hits that can be read at once; abstain if allowed and no hop has an answer."""
+        if meter.abstain is not Abstain.NEVER and all(cited.hop.answer is None for cited in hops):
+            return None, []
+        return integrate_packed(question, hops, found, self.settings.evidence_tokens, meter)
 
     def everything(self, hops: Sequence[CitedHop]) -> Ranking:
         """The stored hits of all hops, interleaved: every hop's first, then every hop's second, and so on."""
@@ -80,14 +82,14 @@ def next_questions(
     question: str,
     meter: Meter,
     most: int,
-    ask: Callable[[str, str, tuple[Finding, ...]], CitedHop],
+    ask: Callable[[str, str], CitedHop],
     goes_on: Callable[[Sequence[CitedHop]], bool] = lambda _: True,
 ) -> list[CitedHop]:
     """Ask one sub-question after another until none is left, one repeats, a task fails, there are `most` hops, or `goes_on`
     (called with the hops so far) returns False.
 
     Each sub-question is chosen given the findings so far and, if it points back, completed from them. `ask` gets the
-    sub-question, its completed form and the findings. A hop whose completed form still says `she` or `#1` counts as failed:
+    sub-question and its completed form. A hop whose completed form still says `she` or `#1` counts as failed:
     what was read for it may be about anybody.
     """
     hops: list[CitedHop] = []
@@ -110,7 +112,7 @@ def next_questions(
             break
         asked.add(completed)
         meter.asked(sub_question, completed)
-        cited = ask(sub_question, completed, findings)
+        cited = ask(sub_question, completed)
         hops += report_hops([failed_hop(sub_question, completed, cited.hop.hits) if left_open else cited], meter)
     return hops
 
@@ -195,13 +197,6 @@ def integrate(task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: M
     except TaskFailed:
         return None, [failed_hop(task.question, task.question, read)]
     return reading.answer, concluding
-
-
-def conclude_packed(question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter) -> Concluded:
-    """Conclude from the findings and the part of `found` that fits `tokens`; abstain if allowed and no hop has an answer."""
-    if meter.abstain is not Abstain.NEVER and all(cited.hop.answer is None for cited in hops):
-        return None, []
-    return integrate_packed(question, hops, found, tokens, meter)
 
 
 def integrate_packed(question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter) -> Concluded:

@@ -21,7 +21,7 @@ from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import Concluded, Hopwise, conclude_packed, failed_hop, next_step, read_packed
+from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, next_step, read_packed
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.rankings import interleave
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
@@ -90,7 +90,7 @@ class Ircot(Hopwise):
         if not hops or hops[-1].hop.verdict is Verdict.FAILED or [cited.hop.asked for cited in hops] == [question]:
             return (hops[-1].hop.answer if hops else None), []
         if self.settings.reader == "chain":
-            return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)
+            return Hopwise.conclude(self, question, hops, found, meter)
         _, last = read_packed(question, question, found, self.settings.evidence_tokens, meter, meter.abstain)
         return last.hop.answer, [last]
 

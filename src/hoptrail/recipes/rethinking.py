@@ -5,7 +5,7 @@
                   of the name, and search for that (equation 4)                          task clarify
     section 4.4   read one chunk (and the profile of its page), check the answer         here, `_attempts`
                   against it; then the next chunk of the page, then the next page
-                  the model's memory with probability (t / m)^2 after failed attempt t   here, `_recall`
+                  the model's memory with probability (t / m)^2 after failed attempt t   here, `_settle`
     (ours)        after the last attempt, ask another engine                             here, `_last_resort`
     (its code)    majority vote of several replies                                       voting.py
 
@@ -185,9 +185,11 @@ class Rethinking:
         for attempt in self._bounded_attempts(progress):
             if attempt is not None and (hop := self._supported_hop(attempt, progress)) is not None:
                 return hop
-            memory = self._recall(asked, progress.meter) if next(draws) else None
-            if memory is not None:
-                return memory_hop(question, asked, memory, self._hits((), progress)[: self.k - 1])
+            if next(draws):
+                memory = progress.meter.perform(Recall(asked))
+                # The evidence has just failed, so it cannot verify what the model is not sure of.
+                if memory.answer is not None and memory.confidence >= self.settings.acceptance:
+                    return memory_hop(question, asked, memory, self._hits((), progress)[: self.k - 1])
         return self._last_resort(progress)
 
     def _bounded_attempts(self, progress: _Progress) -> Iterable[Attempt | None]:
@@ -276,12 +278,6 @@ class Rethinking:
         hits = self._hits(sorted(attempt.hits, key=is_cited, reverse=True), progress)
         question, asked = progress.sub_question.question, progress.sub_question.asked
         return CitedHop(Hop(question, asked, hits, reading.answer, verdict_of(reading)), tuple(support))
-
-    def _recall(self, question: str, meter: Meter) -> Reading | None:
-        """The model's answer from memory, if it is sure of it: the evidence has just failed, so it cannot verify."""
-        reading = meter.perform(Recall(question))
-        sure = reading.answer is not None and reading.confidence >= self.settings.acceptance
-        return reading if sure else None
 
     def _hits(self, settling: Sequence[Hit], progress: _Progress) -> Ranking:
         """The settling hits (all, as they are cited), those of failed attempts and the unread ones, up to `k`."""

@@ -166,7 +166,7 @@ class Sunar(Hopwise):
         first_stage = cache(self._first_stage)
         per_question = self.settings.first_stage_per == "question"
 
-        def hop(following: str, asked: str, _: object = None) -> CitedHop:
+        def hop(following: str, asked: str) -> CitedHop:
             return self._hop(following, asked, first_stage(question if per_question else asked), meter)
 
         if not self.settings.decompose:

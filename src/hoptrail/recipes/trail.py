@@ -122,15 +122,13 @@ class TrailRecipe:
         judge, linked = (self.language, read_links()) if text is None else (None, None)
         linked_spans = linked.leads if linked is not None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
+        shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, meter.total, found, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(
-                *(question, without_repeats((*found, *read)), self.corpus, judge),
-                *(_leads_of(opinions), linked_spans),
-            ),
+            closest=closest(question, shown, self.corpus, judge, _leads_of(opinions), linked_spans),
         )
 
     def _opinions(

@@ -62,7 +62,7 @@ def convex_scores(rankings: Sequence[Mapping[str, float]], weights: Sequence[flo
     questions. `depth` is the number of units requested. A unit missing from a ranking of that length gets the ranking's lowest
     share, the most it can have; a unit missing from a shorter ranking was not found at all and gets 0.
     """
-    shares = [_shares(ranking) for ranking in rankings]
+    shares = [shares_of_best(ranking) for ranking in rankings]
     lowest = [min(share.values(), default=0.0) if len(share) >= depth else 0.0 for share in shares]
     parts = list(zip(weights, shares, lowest, strict=True))
     names = dict.fromkeys(name for ranking in rankings for name in ranking)
@@ -85,11 +85,6 @@ def keep_ahead(fused: Ranking, ranking: Ranking, kept: int, ahead: int) -> Ranki
     return (*head, *(replace(hit, score=min(lowest, hit.score * scale)) for hit in tail))
 
 
-def shares_of_best(ranking: Ranking) -> dict[str, float]:
-    """Each unit's score divided by the highest. Negative scores count as 0; all are 0 if the highest is not positive."""
-    return _shares(_scores(ranking))
-
-
 def interleave(rankings: Sequence[Ranking], limit: int) -> Ranking:
     """Round robin: every ranking's first, then every ranking's second, without repeats. Scores are 1 / position."""
     units: dict[str, tuple[Unit, str]] = {}
@@ -102,7 +97,8 @@ def interleave(rankings: Sequence[Ranking], limit: int) -> Ranking:
     return tuple(Hit(unit, 1 / position, channel) for position, (unit, channel) in enumerate(chosen, start=1))
 
 
-def _shares(scores: Mapping[str, float]) -> dict[str, float]:
+def shares_of_best(scores: Mapping[str, float]) -> dict[str, float]:
+    """Each score of a ranking divided by the first. Negative scores count as 0; all are 0 if the first is not positive."""
     best = next(iter(scores.values()), 0.0)
     return {name: max(score, 0.0) / best if best > 0 else 0.0 for name, score in scores.items()}
 

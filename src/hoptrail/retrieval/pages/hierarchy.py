@@ -53,11 +53,6 @@ class HierarchySettings(Limited):
     chunk_words: AtLeast0 = 0
     profile_lines: bool = True
 
-    @property
-    def cuts(self) -> bool:
-        """Whether chunks are cut on demand instead of being the stored passages."""
-        return bool(self.chunk_characters or self.chunk_words)
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -109,7 +104,7 @@ class HierarchicalSearch:
         for match in chain.from_iterable(matches.values()):
             likeness[match.title] = max(likeness[match.title], match.similarity)
         share: defaultdict[Title, float] = defaultdict(float)
-        shares = shares_of_best(found)
+        shares = shares_of_best({hit.unit.id: hit.score for hit in found})
         for hit in found:
             title = titles.page_of(hit.unit.document)
             share[title] = max(share[title], shares[hit.unit.id])
@@ -120,7 +115,7 @@ class HierarchicalSearch:
 
     def chunks(self, page: Page, vector: FloatMatrix) -> list[Chunk]:
         """The chunks of a page by falling cosine with the question's `vector`, then by rising id."""
-        if not self._settings.cuts:
+        if not (self._settings.chunk_characters or self._settings.chunk_words):
             own = self._passages_of(page.title)
             return [
                 Chunk(hit.unit, hit.unit, hit.score)

@@ -175,9 +175,7 @@ class PassageGraph:
         return [text_of[row][start:end] for row, (start, end) in zip(passages, spans, strict=True)]
 
     def best_sentences(self, rows: NDArray[np.integer], vectors: FloatMatrix) -> FloatMatrix:
-        """The highest cosine of a sentence of each of these passages with each vector, -1 without sentences: shape (len(rows),
-        len(vectors)).
-        """
+        """The highest cosine of a sentence of each passage with each vector, -1 without any: shape (len(rows), len(vectors))."""
         of_passage, sentences = self.sentences.of_all(rows)
         cosines = np.empty((len(sentences), len(vectors)), dtype=np.float32)
         for first in range(0, len(sentences), _BLOCK):

@@ -15,9 +15,7 @@ from hoptrail.types import Hit, Kind, Ranking
 
 
 def keyword_search(corpus: Corpus, question: str, limit: int) -> Ranking:
-    """The `limit` passages with the highest BM25 score over the keyword index (`corpus/keywords.py`): Robertson and Zaragoza
-    2009, with Lucene's idf.
-    """
+    """The `limit` passages with the highest BM25 score: Robertson and Zaragoza 2009, with Lucene's idf (`corpus/keywords.py`)."""
     found = corpus.snapshot.search.keywords(question, limit)
     return ranked((Hit(unit, score, "keyword") for unit, score in found), limit)
 
