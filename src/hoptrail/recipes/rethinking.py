@@ -30,7 +30,8 @@ from hoptrail.recipes.answering import ONLINE, CitedHop, check_support, is_store
 from hoptrail.recipes.hopwise import failed_hop
 from hoptrail.recipes.voting import VotingSettings, vote
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.pages.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Page, Pages
+from hoptrail.retrieval.pages.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Pages
+from hoptrail.retrieval.pages.titles import Title
 from hoptrail.retrieval.rankings import interleave, pack
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Share, check_limits
@@ -287,8 +288,8 @@ class Rethinking:
 
     def _unread_hits(self, pages: Pages) -> Sequence[Hit]:
         """The best passage of every page in the order of pages, then all that the search found."""
-        best: dict[Page, Hit] = {}
-        page_of = {document: page for page in pages.pages for document in page.title.documents}
+        best: dict[Title, Hit] = {}
+        page_of = {document: page for page in pages.pages for document in page.documents}
         for hit in pages.found:
             page = page_of.get(hit.unit.document)
             if page is not None:

@@ -55,15 +55,6 @@ class HierarchySettings(Limited):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A title with its documents, its similarity to a name (0 to 1), and its documents' share of the best search score."""
-
-    title: Title
-    similarity: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of a page, the stored passage that it is or was cut from, and its cosine with the question."""
 
@@ -80,7 +71,7 @@ _PageChunks = tuple[Sequence[tuple[Unit, Unit]], FloatMatrix]
 class Pages:
     """The pages for one question, best first, its `ambiguous` names, the passages `found` by searching, and its `vector`."""
 
-    pages: tuple[Page, ...]
+    pages: tuple[Title, ...]
     ambiguous: tuple[str, ...]
     found: Ranking
     vector: FloatMatrix = field(repr=False, compare=False)
@@ -108,20 +99,19 @@ class HierarchicalSearch:
         for hit in found:
             title = titles.page_of(hit.unit.document)
             share[title] = max(share[title], shares[hit.unit.id])
-        pages = (Page(title, likeness[title], share[title]) for title in {**likeness, **share})
-        order = sorted(pages, key=lambda page: (-page.similarity - page.share, page.title.name, page.title.documents))
+        order = sorted(likeness | share, key=lambda page: (-likeness[page] - share[page], page.name, page.documents))
         vector = self._corpus.encoder.encode([asked])[0]
         return Pages(tuple(order[: self._settings.pages]), ambiguous, found, vector)
 
-    def chunks(self, page: Page, vector: FloatMatrix) -> list[Chunk]:
+    def chunks(self, page: Title, vector: FloatMatrix) -> list[Chunk]:
         """The chunks of a page by falling cosine with the question's `vector`, then by rising id."""
         if not (self._settings.chunk_characters or self._settings.chunk_words):
-            own = self._passages_of(page.title)
+            own = self._passages_of(page)
             return [
                 Chunk(hit.unit, hit.unit, hit.score)
                 for hit in nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
             ]
-        pairs, vectors = self._cached_chunks(page.title)
+        pairs, vectors = self._cached_chunks(page)
         chunks = (Chunk(*pair, float(row @ vector)) for pair, row in zip(pairs, vectors, strict=True))
         return sorted(chunks, key=lambda chunk: (-chunk.score, chunk.unit.id))
 
