@@ -163,7 +163,8 @@ class Sunar(Hopwise):
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         """One hop for each sub-question; without `decompose`, one for the whole question."""
-        first_stage = cache(self._first_stage)
+        search = keyword_search if self.settings.first_stage == "bm25" else dense_search
+        first_stage = cache(lambda searched: search(self.corpus, searched, self.settings.depth))
         per_question = self.settings.first_stage_per == "question"
 
         def hop(following: str, asked: str) -> CitedHop:
@@ -213,10 +214,6 @@ class Sunar(Hopwise):
             return failed_hop(question, asked, first[: self.settings.k])
         packed = pack(hits[: self.settings.kept], self.settings.evidence_tokens)
         return reading_for(question, asked, hits, packed, [hit.unit for hit in packed], meter)[1]
-
-    def _first_stage(self, asked: str) -> Ranking:
-        search = keyword_search if self.settings.first_stage == "bm25" else dense_search
-        return search(self.corpus, asked, self.settings.depth)
 
     def _neighbours(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
         graph = COMPLEMENTS[self.settings.first_stage]

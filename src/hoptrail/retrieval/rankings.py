@@ -33,16 +33,6 @@ def best_first(scores: Mapping[Key, float], limit: int | None = None) -> dict[Ke
 CHANNEL = "fused"
 
 
-def reciprocal_rank_fusion(rankings: Sequence[Ranking], limit: int, constant: float) -> Ranking:
-    """The `limit` best units by `reciprocal_ranks`."""
-    return _fuse(rankings, reciprocal_ranks(map(_scores, rankings), constant), limit)
-
-
-def convex_fusion(rankings: Sequence[Ranking], weights: Sequence[float], limit: int, depth: int) -> Ranking:
-    """The `limit` best units by `convex_scores`."""
-    return _fuse(rankings, convex_scores(list(map(_scores, rankings)), weights, depth), limit)
-
-
 def reciprocal_ranks(rankings: Iterable[Mapping[str, float]], constant: float) -> dict[str, float]:
     """score(u) = sum over rankings of 1 / (constant + rank of u), ranks from 1 (Cormack, Clarke and Büttcher 2009).
 
@@ -103,11 +93,13 @@ def shares_of_best(scores: Mapping[str, float]) -> dict[str, float]:
     return {name: max(score, 0.0) / best if best > 0 else 0.0 for name, score in scores.items()}
 
 
-def _scores(ranking: Ranking) -> dict[str, float]:
+def scores_of(ranking: Ranking) -> dict[str, float]:
+    """The scores of a ranking by unit id, in its order."""
     return {hit.unit.id: hit.score for hit in ranking}
 
 
-def _fuse(rankings: Sequence[Ranking], scores: Mapping[str, float], limit: int) -> Ranking:
+def rescored(rankings: Sequence[Ranking], scores: Mapping[str, float], limit: int) -> Ranking:
+    """The `limit` best units of several rankings by new scores."""
     units = {hit.unit.id: hit.unit for ranking in rankings for hit in ranking}
     return ranked((Hit(unit, scores[name], CHANNEL) for name, unit in units.items()), limit)
 

@@ -18,7 +18,7 @@ from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pages.titles import Title, TitleIndex, is_ambiguous
-from hoptrail.retrieval.rankings import shares_of_best
+from hoptrail.retrieval.rankings import scores_of, shares_of_best
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search, keyword_search, nearest
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.structures.profiles import profile_id
@@ -95,7 +95,7 @@ class HierarchicalSearch:
         for match in chain.from_iterable(matches.values()):
             likeness[match.title] = max(likeness[match.title], match.similarity)
         share: defaultdict[Title, float] = defaultdict(float)
-        shares = shares_of_best({hit.unit.id: hit.score for hit in found})
+        shares = shares_of_best(scores_of(found))
         for hit in found:
             title = titles.page_of(hit.unit.document)
             share[title] = max(share[title], shares[hit.unit.id])

@@ -16,7 +16,7 @@ from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import convex_fusion, ranked, ranked_units
+from hoptrail.retrieval.rankings import convex_scores, ranked, ranked_units, rescored, scores_of
 from hoptrail.retrieval.units.pool import Pool, summaries_of
 from hoptrail.retrieval.units.unit_search import nearest
 from hoptrail.structures.keyword_statistics import KeywordStatistics
@@ -44,7 +44,7 @@ def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: S
         case "hybrid":
             depth = max(limit, FUSED_DEPTH)
             rankings = [search(corpus, question, pool, depth) for search in (_by_keywords, _dense)]
-            return convex_fusion(rankings, (0.5, 0.5), limit, depth)
+            return rescored(rankings, convex_scores(list(map(scores_of, rankings)), (0.5, 0.5), depth), limit)
         case "late-interaction":
             candidates = _dense(corpus, question, pool, max(limit, LATE_INTERACTION_DEPTH))
             return open_reranker(scorer, corpus.encoder).rerank(question, candidates, limit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +53,12 @@ class HybridSearchSettings:
         if self.fusion not in ("convex", "rrf"):
             raise ValueError(f"fusion is convex or rrf, not {self.fusion}")
 
+    def fused(self, rankings: Sequence[Mapping[str, float]], weights: Sequence[float], depth: int) -> dict[str, float]:
+        """The fused scores of rankings of at most `depth` units; `rrf` ignores the weights."""
+        if self.fusion == "rrf":
+            return reciprocal_ranks(rankings, self.rrf_constant)
+        return convex_scores(rankings, weights, depth)
+
 
 def hybrid_search(corpus: Corpus, question: str, limit: int, settings: HybridSearchSettings) -> Ranking:
     """The `limit` best passages by keyword and dense search fused."""
@@ -62,10 +68,6 @@ def hybrid_search(corpus: Corpus, question: str, limit: int, settings: HybridSea
         dict(snapshot.keywords.search(Kind.PASSAGE, question, depth)),
         dict(snapshot.search.nearest(Kind.PASSAGE, vector, depth)[0]),
     ]
-    if settings.fusion == "rrf":
-        scores = reciprocal_ranks(rankings, settings.rrf_constant)
-    else:
-        scores = convex_scores(rankings, [1 - settings.dense_weight, settings.dense_weight], depth)
-    best = best_first(scores, limit)
+    best = best_first(settings.fused(rankings, [1 - settings.dense_weight, settings.dense_weight], depth), limit)
     units = snapshot.texts.in_order(list(best))  # includes units without a vector yet
     return ranked(Hit(unit, best[unit.id], CHANNEL) for unit in units)
