@@ -23,7 +23,8 @@ from hoptrail.language.tasks import (
     Task,
 )
 from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.recipes.chainrag import CARRIED, Chainrag, ChainragSettings, SentenceSearchSettings
+from hoptrail.recipes.answering import CARRIED
+from hoptrail.recipes.chainrag import Chainrag, ChainragSettings, SentenceSearchSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.types import Kind, Verdict

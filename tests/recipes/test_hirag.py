@@ -278,4 +278,4 @@ def test_settings_say_what_is_needed() -> None:
     assert Hirag.presets["no-profile"].structures == ("passages",)
     assert Hirag.presets["no-profile"].pool.kinds == (Kind.PASSAGE,)
     assert HiragSettings().pool.kinds == (Kind.PASSAGE, Kind.PROFILE)
-    assert HierarchySettings().cuts is False
+    assert HierarchySettings().chunk_characters == HierarchySettings().chunk_words == 0

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.retrieval.rankings import convex_fusion, interleave, pack, ranked, reciprocal_rank_fusion, shares_of_best
+from hoptrail.retrieval.rankings import (
+    convex_scores,
+    interleave,
+    pack,
+    ranked,
+    reciprocal_ranks,
+    rescored,
+    scores_of,
+    shares_of_best,
+)
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
 
 
@@ -23,14 +33,22 @@ def names(hits: Ranking) -> list[str]:
     return [hit.unit.id for hit in hits]
 
 
+def rrf(rankings: Sequence[Ranking], limit: int, constant: float) -> Ranking:
+    return rescored(rankings, reciprocal_ranks(map(scores_of, rankings), constant), limit)
+
+
+def convex(rankings: Sequence[Ranking], weights: Sequence[float], limit: int, depth: int) -> Ranking:
+    return rescored(rankings, convex_scores(list(map(scores_of, rankings)), weights, depth), limit)
+
+
 def test_reciprocal_ranks_add_up() -> None:
-    fused = reciprocal_rank_fusion([ranking(a=9, b=8, c=7), ranking(c=0.3, b=0.2)], 10, 60)
+    fused = rrf([ranking(a=9, b=8, c=7), ranking(c=0.3, b=0.2)], 10, 60)
     assert names(fused) == ["c", "b", "a"]
     assert [hit.score for hit in fused] == pytest.approx([1 / 63 + 1 / 61, 1 / 62 + 1 / 62, 1 / 61])
 
 
 def test_convex_fusion_weighs_shares_of_the_best() -> None:
-    fused = convex_fusion([ranking(a=10, b=8, c=6), ranking(c=0.8, b=0.2)], [0.6, 0.4], 10, 2)
+    fused = convex([ranking(a=10, b=8, c=6), ranking(c=0.8, b=0.2)], [0.6, 0.4], 10, 2)
     assert names(fused) == ["c", "a", "b"]
     assert [hit.score for hit in fused] == pytest.approx([0.6 * 0.6 + 0.4, 0.6 + 0.4 * 0.25, 0.6 * 0.8 + 0.4 * 0.25])
 
@@ -38,20 +56,20 @@ def test_convex_fusion_weighs_shares_of_the_best() -> None:
 def test_what_a_ranking_that_is_not_full_lacks_has_no_share_of_it() -> None:
     """A word that one passage alone has: all others would have as large a share of the keyword search as that passage."""
     keyword, dense = ranking(d=3.2), ranking(a=0.9, b=0.8, c=0.7, d=0.6)
-    assert names(convex_fusion([keyword, dense], [0.5, 0.5], 10, 5))[0] == "d"
-    assert names(convex_fusion([keyword, dense], [0.5, 0.5], 10, 1))[0] == "a"  # cut off: others may be as good
+    assert names(convex([keyword, dense], [0.5, 0.5], 10, 5))[0] == "d"
+    assert names(convex([keyword, dense], [0.5, 0.5], 10, 1))[0] == "a"  # cut off: others may be as good
 
 
 def test_negative_scores_and_empty_rankings_share_nothing() -> None:
-    assert shares_of_best(ranking(a=4, b=-1)) == {"a": 1, "b": 0}
-    assert shares_of_best(ranking(a=-1, b=-2)) == {"a": 0, "b": 0}
-    assert shares_of_best(()) == {}
-    assert convex_fusion([(), ()], [0.5, 0.5], 5, 5) == ()
-    assert names(convex_fusion([(), ranking(a=2, b=1)], [0.5, 0.5], 5, 5)) == ["a", "b"]
+    assert shares_of_best({"a": 4, "b": -1}) == {"a": 1, "b": 0}
+    assert shares_of_best({"a": -1, "b": -2}) == {"a": 0, "b": 0}
+    assert shares_of_best({}) == {}
+    assert convex([(), ()], [0.5, 0.5], 5, 5) == ()
+    assert names(convex([(), ranking(a=2, b=1)], [0.5, 0.5], 5, 5)) == ["a", "b"]
 
 
 def test_only_the_limit_is_kept_and_ties_go_by_id() -> None:
-    assert names(reciprocal_rank_fusion([ranking(b=1), ranking(a=1)], 1, 60)) == ["a"]
+    assert names(rrf([ranking(b=1), ranking(a=1)], 1, 60)) == ["a"]
 
 
 def test_interleaving_takes_turns_without_repeats() -> None:

@@ -26,6 +26,8 @@ ONLINE = "online:"
 """Prefix of the channels of hits from the web; the engine's name follows."""
 MEMORY = "memory"
 """Channel of the note that an answer came from the model's memory."""
+CARRIED = "carried"
+"""Channel of the summary of what an earlier sub-question without an answer found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> l
     hops: list[CitedHop] = []
     for step in reading.steps:
         check_support(step.support, read)
-        cited = tuple(hit for hit in read if any(_covers(hit.unit.sources, span) for span in step.support))
+        cited = tuple(hit for hit in read if covers_any(hit.unit, step.support))
         hits = cited if hops else found
         hops.append(CitedHop(Hop(step.question, step.question, hits, step.answer, verdict_of(step)), step.support))
     if not hops or reading.answer is None:
@@ -72,7 +74,7 @@ def outside_unit(title: str, place: str, text: str, *parts: str) -> Unit:
 
 def is_stored(hit: Hit) -> bool:
     """Whether the hit is a unit of the index, which can be cited."""
-    return hit.channel != MEMORY and not hit.channel.startswith(ONLINE)
+    return hit.channel not in (MEMORY, CARRIED) and not hit.channel.startswith(ONLINE)
 
 
 def stored_hits(hits: Iterable[Hit]) -> Ranking:
@@ -90,7 +92,7 @@ def report_hops(hops: list[CitedHop], meter: Meter) -> list[CitedHop]:
 def check_support(support: Sequence[Span], hits: Ranking) -> None:
     """Check that every supporting span lies in a hit. Raises: TaskFailed: one does not; the message names it."""
     for span in support:
-        if not any(_covers(hit.unit.sources, span) for hit in hits):
+        if not any(covers_any(hit.unit, [span]) for hit in hits):
             raise TaskFailed(
                 f"answer: cites characters {span.start} to {span.end} of document {span.document}, which the evidence handed "
                 f"over does not contain."
@@ -105,7 +107,7 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
     evidence = []
     for position, cited in enumerate(hops):
         for span in _spans_to_cite(cited, documents):
-            holders = [hit.unit for hit in cited.hop.hits if _covers(hit.unit.sources, span)]
+            holders = [hit.unit for hit in cited.hop.hits if covers_any(hit.unit, [span])]
             # A summary is cited last: it rarely says what one of its many sources says.
             unit = next((unit for unit in holders if unit.kind is not Kind.SUMMARY), holders[0])
             document = documents[span.document]
@@ -154,5 +156,6 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text.casefold()))
 
 
-def _covers(sources: Sequence[Span], span: Span) -> bool:
-    return any(source.covers(span) for source in sources)
+def covers_any(unit: Unit, spans: Sequence[Span]) -> bool:
+    """Whether one of these spans lies in a source of the unit."""
+    return any(source.covers(span) for source in unit.sources for span in spans)

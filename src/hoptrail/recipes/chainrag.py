@@ -35,18 +35,16 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Finding, Integrate, Summarise
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.rerankers import Reranker, open_reranker
-from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
+from hoptrail.recipes.answering import CARRIED, CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, failed_hop, integrate, reading_for
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import interleave, pack, ranked
+from hoptrail.retrieval.rankings import pack, ranked
 from hoptrail.retrieval.sentences.graph import SentenceGraph
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.retrieval.units.unit_search import dense_search, nearest
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, check_limits
 from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict, content_id
-
-LinkKind = Literal["EC", "SS", "SA"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class SentenceSearchSettings:
     """
 
     unit: Literal["sentence", "passage"] = "sentence"
-    links: tuple[LinkKind, ...] = ("EC", "SS", "SA")
+    links: tuple[Literal["EC", "SS", "SA"], ...] = ("EC", "SS", "SA")
     prefilter: int = 100
     context_k: AtLeast1 = 7
     seed_k: AtLeast1 = 3
@@ -158,10 +156,6 @@ def _merge_sentences(sentences: Sequence[Unit]) -> Unit:
     return Unit(content_id("a", *(sentence.id for sentence in sentences)), Kind.AGGREGATE, first.title, text, sources)
 
 
-CARRIED = "carried"
-"""Channel of the summary of what an earlier sub-question without an answer found."""
-
-
 @dataclass(frozen=True, slots=True)
 class ChainragSettings(Limited):
     """How a question is decomposed, and its sub-questions completed, read and integrated.
@@ -246,11 +240,6 @@ class Chainrag(Hopwise):
         "naive-decomposed": replace(_with(PAPER, unit="passage"), completion="off"),
         "bge": _with(PAPER, reranker="cross-encoder:BAAI/bge-reranker-large"),
     }
-
-    def everything(self, hops: Sequence[CitedHop]) -> Ranking:
-        """The hits of all hops, interleaved, without carried summaries."""
-        found = [tuple(hit for hit in cited.hop.hits if hit.channel != CARRIED) for cited in hops]
-        return interleave(found, self.settings.k)
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         """One hop for each sub-question; a summary stands in for a missing answer. One failed hop if decomposing fails."""

@@ -11,6 +11,7 @@ from functools import partial
 from hoptrail.language.closeness import UNITS, asked_words, close_statements, encoder_similarity, judged
 from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Language, settling
+from hoptrail.recipes.answering import covers_any
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import content_stems, terms
@@ -46,7 +47,7 @@ def closest(
     """
     units = _citable([hit.unit for hit in found], corpus)
     question = corrected(question, units)
-    near = [*units[:UNITS], *(unit for unit in units[UNITS:] if _holds_any(unit, leads))]
+    near = [*units[:UNITS], *(unit for unit in units[UNITS:] if covers_any(unit, leads))]
     close = close_statements(question, near, encoder_similarity(corpus.encoder) if units else None, len(near))
     if language is not None:
         close = judged(question, close, partial(settling, language))
@@ -56,16 +57,12 @@ def closest(
     return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
 
 
-def _holds_any(unit: Unit, leads: Sequence[Span]) -> bool:
-    return any(source.covers(lead) for source in unit.sources for lead in leads)
-
-
 def _statements_at(spans: Sequence[Span], units: Sequence[Unit]) -> list[UnitStatement]:
     """The statements of the units that these spans state."""
     return [
         said
         for unit in units
-        if _holds_any(unit, spans)
+        if covers_any(unit, spans)
         for said in statements_of(unit)
         if said.support and said.support[0] in spans
     ]

@@ -27,7 +27,7 @@ from hoptrail.language.tasks import Abstain
 from hoptrail.language.triples.question_triples import QuestionTriples, question_triples
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.rankings import convex_fusion, keep_ahead, reciprocal_rank_fusion
+from hoptrail.retrieval.rankings import keep_ahead, rescored, scores_of
 from hoptrail.retrieval.triples.composition import CompositionSettings
 from hoptrail.retrieval.triples.graph import TripleGraphSettings, search_triples
 from hoptrail.retrieval.triples.space import TripleSpace, TripleSpaceSettings
@@ -36,8 +36,6 @@ from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_sea
 from hoptrail.setting_limits import Share, check_limits
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.types import Ranking
-
-Channel = Literal["triples", "unbinding"]
 
 AHEAD = 10
 """The first hits, among which triples get only some places."""
@@ -51,7 +49,7 @@ class CompragSettings(PassageSettings):
     keyword and dense search (`search`) in the fusion; 0: triples alone. Their first `kept` hits stay among the first ten.
     """
 
-    channel: Channel = "triples"
+    channel: Literal["triples", "unbinding"] = "triples"
     noun_phrases: bool = False
     space: TripleSpaceSettings = field(default_factory=TripleSpaceSettings)
     graph: TripleGraphSettings = field(default_factory=TripleGraphSettings)
@@ -131,11 +129,8 @@ class Comprag(SinglePass):
         if not triples:
             return others[:limit]
         both, weight = [others, triples], settings.hybrid_weight
-        if settings.search.fusion == "rrf":
-            fused = reciprocal_rank_fusion(both, 2 * depth, settings.search.rrf_constant)
-        else:
-            fused = convex_fusion(both, [weight, 1 - weight], 2 * depth, depth)
-        return keep_ahead(fused, others, settings.kept, AHEAD)[:limit]
+        scores = settings.search.fused(list(map(scores_of, both)), [weight, 1 - weight], depth)
+        return keep_ahead(rescored(both, scores, 2 * depth), others, settings.kept, AHEAD)[:limit]
 
     def by_triples(self, question: str, limit: int) -> Ranking:
         """The passages that the channel finds; none if the question or the corpus has no triples."""
@@ -144,8 +139,8 @@ class Comprag(SinglePass):
             return ()
         space = self.space()
         if self.settings.channel == "unbinding":
-            return search_by_unbinding(self.corpus, space, asked, limit, self.settings.unbinding)
-        return search_triples(self.corpus, space, asked, limit, self.settings.graph)
+            return search_by_unbinding(space, asked, limit, self.settings.unbinding)
+        return search_triples(space, asked, limit, self.settings.graph)
 
     def asked(self, question: str) -> QuestionTriples:
         """The question's own triples."""

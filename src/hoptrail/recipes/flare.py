@@ -15,12 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Reading, Recall
-from hoptrail.recipes.answering import CitedHop, memory_hop
-from hoptrail.recipes.hopwise import Hopwise, failed_hop, next_questions, read_packed
+from hoptrail.language.tasks import Reading
+from hoptrail.recipes.answering import CitedHop
+from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed, recalled
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
 from hoptrail.setting_limits import AtLeast1, Share
@@ -63,9 +62,11 @@ class Flare(Hopwise):
         from_memory = self.settings.draft == "memory"
         at_hand: Ranking = () if from_memory else self._search(question)
 
-        def step(following: str, asked: str, _: object) -> CitedHop:
+        def step(following: str, asked: str) -> CitedHop:
             nonlocal at_hand
-            reading, drafted = (_draft_from_memory if from_memory else self._read)(following, asked, at_hand, meter)
+            reading, drafted = (
+                recalled(following, asked, meter) if from_memory else self._read(following, asked, at_hand, meter)
+            )
             if reading.answer is not None and reading.confidence >= self.settings.sure:
                 return drafted
             at_hand = self._search(asked)
@@ -78,12 +79,3 @@ class Flare(Hopwise):
 
     def _read(self, question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
         return read_packed(question, asked, found, self.settings.evidence_tokens, meter)
-
-
-def _draft_from_memory(question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
-    del found
-    try:
-        reading = meter.perform(Recall(asked))
-    except TaskFailed:
-        return Reading(None), failed_hop(question, asked)
-    return reading, memory_hop(question, asked, reading)

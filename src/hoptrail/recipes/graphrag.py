@@ -20,7 +20,7 @@ from typing import ClassVar
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.entities.graph import EntityGraph, facts_about, hits_of, neighbours, passages_of
-from hoptrail.retrieval.rankings import interleave
+from hoptrail.retrieval.rankings import best_first, interleave
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Share
@@ -68,16 +68,15 @@ class Graphrag(SinglePass):
         if not facts:
             return dense_search(self.corpus, question, chosen.k)
         passages = passages_of(graph, facts, chosen.k)
-        return interleave([passages, hits_of(self.corpus, graph, facts, chosen.facts_read)], chosen.k)
+        return interleave([passages, hits_of(graph, facts, chosen.facts_read)], chosen.k)
 
     def _facts(self, question: str, texts: Sequence[str], graph: EntityGraph) -> dict[int, float]:
         """Scores of the facts about the entities nearest to `texts` and about the neighbours of these."""
         chosen = self.settings
-        nearest = graph.nearest(texts, chosen.entities)
-        best = sorted(nearest, key=lambda number: (-nearest[number], number))[: chosen.entities]
-        entities = {number: nearest[number] for number in best if nearest[number] > 0}
-        facts = facts_about(self.corpus, graph, entities, question, chosen.facts)
+        nearest = best_first(graph.nearest(texts, chosen.entities), chosen.entities)
+        entities = {number: score for number, score in nearest.items() if score > 0}
+        facts = facts_about(graph, entities, question, chosen.facts)
         further = {
             number: chosen.neighbour_weight * score for number, score in neighbours(graph, facts, entities).items()
         }
-        return facts_about(self.corpus, graph, further, question, chosen.facts) | facts
+        return facts_about(graph, further, question, chosen.facts) | facts

@@ -31,6 +31,7 @@ from hoptrail.language.tasks import Abstain, Assess
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.entities.graph import EntityGraph, EntityGraphSettings
+from hoptrail.retrieval.rankings import best_first
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.setting_limits import AtLeast1, NotNegative, Share, ShareBelow1
 from hoptrail.structures.structure_names import TRIPLES
@@ -107,8 +108,7 @@ class Hipporag(SinglePass):
             number: sum(found) / len(found) / float(graph.passage_counts[number])
             for number, found in sorted(scores.items())
         }
-        best = sorted(weights, key=lambda number: (-weights[number], number))[: self.settings.seeds]
-        return {number: weights[number] for number in best if weights[number] > 0}
+        return {number: weight for number, weight in best_first(weights, self.settings.seeds).items() if weight > 0}
 
     def _facts(self, question: str, meter: Meter) -> Ranking:
         found = dense_search(self.corpus, question, self.settings.facts, (Kind.TRIPLE,))

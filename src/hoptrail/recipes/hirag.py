@@ -33,9 +33,9 @@ from typing import ClassVar, Literal
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Recall
-from hoptrail.recipes.answering import CitedHop, findings_of, memory_hop, report_hops, stored_hits
-from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, failed_hop, integrate
+from hoptrail.language.tasks import Abstain, Integrate
+from hoptrail.recipes.answering import CitedHop, findings_of, report_hops, stored_hits
+from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, integrate, next_step, recalled
 from hoptrail.recipes.rethinking import READ, Rethinking, RethinkSettings, SubQuestion
 from hoptrail.recipes.voting import VotingSettings
 from hoptrail.retrieval.pages.hierarchy import HierarchySettings
@@ -158,34 +158,23 @@ class Hirag(Hopwise):
         for _ in range(self.settings.turns if self.settings.decompose else 1):
             findings = findings_of(hops)
             try:
-                following = self._next_question(question, findings, meter)
-                if following is None:
-                    break
-                asked = complete_question(following, findings, lambda: meter.perform(Complete(following, findings)))  # noqa: B023
+                step = next_step(question, findings, meter) if self.settings.decompose else (question, question)
             except TaskFailed:
                 hops += report_hops([failed_hop(question, question)], meter)
                 break
+            if step is None:
+                break
+            following, asked = step
             if any(word_overlap(asked, finding.asked) >= self.settings.repeats for finding in findings):
                 break
             meter.asked(following, asked)
             hops += report_hops([self._hop(SubQuestion(following, asked, question, findings), meter)], meter)
         return hops
 
-    def _next_question(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str | None:
-        if not self.settings.decompose:
-            return question
-        questions = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
-        if questions:
-            return questions[0]
-        return None if findings else question
-
     def _hop(self, asked: SubQuestion, meter: Meter) -> CitedHop:
         if self.settings.retrieval:
             return self._rethinking.hop(asked, meter)
-        try:
-            return memory_hop(asked.question, asked.asked, meter.perform(Recall(asked.asked)))
-        except TaskFailed:
-            return failed_hop(asked.question, asked.asked)
+        return recalled(asked.question, asked.asked, meter)[1]
 
     def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
         """Conclude from the answers, or from answers and hits; adds a hop if these gave an answer that no hop had. Without

@@ -13,8 +13,17 @@ from typing import ClassVar
 from hoptrail.errors import TaskFailed
 from hoptrail.language.anaphora import is_completion, is_left_open, points_back
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Language, Read, Reading
-from hoptrail.recipes.answering import CitedHop, check_support, cite, findings_of, report_hops, stored_hits, verdict_of
+from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Language, Read, Reading, Recall
+from hoptrail.recipes.answering import (
+    CitedHop,
+    check_support,
+    cite,
+    findings_of,
+    memory_hop,
+    report_hops,
+    stored_hits,
+    verdict_of,
+)
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.recipe import OneRecipeSettings
 from hoptrail.retrieval.corpus import Corpus
@@ -40,8 +49,10 @@ class Hopwise(ABC):
         """The hops in order; a failed task makes a failed hop."""
 
     def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
-        """The answer to the whole question."""
-        return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)
+        """Conclude from the findings and the hits that can be read at once; abstain if allowed and no hop has an answer."""
+        if meter.abstain is not Abstain.NEVER and all(cited.hop.answer is None for cited in hops):
+            return None, []
+        return integrate_packed(question, hops, found, self.settings.evidence_tokens, meter)
 
     def everything(self, hops: Sequence[CitedHop]) -> Ranking:
         """The stored hits of all hops, interleaved: every hop's first, then every hop's second, and so on."""
@@ -71,14 +82,14 @@ def next_questions(
     question: str,
     meter: Meter,
     most: int,
-    ask: Callable[[str, str, tuple[Finding, ...]], CitedHop],
+    ask: Callable[[str, str], CitedHop],
     goes_on: Callable[[Sequence[CitedHop]], bool] = lambda _: True,
 ) -> list[CitedHop]:
     """Ask one sub-question after another until none is left, one repeats, a task fails, there are `most` hops, or `goes_on`
     (called with the hops so far) returns False.
 
     Each sub-question is chosen given the findings so far and, if it points back, completed from them. `ask` gets the
-    sub-question, its completed form and the findings. A hop whose completed form still says `she` or `#1` counts as failed:
+    sub-question and its completed form. A hop whose completed form still says `she` or `#1` counts as failed:
     what was read for it may be about anybody.
     """
     hops: list[CitedHop] = []
@@ -101,7 +112,7 @@ def next_questions(
             break
         asked.add(completed)
         meter.asked(sub_question, completed)
-        cited = ask(sub_question, completed, findings)
+        cited = ask(sub_question, completed)
         hops += report_hops([failed_hop(sub_question, completed, cited.hop.hits) if left_open else cited], meter)
     return hops
 
@@ -143,6 +154,24 @@ def complete_question(question: str, findings: tuple[Finding, ...], complete: Ca
     return rewritten if is_completion(question, rewritten, findings) else question
 
 
+def next_step(question: str, findings: tuple[Finding, ...], meter: Meter) -> tuple[str, str] | None:
+    """The next sub-question and its completed form; the question itself if it is not decomposed. None: nothing is left."""
+    questions = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
+    if findings and not questions:
+        return None
+    following = questions[0] if questions else question
+    return following, complete_question(following, findings, lambda: meter.perform(Complete(following, findings)))
+
+
+def recalled(question: str, asked: str, meter: Meter) -> tuple[Reading, CitedHop]:
+    """The reading and the hop of a sub-question answered from the model's memory."""
+    try:
+        reading = meter.perform(Recall(asked))
+    except TaskFailed:
+        return Reading(None), failed_hop(question, asked)
+    return reading, memory_hop(question, asked, reading)
+
+
 def conclusion(
     task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: Meter
 ) -> tuple[Reading, list[CitedHop]]:
@@ -168,13 +197,6 @@ def integrate(task: Integrate, hops: Sequence[CitedHop], read: Ranking, meter: M
     except TaskFailed:
         return None, [failed_hop(task.question, task.question, read)]
     return reading.answer, concluding
-
-
-def conclude_packed(question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter) -> Concluded:
-    """Conclude from the findings and the part of `found` that fits `tokens`; abstain if allowed and no hop has an answer."""
-    if meter.abstain is not Abstain.NEVER and all(cited.hop.answer is None for cited in hops):
-        return None, []
-    return integrate_packed(question, hops, found, tokens, meter)
 
 
 def integrate_packed(question: str, hops: Sequence[CitedHop], found: Ranking, tokens: int, meter: Meter) -> Concluded:

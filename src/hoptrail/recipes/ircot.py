@@ -19,9 +19,9 @@ from typing import ClassVar, Literal
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding
+from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
-from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, conclude_packed, failed_hop, read_packed
+from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, next_step, read_packed
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.rankings import interleave
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
@@ -69,10 +69,10 @@ class Ircot(Hopwise):
             try:
                 # Steps without an answer are tried again.
                 chain = tuple(finding for finding in findings_of(hops) if finding.answer is not None)
-                following, asked = self._next_step(question, chain, meter)
+                step = next_step(question, chain, meter)
             except TaskFailed:
                 return [*hops, *report_hops([failed_hop(question, question, collected)], meter)]
-            if following is None or asked in {cited.hop.asked for cited in hops if cited.hop.answer is not None}:
+            if step is None or step[1] in {finding.asked for finding in chain}:
                 break
             if hops:
                 last = hops[-1].hop
@@ -80,8 +80,8 @@ class Ircot(Hopwise):
                 if wider == collected and last.answer is None:
                     break
                 collected = wider
-            meter.asked(following, asked)
-            _, read = read_packed(following, asked, collected, self.settings.evidence_tokens, meter)
+            meter.asked(*step)
+            _, read = read_packed(*step, collected, self.settings.evidence_tokens, meter)
             hops += report_hops([read], meter)
         return hops
 
@@ -90,17 +90,9 @@ class Ircot(Hopwise):
         if not hops or hops[-1].hop.verdict is Verdict.FAILED or [cited.hop.asked for cited in hops] == [question]:
             return (hops[-1].hop.answer if hops else None), []
         if self.settings.reader == "chain":
-            return conclude_packed(question, hops, found, self.settings.evidence_tokens, meter)
+            return Hopwise.conclude(self, question, hops, found, meter)
         _, last = read_packed(question, question, found, self.settings.evidence_tokens, meter, meter.abstain)
         return last.hop.answer, [last]
-
-    def _next_step(self, question: str, chain: tuple[Finding, ...], meter: Meter) -> tuple[str | None, str]:
-        """The next sub-question (None: nothing is left; the question itself if not decomposed), and its completed form."""
-        questions = meter.perform(Decompose(question, chain, one_at_a_time=True)).questions
-        if not questions:
-            return (None if chain else question), question
-        following = questions[0]
-        return following, complete_question(following, chain, lambda: meter.perform(Complete(following, chain)))
 
     def _search_more(self, collected: Ranking, query: str) -> Ranking:
         found = hybrid_search(self.corpus, query, self.settings.per_step, self.settings.search)

@@ -77,9 +77,9 @@ class Lightrag(SinglePass):
             case "local":
                 nearest = graph.nearest(names, chosen.nearest)
                 entities = {number: score for number, score in nearest.items() if score >= chosen.least}
-                facts = facts_about(self.corpus, graph, entities, question, chosen.facts)
+                facts = facts_about(graph, entities, question, chosen.facts)
             case "global":
-                facts = facts_like(self.corpus, graph, about, chosen.nearest, chosen.least) if about else {}
+                facts = facts_like(graph, about, chosen.nearest, chosen.least) if about else {}
             case "naive":
                 return dense_search(self.corpus, question, chosen.k)
         return passages_of(graph, facts, chosen.k)

@@ -5,7 +5,7 @@
                   of the name, and search for that (equation 4)                          task clarify
     section 4.4   read one chunk (and the profile of its page), check the answer         here, `_attempts`
                   against it; then the next chunk of the page, then the next page
-                  the model's memory with probability (t / m)^2 after failed attempt t   here, `_recall`
+                  the model's memory with probability (t / m)^2 after failed attempt t   here, `_settle`
     (ours)        after the last attempt, ask another engine                             here, `_last_resort`
     (its code)    majority vote of several replies                                       voting.py
 
@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from typing import Literal
 
 from hoptrail.errors import ModelUnavailable, TaskFailed
@@ -30,7 +30,8 @@ from hoptrail.recipes.answering import ONLINE, CitedHop, check_support, is_store
 from hoptrail.recipes.hopwise import failed_hop
 from hoptrail.recipes.voting import VotingSettings, vote
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.pages.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Page, Pages
+from hoptrail.retrieval.pages.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Pages
+from hoptrail.retrieval.pages.titles import Title
 from hoptrail.retrieval.rankings import interleave, pack
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Share, check_limits
@@ -185,19 +186,18 @@ class Rethinking:
         for attempt in self._bounded_attempts(progress):
             if attempt is not None and (hop := self._supported_hop(attempt, progress)) is not None:
                 return hop
-            memory = self._recall(asked, progress.meter) if next(draws) else None
-            if memory is not None:
-                return memory_hop(question, asked, memory, self._hits((), progress)[: self.k - 1])
+            if next(draws):
+                memory = progress.meter.perform(Recall(asked))
+                # The evidence has just failed, so it cannot verify what the model is not sure of.
+                if memory.answer is not None and memory.confidence >= self.settings.acceptance:
+                    return memory_hop(question, asked, memory, self._hits((), progress)[: self.k - 1])
         return self._last_resort(progress)
 
-    def _bounded_attempts(self, progress: _Progress) -> Iterator[Attempt | None]:
+    def _bounded_attempts(self, progress: _Progress) -> Iterable[Attempt | None]:
         """At most `attempts` attempts. If there is nothing to read, that many times None: each counts as failed."""
-        made = 0
-        for attempt in islice(self._attempts(progress), self.settings.attempts):
-            made += 1
-            yield attempt
-        if not made:
-            yield from repeat(None, self.settings.attempts)
+        attempts = islice(self._attempts(progress), self.settings.attempts)
+        first = next(attempts, None)
+        return chain([first], attempts) if first else repeat(None, self.settings.attempts)
 
     def _attempts(self, progress: _Progress) -> Iterator[Attempt]:
         """Page by page, chunk by chunk. The last page may use up all attempts."""
@@ -280,12 +280,6 @@ class Rethinking:
         question, asked = progress.sub_question.question, progress.sub_question.asked
         return CitedHop(Hop(question, asked, hits, reading.answer, verdict_of(reading)), tuple(support))
 
-    def _recall(self, question: str, meter: Meter) -> Reading | None:
-        """The model's answer from memory, if it is sure of it: the evidence has just failed, so it cannot verify."""
-        reading = meter.perform(Recall(question))
-        sure = reading.answer is not None and reading.confidence >= self.settings.acceptance
-        return reading if sure else None
-
     def _hits(self, settling: Sequence[Hit], progress: _Progress) -> Ranking:
         """The settling hits (all, as they are cited), those of failed attempts and the unread ones, up to `k`."""
         tried = [hit for attempt in progress.tried for hit in attempt.hits]
@@ -294,8 +288,8 @@ class Rethinking:
 
     def _unread_hits(self, pages: Pages) -> Sequence[Hit]:
         """The best passage of every page in the order of pages, then all that the search found."""
-        best: dict[Page, Hit] = {}
-        page_of = {document: page for page in pages.pages for document in page.title.documents}
+        best: dict[Title, Hit] = {}
+        page_of = {document: page for page in pages.pages for document in page.documents}
         for hit in pages.found:
             page = page_of.get(hit.unit.document)
             if page is not None:

@@ -42,7 +42,7 @@ class SelfAsk(Hopwise):
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         """One hop for each sub-question, read from the `k` best passages of a search for it."""
 
-        def hop(following: str, asked: str, _: object) -> CitedHop:
+        def hop(following: str, asked: str) -> CitedHop:
             hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
             return read_packed(following, asked, hits, self.settings.evidence_tokens, meter)[1]
 

@@ -35,8 +35,6 @@ from hoptrail.structures import structure_names
 from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Kind, Ranking, Unit
 
-Reader = Literal["direct", "self-ask", "closed-book"]
-
 _TREES = {
     structure_names.SIMILARITY_TREE,
     structure_names.RELATEDNESS_TREE,
@@ -54,7 +52,7 @@ class PooledSettings(PassageSettings):
     """
 
     scorer: Scorer = "dense"
-    reader: Reader = "direct"
+    reader: Literal["direct", "self-ask", "closed-book"] = "direct"
     question_suffix: str = ""
     repeats: bool = False
 

@@ -163,19 +163,17 @@ class Sunar(Hopwise):
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         """One hop for each sub-question; without `decompose`, one for the whole question."""
-        first: dict[str, Ranking] = {}
+        search = keyword_search if self.settings.first_stage == "bm25" else dense_search
+        first_stage = cache(lambda searched: search(self.corpus, searched, self.settings.depth))
         per_question = self.settings.first_stage_per == "question"
 
         def hop(following: str, asked: str) -> CitedHop:
-            searched = question if per_question else asked
-            if searched not in first:
-                first[searched] = self._first_stage(searched)
-            return self._hop(following, asked, first[searched], meter)
+            return self._hop(following, asked, first_stage(question if per_question else asked), meter)
 
         if not self.settings.decompose:
             meter.asked(question, question)
             return report_hops([hop(question, question)], meter)
-        return next_questions(question, meter, self.settings.hops, lambda following, asked, _: hop(following, asked))
+        return next_questions(question, meter, self.settings.hops, hop)
 
     def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
         """Conclude by MER, or from the findings and the last hop's evidence (unless that hop asked the question itself)."""
@@ -216,10 +214,6 @@ class Sunar(Hopwise):
             return failed_hop(question, asked, first[: self.settings.k])
         packed = pack(hits[: self.settings.kept], self.settings.evidence_tokens)
         return reading_for(question, asked, hits, packed, [hit.unit for hit in packed], meter)[1]
-
-    def _first_stage(self, asked: str) -> Ranking:
-        search = keyword_search if self.settings.first_stage == "bm25" else dense_search
-        return search(self.corpus, asked, self.settings.depth)
 
     def _neighbours(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
         graph = COMPLEMENTS[self.settings.first_stage]

@@ -81,7 +81,6 @@ class TrailSettings(PassageSettings):
 
 NO_CHAIN = ChainSettings(most_hops=0)
 
-_SEVERAL = 2
 _READ_OFF = {AnswerKind.PASSAGE, AnswerKind.STEPS, AnswerKind.LIST}
 """Kinds of answers that are read off one place in the text, without hops."""
 
@@ -123,15 +122,13 @@ class TrailRecipe:
         judge, linked = (self.language, read_links()) if text is None else (None, None)
         linked_spans = linked.leads if linked is not None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
+        shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, meter.total, found, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(
-                *(question, without_repeats((*found, *read)), self.corpus, judge),
-                *(_leads_of(opinions), linked_spans),
-            ),
+            closest=closest(question, shown, self.corpus, judge, _leads_of(opinions), linked_spans),
         )
 
     def _opinions(
@@ -170,5 +167,5 @@ class TrailRecipe:
 
 def _leads_of(opinions: Sequence[Opinion]) -> tuple[Span, ...]:
     """The leads of all opinions: first of those with several hops, whose last hop asks what is left of the question."""
-    by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < _SEVERAL)
+    by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < 2)
     return tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.leads))

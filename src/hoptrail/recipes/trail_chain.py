@@ -150,13 +150,7 @@ class Chain:
         """The chain's conclusions, one or two; none if the budget does not afford a hop."""
         if not self.settings.most_hops or not self._may_continue([]):
             return
-        hops = next_questions(
-            question,
-            self.budget.meter,
-            self.settings.most_hops,
-            lambda following, asked, _: self._hop(following, asked),
-            self._may_continue,
-        )
+        hops = next_questions(question, self.budget.meter, self.settings.most_hops, self._hop, self._may_continue)
         if not hops or any(cited.hop.answer is None for cited in hops):
             leads = self.attempts[-1].leads if self.attempts else ()
             yield Opinion(

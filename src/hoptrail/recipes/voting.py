@@ -44,7 +44,14 @@ def vote(
         return reading
     drawn = meter.perform(Sample(question, tuple(evidence), settings.replies - 1)).answers
     replies = [reply or ABSTENTION for reply in (reading.answer, *drawn)]
-    sets = semantic_sets(replies, lambda one, other: _same(one, other, question, settings, meter))
+
+    def same(one: str, other: str) -> bool:
+        if ABSTENTION in (one, other):
+            return one == other
+        by_meaning = settings.equivalence == "meaning"
+        return same_words(one, other) or (by_meaning and meter.perform(Equate(question, one, other)))
+
+    sets = semantic_sets(replies, same)
     largest = max(sets, key=len)  # ties: the first
     share = len(largest) / len(replies)
     if largest is sets[0]:
@@ -53,14 +60,6 @@ def vote(
     if answer == ABSTENTION:
         return Reading(None)
     return Reading(answer, (Step(question, answer, _sentences_with(answer, evidence, corpus)),), share)
-
-
-def _same(one: str, other: str, question: str, settings: VotingSettings, meter: Meter) -> bool:
-    if ABSTENTION in (one, other):
-        return one == other
-    if same_words(one, other):
-        return True
-    return settings.equivalence == "meaning" and meter.perform(Equate(question, one, other))
 
 
 def _sentences_with(answer: str, evidence: Sequence[Unit], corpus: Corpus) -> tuple[Span, ...]:

@@ -21,9 +21,7 @@ QUESTION_LIMIT = 8000
 
 
 class Corpus:
-    """A snapshot with its encoder, which is opened on first use: keyword search never waits for it. `structures` are the
-    settings for structures that are built for a single question.
-    """
+    """A snapshot with its encoder, opened on first use, and the settings of structures that are built for a single question."""
 
     def __init__(
         self,

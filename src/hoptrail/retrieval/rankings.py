@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
+
+Key = TypeVar("Key", int, str)
 
 
 def ranked(hits: Iterable[Hit], limit: int | None = None) -> Ranking:
@@ -22,17 +25,12 @@ def ranked_units(snapshot: Snapshot, kind: Kind, scores: Mapping[str, float], ch
     return ranked(Hit(unit, scores[unit.id], channel) for unit in snapshot.units(kind, scores.keys()))
 
 
+def best_first(scores: Mapping[Key, float], limit: int | None = None) -> dict[Key, float]:
+    """Scores in descending order, equal ones in ascending order of key; at most `limit`."""
+    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
+
+
 CHANNEL = "fused"
-
-
-def reciprocal_rank_fusion(rankings: Sequence[Ranking], limit: int, constant: float) -> Ranking:
-    """The `limit` best units by `reciprocal_ranks`."""
-    return _fuse(rankings, reciprocal_ranks(map(_scores, rankings), constant), limit)
-
-
-def convex_fusion(rankings: Sequence[Ranking], weights: Sequence[float], limit: int, depth: int) -> Ranking:
-    """The `limit` best units by `convex_scores`."""
-    return _fuse(rankings, convex_scores(list(map(_scores, rankings)), weights, depth), limit)
 
 
 def reciprocal_ranks(rankings: Iterable[Mapping[str, float]], constant: float) -> dict[str, float]:
@@ -54,7 +52,7 @@ def convex_scores(rankings: Sequence[Mapping[str, float]], weights: Sequence[flo
     questions. `depth` is the number of units requested. A unit missing from a ranking of that length gets the ranking's lowest
     share, the most it can have; a unit missing from a shorter ranking was not found at all and gets 0.
     """
-    shares = [_shares(ranking) for ranking in rankings]
+    shares = [shares_of_best(ranking) for ranking in rankings]
     lowest = [min(share.values(), default=0.0) if len(share) >= depth else 0.0 for share in shares]
     parts = list(zip(weights, shares, lowest, strict=True))
     names = dict.fromkeys(name for ranking in rankings for name in ranking)
@@ -77,11 +75,6 @@ def keep_ahead(fused: Ranking, ranking: Ranking, kept: int, ahead: int) -> Ranki
     return (*head, *(replace(hit, score=min(lowest, hit.score * scale)) for hit in tail))
 
 
-def shares_of_best(ranking: Ranking) -> dict[str, float]:
-    """Each unit's score divided by the highest. Negative scores count as 0; all are 0 if the highest is not positive."""
-    return _shares(_scores(ranking))
-
-
 def interleave(rankings: Sequence[Ranking], limit: int) -> Ranking:
     """Round robin: every ranking's first, then every ranking's second, without repeats. Scores are 1 / position."""
     units: dict[str, tuple[Unit, str]] = {}
@@ -94,16 +87,19 @@ def interleave(rankings: Sequence[Ranking], limit: int) -> Ranking:
     return tuple(Hit(unit, 1 / position, channel) for position, (unit, channel) in enumerate(chosen, start=1))
 
 
-def _shares(scores: Mapping[str, float]) -> dict[str, float]:
+def shares_of_best(scores: Mapping[str, float]) -> dict[str, float]:
+    """Each score of a ranking divided by the first. Negative scores count as 0; all are 0 if the first is not positive."""
     best = next(iter(scores.values()), 0.0)
     return {name: max(score, 0.0) / best if best > 0 else 0.0 for name, score in scores.items()}
 
 
-def _scores(ranking: Ranking) -> dict[str, float]:
+def scores_of(ranking: Ranking) -> dict[str, float]:
+    """The scores of a ranking by unit id, in its order."""
     return {hit.unit.id: hit.score for hit in ranking}
 
 
-def _fuse(rankings: Sequence[Ranking], scores: Mapping[str, float], limit: int) -> Ranking:
+def rescored(rankings: Sequence[Ranking], scores: Mapping[str, float], limit: int) -> Ranking:
+    """The `limit` best units of several rankings by new scores."""
     units = {hit.unit.id: hit.unit for ranking in rankings for hit in ranking}
     return ranked((Hit(unit, scores[name], CHANNEL) for name, unit in units.items()), limit)
 

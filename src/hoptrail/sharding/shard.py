@@ -24,7 +24,6 @@ from hoptrail.retrieval.paths.candidates import (
     CandidateSettings,
     Source,
     Walk,
-    begin_walk,
     promising_bridges,
 )
 from hoptrail.retrieval.paths.graph import PassageGraph
@@ -216,7 +215,7 @@ class Shard:
         keywords = self._snapshot.keywords.as_part_of(asked.words)
         graph, paths = PassageGraph.of(self._snapshot), asked.paths
         scores = QuestionScores.of(graph, keywords, paths.queries, paths.vectors, paths.settings.read)
-        return begin_walk(scores, paths.settings)
+        return Walk(scores, paths.settings)
 
     def _walk(self, asked: Asked, departures: Sequence[Departure]) -> Walk | None:
         """Path search after all names have been followed, remembered for the next call about the same question."""

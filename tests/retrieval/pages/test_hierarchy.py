@@ -15,7 +15,6 @@ from hoptrail.retrieval.pages.hierarchy import (
     Chunk,
     HierarchicalSearch,
     HierarchySettings,
-    Page,
     cut_passage,
 )
 from hoptrail.retrieval.pages.titles import Title
@@ -43,15 +42,15 @@ def opened(site: Site, **settings: Any) -> HierarchicalSearch:
 
 
 def titles(search: HierarchicalSearch, asked: str) -> list[str]:
-    return [page.title.name for page in search.pages(asked).pages]
+    return [page.name for page in search.pages(asked).pages]
 
 
-def page_of(site: Site, name: str) -> Page:
+def page_of(site: Site, name: str) -> Title:
     documents = tuple(sorted(entry.id for entry in site.snapshot.register.entries if entry.title == name))
-    return Page(Title(name, documents), 1.0, 0.0)
+    return Title(name, documents)
 
 
-def chunks_of(search: HierarchicalSearch, page: Page, asked: str) -> list[Chunk]:
+def chunks_of(search: HierarchicalSearch, page: Title, asked: str) -> list[Chunk]:
     return search.chunks(page, search.pages(asked).vector)
 
 
@@ -68,8 +67,8 @@ def test_searching_finds_what_is_not_named_and_orders_what_ties(site: Site) -> N
     song = opened(site).pages("Is Isk a song by Jonas Pell?")
     river = opened(site).pages("Isk is a river that rises in the Grey Hills?")
     assert (song.ambiguous, river.ambiguous) == (("Isk",), ("Isk",))
-    assert song.pages[0].title.name == "Isk (song)"
-    assert river.pages[0].title.name == "Isk"
+    assert song.pages[0].name == "Isk (song)"
+    assert river.pages[0].name == "Isk"
     assert opened(site, most_equal=2).pages("How long is the Isk?").ambiguous == ()
 
 
@@ -86,7 +85,7 @@ def test_the_whole_question_can_be_compared_with_titles(site: Site) -> None:
 
 def test_chunks_of_a_page_are_its_passages_by_similarity(site: Site) -> None:
     page = page_of(site, "Kestrel Mill")
-    assert len(page.title.documents) == 2
+    assert len(page.documents) == 2
     chunks = chunks_of(opened(site), page, "Jonas Pell owns this mill.")
     stored = {unit.id for unit in site.units(Kind.PASSAGE).values() if unit.title == "Kestrel Mill"}
     assert {chunk.unit.id for chunk in chunks} == stored
@@ -155,13 +154,13 @@ def test_of_a_page_without_a_title_all_passages_are_read(site: Site) -> None:
     untitled = make_document("", f"{ferry} {market}")
     site.build(add=[untitled])
     search = opened(site, chunk_words=7)
-    page = Page(Title("", (untitled.id,)), 0.0, 1.0)
+    page = Title("", (untitled.id,))
     assert {chunk.passage.text for chunk in chunks_of(search, page, "What is there?")} == {ferry, market}
 
 
 def test_a_page_without_passages_has_no_chunks(site: Site) -> None:
     for settings in ({}, {"chunk_words": 5}):
-        assert chunks_of(opened(site, **settings), Page(Title("Gone", ("d-gone",)), 1.0, 0.0), "Who?") == []
+        assert chunks_of(opened(site, **settings), Title("Gone", ("d-gone",)), "Who?") == []
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ def test_a_page_of_namesakes_does_not_make_its_primary_title_ambiguous(
     site = Site(tmp_path)
     site.build(add=[*documents, make_document("Dunmere (disambiguation)", "Dunmere: a port. Dunmere: a barge.")])
     pages = opened(site).pages("What is Dunmere?")
-    assert (pages.ambiguous, pages.pages[0].title.name) == ((), "Dunmere")
+    assert (pages.ambiguous, pages.pages[0].name) == ((), "Dunmere")
 
 
 def test_what_was_found_of_a_page_without_a_title_is_read(site: Site) -> None:
@@ -187,6 +186,6 @@ def test_what_was_found_of_a_page_without_a_title_is_read(site: Site) -> None:
     site.build(add=[untitled, make_document("", "Another note without a title.")])
     search = opened(site)
     pages = search.pages("Which ferry crosses the Sound of Ommer?")
-    (page,) = (page for page in pages.pages if page.title.documents == (untitled.id,))
-    assert page.title.name == ""
+    (page,) = (page for page in pages.pages if page.documents == (untitled.id,))
+    assert page.name == ""
     assert [chunk.unit.text for chunk in search.chunks(page, pages.vector)] == [untitled.text]

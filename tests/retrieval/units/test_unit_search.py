@@ -18,7 +18,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexMismatch
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import convex_fusion, reciprocal_rank_fusion
+from hoptrail.retrieval.rankings import convex_scores, reciprocal_ranks, rescored, scores_of
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search, keyword_search
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document, make_passage
@@ -99,7 +99,9 @@ def test_it_is_the_fusion_of_both(
 ) -> None:
     corpus, question = publish(tmp_path, encoder, documents), "Which river flows through Wrenmouth?"
     both = [search(corpus, question, depth) for search in (keyword_search, dense_search)]
-    fused = reciprocal_rank_fusion(both, 2, 60.0) if fusion == "rrf" else convex_fusion(both, (0.5, 0.5), 2, depth)
+    scores = list(map(scores_of, both))
+    expected = reciprocal_ranks(scores, 60.0) if fusion == "rrf" else convex_scores(scores, (0.5, 0.5), depth)
+    fused = rescored(both, expected, 2)
     found = hybrid_search(corpus, question, 2, HybridSearchSettings(fusion=fusion, depth=depth))
     assert len(found) == 2
     assert found == fused

@@ -14,13 +14,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.columns import Rows, paired, unpaired
 from hoptrail.corpus.searching import top_rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pagerank import Walk
 from hoptrail.retrieval.rankings import ranked_units
-from hoptrail.retrieval.triples.stored import StoredTriples, stored_triples
+from hoptrail.retrieval.triples.stored import stored_triples
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.setting_limits import AtLeast0, Limited, ShareAbove0
 from hoptrail.structures.nearest import Nearest
@@ -50,32 +50,27 @@ class EntityGraphSettings(Limited):
 class EntityGraph:
     """Entities by number, in alphabetical order, passages by their row in `StoredTriples.passage_ids`. Use `of`."""
 
-    def __init__(self, corpus: Corpus, settings: EntityGraphSettings, triples: StoredTriples) -> None:
-        self.triples = triples
+    def __init__(self, corpus: Corpus, settings: EntityGraphSettings) -> None:
+        self.corpus, self._settings = corpus, settings
+        self.triples = stored_triples(corpus.snapshot)
         self.names = tuple(sorted(self.triples.entities))
-        self._corpus = corpus
-        self._settings = settings
-        self._numbers = {name: number for number, name in enumerate(self.names)}
-        ends = [[self._numbers[name] for name in self.triples.named_by(row)] for row in range(len(self.triples))]
+        numbers = {name: number for number, name in enumerate(self.names)}
+        ends = [[numbers[name] for name in self.triples.named_by(row)] for row in range(len(self.triples))]
         self.ends = np.array(ends, dtype=np.int32).reshape(-1, 2)
         """For each triple the numbers of its subject and its object: shape (n, 2)."""
 
     @classmethod
-    def of(cls, corpus: Corpus, settings: EntityGraphSettings | None = None) -> EntityGraph:
+    def of(cls, corpus: Corpus, settings: EntityGraphSettings = EntityGraphSettings()) -> EntityGraph:
         """The graph of all triples, made once per snapshot."""
-        chosen = settings or EntityGraphSettings()
-        triples = stored_triples(corpus.snapshot)
-        return corpus.snapshot.derived((cls.__name__, chosen), lambda: cls(corpus.without_lease, chosen, triples))
+        return corpus.snapshot.derived((cls.__name__, settings), lambda: cls(corpus.without_lease, settings))
 
     @cached_property
     def mentions(self) -> tuple[Rows, Rows, NDArray[np.float64]]:
         """Entities, passages, and the number of the passage's triples with the entity: arrays of one length."""
         places = np.repeat(self.triples.passages, 2)
         stated = places >= 0
-        width = max(1, len(self.triples.passage_ids))
-        keys = self.ends.reshape(-1)[stated].astype(np.int64) * width + places[stated]
-        pairs, counts = np.unique(keys, return_counts=True)
-        return (pairs // width).astype(np.int32), (pairs % width).astype(np.int32), counts.astype(np.float64)
+        pairs, counts = np.unique(paired(self.ends.reshape(-1)[stated], places[stated]), return_counts=True)
+        return *unpaired(pairs), counts.astype(np.float64)
 
     @cached_property
     def passage_counts(self) -> NDArray[np.int64]:
@@ -87,7 +82,7 @@ class EntityGraph:
         best: dict[int, float] = {}
         if not texts or not self.names:
             return best
-        for vector in self._corpus.encoder.encode(texts):
+        for vector in self.corpus.encoder.encode(texts):
             scores = self._name_vectors @ vector
             for number in top_rows(scores, limit):
                 best[number] = max(float(scores[number]), best.get(number, -1.0))
@@ -95,7 +90,7 @@ class EntityGraph:
 
     def passage_likeness(self, question: str) -> NDArray[np.float64]:
         """Each passage's cosine with the question, scaled so that the lowest is 0 and the highest 1: shape (passages,)."""
-        scores = (self._passage_vectors @ self._corpus.encoder.encode([question])[0]).astype(np.float64)
+        scores = (self._passage_vectors @ self.corpus.encoder.encode([question])[0]).astype(np.float64)
         scaled: NDArray[np.float64] = (scores - scores.min()) / max(scores.max() - scores.min(), 1e-12)
         return scaled
 
@@ -118,26 +113,24 @@ class EntityGraph:
 
     def passages(self, scores: NDArray[np.floating], limit: int) -> Ranking:
         """The `limit` passages with the highest `scores` (shape (passages,)) above 0."""
-        best = [row for row in top_rows(scores.astype(np.float64), limit) if scores[row] > 0]
+        best = [row for row in top_rows(scores, limit) if scores[row] > 0]
         score_of = {self.triples.passage_ids[row]: float(scores[row]) for row in best}
-        return ranked_units(self._corpus.snapshot, Kind.PASSAGE, score_of, CHANNEL)
+        return ranked_units(self.corpus.snapshot, Kind.PASSAGE, score_of, CHANNEL)
 
     @cached_property
     def _walk(self) -> Walk:
-        return self._corpus.snapshot.derived((EntityGraph.__name__, self._settings, "walk"), self._build_walk)
+        return self.corpus.snapshot.derived((EntityGraph.__name__, self._settings, "walk"), self._build_walk)
 
     def _build_walk(self) -> Walk:
         distinct = self.ends[self.ends[:, 0] != self.ends[:, 1]]
-        firsts, seconds, weights = [distinct[:, 0]], [distinct[:, 1]], [np.ones(len(distinct))]
-        size = len(self.names)
+        parts, size = [(distinct[:, 0], distinct[:, 1], np.ones(len(distinct)))], len(self.names)
         if self._settings.passages:
             named, places, _ = self.mentions
-            firsts, seconds = [*firsts, named], [*seconds, places + size]
-            weights.append(np.ones(len(named)))
+            parts.append((named, places + size, np.ones(len(named))))
             size += len(self.triples.passage_ids)
-        names, synonyms, cosines = self._synonyms()
-        edges = [np.concatenate(parts) for parts in ([*firsts, names], [*seconds, synonyms], [*weights, cosines])]
-        return Walk.along(edges[0], edges[1], edges[2], size)
+        parts.append(self._synonyms())
+        firsts, seconds, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return Walk.along(firsts, seconds, weights, size)
 
     def _synonyms(self) -> tuple[Rows, Rows, NDArray[np.float64]]:
         """Pairs of entities with similar names, without repeats, and their cosines."""
@@ -164,25 +157,20 @@ class EntityGraph:
             spellings.setdefault(folded(subject), subject)
             spellings.setdefault(folded(object_), object_)
         slots = [slot_id(spellings[name]) for name in self.names]
-        return self._corpus.snapshot.search.vectors_in_order([Kind.SLOT], slots)
+        return self.corpus.snapshot.search.vectors_in_order([Kind.SLOT], slots)
 
     @cached_property
     def _passage_vectors(self) -> FloatMatrix:
-        return self._corpus.snapshot.search.vectors_in_order([Kind.PASSAGE], self.triples.passage_ids)
+        return self.corpus.snapshot.search.vectors_in_order([Kind.PASSAGE], self.triples.passage_ids)
 
 
-Facts = Mapping[int, float]
-
-
-def facts_about(
-    corpus: Corpus, graph: EntityGraph, entities: Mapping[int, float], question: str, limit: int
-) -> dict[int, float]:
+def facts_about(graph: EntityGraph, entities: Mapping[int, float], question: str, limit: int) -> dict[int, float]:
     """The `limit` best facts about these entities, by similarity to the question (0 to 1) times the score of the best entity."""
     if not entities:
         return {}
     rows: list[int] = np.unique(np.concatenate([graph.triples.entities[graph.names[one]] for one in entities])).tolist()
-    vector = corpus.encoder.encode([question])[0]
-    vectors = corpus.snapshot.search.vectors_in_order([Kind.TRIPLE], [graph.triples.ids[row] for row in rows])
+    vector = graph.corpus.encoder.encode([question])[0]
+    vectors = graph.corpus.snapshot.search.vectors_in_order([Kind.TRIPLE], [graph.triples.ids[row] for row in rows])
     entity_scores = np.zeros(len(graph.names))
     entity_scores[list(entities)] = list(entities.values())
     weights = entity_scores[graph.ends[rows]].max(axis=1)
@@ -190,16 +178,16 @@ def facts_about(
     return {rows[place]: float(scores[place]) for place in top_rows(scores, limit) if scores[place] > 0}
 
 
-def facts_like(corpus: Corpus, graph: EntityGraph, text: str, limit: int, least: float) -> dict[int, float]:
+def facts_like(graph: EntityGraph, text: str, limit: int, least: float) -> dict[int, float]:
     """Those of the `limit` facts nearest to a text that are in the graph and have a cosine of at least `least` (above 0)."""
     return {
         graph.fact_rows[hit.unit.id]: hit.score
-        for hit in dense_search(corpus, text, limit, (Kind.TRIPLE,))
+        for hit in dense_search(graph.corpus, text, limit, (Kind.TRIPLE,))
         if hit.score >= least and hit.unit.id in graph.fact_rows
     }
 
 
-def neighbours(graph: EntityGraph, facts: Facts, known: Mapping[int, float]) -> dict[int, float]:
+def neighbours(graph: EntityGraph, facts: Mapping[int, float], known: Mapping[int, float]) -> dict[int, float]:
     """The entities of facts that are not `known`, with the score of their best fact."""
     best: dict[int, float] = {}
     for row, score in sorted(facts.items()):
@@ -209,7 +197,7 @@ def neighbours(graph: EntityGraph, facts: Facts, known: Mapping[int, float]) -> 
     return best
 
 
-def passages_of(graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
+def passages_of(graph: EntityGraph, facts: Mapping[int, float], limit: int) -> Ranking:
     """The `limit` best passages that state these facts, by the sum of the facts' scores."""
     scores = np.zeros(len(graph.triples.passage_ids))
     for row, score in sorted(facts.items()):
@@ -218,7 +206,7 @@ def passages_of(graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
     return graph.passages(scores, limit)
 
 
-def hits_of(corpus: Corpus, graph: EntityGraph, facts: Facts, limit: int) -> Ranking:
+def hits_of(graph: EntityGraph, facts: Mapping[int, float], limit: int) -> Ranking:
     """The `limit` best facts as hits."""
     scores = {graph.triples.ids[row]: score for row, score in facts.items()}
-    return ranked_units(corpus.snapshot, Kind.TRIPLE, scores, CHANNEL)[:limit]
+    return ranked_units(graph.corpus.snapshot, Kind.TRIPLE, scores, CHANNEL)[:limit]

@@ -18,11 +18,12 @@ from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pages.titles import Title, TitleIndex, is_ambiguous
-from hoptrail.retrieval.rankings import shares_of_best
+from hoptrail.retrieval.rankings import scores_of, shares_of_best
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search, keyword_search, nearest
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.structures.profiles import profile_id
 from hoptrail.text.mentions import find_names
+from hoptrail.text.sentences import without_space
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Ranking, Span, Unit, content_id
 
@@ -52,20 +53,6 @@ class HierarchySettings(Limited):
     chunk_words: AtLeast0 = 0
     profile_lines: bool = True
 
-    @property
-    def cuts(self) -> bool:
-        """Whether chunks are cut on demand instead of being the stored passages."""
-        return bool(self.chunk_characters or self.chunk_words)
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A title with its documents, its similarity to a name (0 to 1), and its documents' share of the best search score."""
-
-    title: Title
-    similarity: float
-    share: float
-
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -84,7 +71,7 @@ _PageChunks = tuple[Sequence[tuple[Unit, Unit]], FloatMatrix]
 class Pages:
     """The pages for one question, best first, its `ambiguous` names, the passages `found` by searching, and its `vector`."""
 
-    pages: tuple[Page, ...]
+    pages: tuple[Title, ...]
     ambiguous: tuple[str, ...]
     found: Ranking
     vector: FloatMatrix = field(repr=False, compare=False)
@@ -108,24 +95,23 @@ class HierarchicalSearch:
         for match in chain.from_iterable(matches.values()):
             likeness[match.title] = max(likeness[match.title], match.similarity)
         share: defaultdict[Title, float] = defaultdict(float)
-        shares = shares_of_best(found)
+        shares = shares_of_best(scores_of(found))
         for hit in found:
             title = titles.page_of(hit.unit.document)
             share[title] = max(share[title], shares[hit.unit.id])
-        pages = (Page(title, likeness[title], share[title]) for title in {**likeness, **share})
-        order = sorted(pages, key=lambda page: (-page.similarity - page.share, page.title.name, page.title.documents))
+        order = sorted(likeness | share, key=lambda page: (-likeness[page] - share[page], page.name, page.documents))
         vector = self._corpus.encoder.encode([asked])[0]
         return Pages(tuple(order[: self._settings.pages]), ambiguous, found, vector)
 
-    def chunks(self, page: Page, vector: FloatMatrix) -> list[Chunk]:
+    def chunks(self, page: Title, vector: FloatMatrix) -> list[Chunk]:
         """The chunks of a page by falling cosine with the question's `vector`, then by rising id."""
-        if not self._settings.cuts:
-            own = self._passages_of(page.title)
+        if not (self._settings.chunk_characters or self._settings.chunk_words):
+            own = self._passages_of(page)
             return [
                 Chunk(hit.unit, hit.unit, hit.score)
                 for hit in nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
             ]
-        pairs, vectors = self._cached_chunks(page.title)
+        pairs, vectors = self._cached_chunks(page)
         chunks = (Chunk(*pair, float(row @ vector)) for pair, row in zip(pairs, vectors, strict=True))
         return sorted(chunks, key=lambda chunk: (-chunk.score, chunk.unit.id))
 
@@ -210,27 +196,22 @@ def _inside(sentence: Span, whole: Span) -> Span | None:
 
 
 def _too_long(passage: Unit, start: int, end: int, settings: HierarchySettings) -> bool:
-    text = _text(passage, start, end).strip()
+    before = passage.sources[0].start
+    text = passage.text[start - before : end - before].strip()
     most_characters, most_words = settings.chunk_characters, settings.chunk_words
     return bool(most_characters and len(text) > most_characters) or bool(most_words and words_in(text) > most_words)
 
 
 def _chunk(passage: Unit, current: Sequence[Span]) -> Unit:
-    start, end = current[0].start, current[-1].end
-    text = _text(passage, start, end)
-    start += len(text) - len(text.lstrip())
-    span = Span(passage.document, start, start + len(text.strip()))
+    before = passage.sources[0].start
+    start, end = without_space(passage.text, current[0].start - before, current[-1].end - before)
+    span = Span(passage.document, before + start, before + end)
     if span == passage.sources[0]:
         return passage
     unit_id = content_id("p", span.document, str(span.start), str(span.end))
     blocks = tuple(block for block in passage.blocks if block.start < span.end and block.end > span.start)
     ends = tuple(min(sentence.end, span.end) - span.start for sentence in current)
-    return Unit(unit_id, Kind.PASSAGE, passage.title, text.strip(), (span,), blocks, ends)
-
-
-def _text(passage: Unit, start: int, end: int) -> str:
-    before = passage.sources[0].start
-    return passage.text[start - before : end - before]
+    return Unit(unit_id, Kind.PASSAGE, passage.title, passage.text[start:end], (span,), blocks, ends)
 
 
 @cached_per_snapshot

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -54,30 +54,6 @@ class TitleMatch:
     primary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Consecutive words of a text: their numbers, the text as written, and the normalised key."""
-
-    words: range
-    text: str
-    key: str
-
-
-def possible_names(text: str) -> Iterator[Part]:
-    """Runs of words in a text that may be a title, the longest first.
-
-    If the text has capitals at all, a title must have one: `home` is not the film `Home`.
-    """
-    words = list(_WORD.finditer(text))
-    keys = [name_key(word.group()) for word in words]
-    cased = text[1:] != text[1:].lower()
-    for size in range(min(MOST_WORDS, len(words)), 0, -1):
-        for first in range(len(words) - size + 1):
-            part = text[words[first].start() : words[first + size - 1].end()]
-            if _is_name(part, at_start=first == 0, cased=cased):
-                yield Part(range(first, first + size), part, " ".join(keys[first : first + size]))
-
-
 class TitleIndex:
     """Titles of documents and their further names. Use `of`."""
 
@@ -95,10 +71,7 @@ class TitleIndex:
         named += [(name, self._page_of[document]) for name, document in sorted(further_names)]
         self._names: list[str] = [name for name, _ in named]
         self._titles: list[Title] = [title for _, title in named]
-        self._enter()
-
-    def _enter(self) -> None:
-        """Fill the look-ups by whole name, with and without parenthesis, and by word."""
+        # Each name is looked up whole, with and without its parenthesis, and by word.
         self._forms = [tuple(dict.fromkeys((name_key(name), name_key(base_title(name))))) for name in self._names]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
@@ -124,13 +97,22 @@ class TitleIndex:
         return self._page_of[document]
 
     def named_in(self, text: str) -> list[str]:
-        """The parts of `text` that are titles, the longest first, without overlaps."""
+        """The parts of `text` that are titles, the longest first, without overlaps.
+
+        If the text has capitals at all, a title must have one: `home` is not the film `Home`.
+        """
+        words = list(_WORD.finditer(text))
+        keys = [name_key(word.group()) for word in words]
+        cased = text[1:] != text[1:].lower()
         covered: set[int] = set()
         names: list[str] = []
-        for part in possible_names(text):
-            if part.key in self._places and covered.isdisjoint(part.words):
-                covered.update(part.words)
-                names.append(part.text)
+        for size in range(min(MOST_WORDS, len(words)), 0, -1):
+            for first in range(len(words) - size + 1):
+                part, places = text[words[first].start() : words[first + size - 1].end()], range(first, first + size)
+                is_title = " ".join(keys[first : first + size]) in self._places and covered.isdisjoint(places)
+                if is_title and _is_name(part, at_start=first == 0, cased=cased):
+                    covered.update(places)
+                    names.append(part)
         return names
 
     def similar_to(self, name: str, least: float) -> tuple[TitleMatch, ...]:

@@ -4,16 +4,16 @@ SUNAR, section "Neighborhood aware retrieval" (NAR), after graph-based adaptive 
 paper's letters: R the pool of the first stage, F the frontier, G `neighbours`, c `budget`, b `batch`. The printed algorithm is
 corrected to match GAR: a batch leaves both pools and never exceeds the remaining budget, and two empty pools end the loop.
 
-The loop works on ids alone; the caller supplies rankings, graphs, scores and penalties. Scores come from cosine and BM25
-(`hybrid`, almost free), or from a reranker, which needs a budget; neighbours from the links of a structure.
+Scores come from cosine and BM25 (`hybrid`, almost free), or from a reranker, which needs a budget; neighbours from the links of a
+structure.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -21,6 +21,7 @@ from hoptrail.corpus.columns import rows_of
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.rankings import best_first
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.types import Hit, Kind, Unit
 
@@ -72,77 +73,45 @@ def rerank_adaptively(
 
     Raises: ValueError: a score is outside 0 to 1 (dividing a negative score would raise it), or a penalty is not above 0.
     """
-    search = _Search(dict(first), neighbours, settings)
-    while batch := search.next_batch():
-        search.score_batch(batch, score, penalty)
-    scored = _by_falling(search.scored)
-    rest = _by_falling(search.first) if settings.backfill else {}
-    return scored | {name: -float(rank) for rank, name in enumerate(rest, start=1)}
-
-
-@dataclass(slots=True)
-class _Search:
-    """The two pools (`first` is R, `frontier` is F, both id -> priority) and the scored ids."""
-
-    first: dict[str, float]
-    neighbours: Neighbours
-    settings: AdaptiveSettings
-    frontier: dict[str, float] = field(default_factory=dict)
-    scored: dict[str, float] = field(default_factory=dict)
-    least: float = math.inf  # lowest score whose neighbours entered the frontier
-    turn: int = 0
-
-    @property
-    def remaining(self) -> int:
-        return self.settings.budget - len(self.scored)
-
-    def next_batch(self) -> list[str]:
-        """The best of the pool whose turn it is, or of the other if that is empty; nothing at the end."""
-        pools = (self.first, self.frontier) if self.turn % 2 == 0 else (self.frontier, self.first)
-        if not pools[0]:
-            self.turn += 1
-        pool = pools[0] or pools[1]
-        size = min(self.settings.batch, self.remaining)
-        return heapq.nsmallest(size, pool, key=lambda name: (-pool[name], name))
-
-    def score_batch(self, batch: Sequence[str], score: Scorer, penalty: Penalty) -> None:
-        """Score a batch, remove it from both pools, and add its neighbours to the frontier."""
-        raw = dict(zip(batch, score(batch), strict=True))
-        if not all(0 <= value <= 1 for value in raw.values()):
-            raise ValueError(f"scores must lie between 0 and 1, not {min(raw.values())} to {max(raw.values())}")
-        by_score = list(_by_falling(raw))
-        penalties = dict(zip(by_score, penalty(by_score), strict=True))
-        if not all(value > 0 for value in penalties.values()):
-            raise ValueError(f"a penalty must be above 0, not {min(penalties.values())}")
-        penalised = {name: raw[name] / penalties[name] for name in by_score}
-        self.scored |= penalised
+    waiting, frontier, scored = dict(first), dict[str, float](), dict[str, float]()
+    turns = deque([waiting, frontier])
+    least = math.inf  # lowest score whose neighbours entered the frontier
+    while any(turns) and (room := settings.budget - len(scored)) > 0:
+        if not turns[0]:
+            turns.rotate()
+        batch = list(best_first(turns[0], min(settings.batch, room)))
+        raw, penalised = _scores(batch, score, penalty)
+        scored |= penalised
         for name in batch:
-            self.first.pop(name, None)
-            self.frontier.pop(name, None)
-        if self.remaining > 0:
-            self._extend_frontier(raw if self.settings.frontier_score == "raw" else penalised)
-        self.turn += 1
-
-    def _extend_frontier(self, priorities: Mapping[str, float]) -> None:
-        """Add neighbours with the priority of the best id they are next to, while these are better or there is room."""
-        best_first = list(_by_falling(priorities))
-        neighbours = self.neighbours(best_first)
-        for name in best_first:
-            priority = priorities[name]
-            if len(self.frontier) >= self.remaining and priority < self.least:
+            waiting.pop(name, None)
+            frontier.pop(name, None)
+        turns.rotate()
+        room -= len(batch)
+        priorities = best_first(raw if settings.frontier_score == "raw" else penalised)
+        following = neighbours(list(priorities)) if room else {}
+        for name, priority in priorities.items():
+            if len(frontier) >= room and priority < least:
                 continue
-            for neighbour in neighbours.get(name, ()):
-                if neighbour not in self.scored and priority > self.frontier.get(neighbour, -math.inf):
-                    self.frontier[neighbour] = priority
-                    self.least = min(self.least, priority)
+            for neighbour in following.get(name, ()):
+                if neighbour not in scored and priority > frontier.get(neighbour, -math.inf):
+                    frontier[neighbour] = priority
+                    least = min(least, priority)
+    rest = best_first(waiting) if settings.backfill else {}
+    return best_first(scored) | {name: -float(rank) for rank, name in enumerate(rest, start=1)}
 
 
-def _by_falling(scores: Mapping[str, float]) -> dict[str, float]:
-    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+def _scores(batch: Sequence[str], score: Scorer, penalty: Penalty) -> tuple[dict[str, float], dict[str, float]]:
+    """The scores of a batch, by falling score, and the same divided by their penalties."""
+    raw = best_first(dict(zip(batch, score(batch), strict=True)))
+    if not all(0 <= value <= 1 for value in raw.values()):
+        raise ValueError(f"scores must lie between 0 and 1, not {min(raw.values())} to {max(raw.values())}")
+    penalties = penalty(list(raw))
+    if not all(value > 0 for value in penalties):
+        raise ValueError(f"a penalty must be above 0, not {min(penalties)}")
+    return raw, {name: value / divisor for (name, value), divisor in zip(raw.items(), penalties, strict=True)}
 
 
 HYBRID = "hybrid"
-
 
 Scoring = Callable[[str], Scorer]
 """Scores of passages for a question."""

@@ -23,6 +23,7 @@ from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.question_scores import QuestionScores, best_column
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
+from hoptrail.structures.title_scanning import name_key
 
 Places = NDArray[np.integer]
 
@@ -103,22 +104,16 @@ class Candidates:
 
 def find_candidates(scores: QuestionScores, encoder: Encoder, settings: CandidateSettings) -> Candidates:
     """The candidates for a question's path."""
-    shares = scores.shares()
-    direct = direct_scores(scores.queries, shares)
-    walk = Walk(scores, settings, _seeds(scores, shares, direct))
+    walk = Walk(scores, settings)
     walk.expand_best()
-    bridges = find_bridges(walk)
+    promising = promising_bridges(walk)
+    having = {bridge.text: len(scores.graph.passages_with(bridge.name)) for bridge in promising}
+    bridges = choose_bridges(promising, having, settings.bridges)
     vectors = bridge_vectors(bridges, scores.queries, encoder)
     walk.add_bridged(bridges, vectors)
     rows = np.array(walk.best(settings.candidates), dtype=np.intp)
     scores.read(rows)
-    return Candidates(rows, walk.promise[rows], direct, shares, bridges, vectors)
-
-
-def begin_walk(scores: QuestionScores, settings: CandidateSettings) -> Walk:
-    """A walk that has only reached the passages found directly."""
-    shares = scores.shares()
-    return Walk(scores, settings, _seeds(scores, shares, direct_scores(scores.queries, shares)))
+    return Candidates(rows, walk.promise[rows], walk.direct, walk.shares, bridges, vectors)
 
 
 def bridge_vectors(bridges: Sequence[Bridge], queries: PathQueries, encoder: Encoder) -> FloatMatrix:
@@ -128,13 +123,15 @@ def bridge_vectors(bridges: Sequence[Bridge], queries: PathQueries, encoder: Enc
 
 
 class Walk:
-    """The promise of every passage: -1 until it is reached, then raised by every better way to it."""
+    """The promise of every passage: -1 until it is reached, directly at first, then raised by every better way to it."""
 
-    def __init__(self, scores: QuestionScores, settings: CandidateSettings, seeds: FloatMatrix) -> None:
-        self.scores, self.settings = scores, settings
-        self.near = scores.near
+    def __init__(self, scores: QuestionScores, settings: CandidateSettings) -> None:
+        self.scores, self.settings, self.near = scores, settings, scores.near
+        self.shares = scores.shares()
+        self.direct = _direct_scores(scores.queries, self.shares)
         self.asked = np.zeros(len(scores.graph.counts), dtype=bool)
         self.asked[list(scores.asked)] = True
+        seeds = _seeds(scores, self.shares, self.direct)
         self.promise = np.full(len(seeds), -1, dtype=np.float32)
         rows = top_rows(seeds, 40)
         self.promise[rows] = seeds[rows]
@@ -240,7 +237,7 @@ class _RowVectors:
         return cosines
 
 
-def direct_scores(queries: PathQueries, shares: FloatMatrix) -> FloatMatrix:
+def _direct_scores(queries: PathQueries, shares: FloatMatrix) -> FloatMatrix:
     """Each passage's score for the whole question mixed with that for its best stretch: shape (n,)."""
     stretches = shares[:, len(queries.steps) + 1 :]
     best = best_column(stretches) if stretches.shape[1] else shares[:, 0]
@@ -256,13 +253,6 @@ def _seeds(scores: QuestionScores, shares: FloatMatrix, direct: FloatMatrix) -> 
     steps = 0.9 * best_column(shares[:, 1:]) if shares.shape[1] > 1 else np.zeros(len(shares), dtype=np.float32)
     seeds: FloatMatrix = (np.maximum(direct, steps) + bonus).astype(np.float32)
     return seeds
-
-
-def find_bridges(walk: Walk) -> tuple[Bridge, ...]:
-    """The most promising names to bridge by, each with the step to put it into."""
-    bridges, graph = promising_bridges(walk), walk.scores.graph
-    having = {bridge.text: len(graph.passages_with(bridge.name)) for bridge in bridges}
-    return choose_bridges(bridges, having, walk.settings.bridges)
 
 
 def choose_bridges(bridges: Sequence[Bridge], having: Mapping[str, int], most: int) -> tuple[Bridge, ...]:
@@ -281,7 +271,9 @@ def promising_bridges(walk: Walk) -> tuple[Bridge, ...]:
     places, occurrences, near, weights = _names_onward(scores, rows)
     likely = np.minimum(walk.promise[rows].astype(np.float64), 1.4) / float(walk.promise[rows[0]])
     names, which = np.unique(occurrences, return_inverse=True)
-    free = [place for place, name in enumerate(names.tolist()) if not _is_asked(scores, name)]
+    texts, words = list(map(scores.graph.name, names)), set(name_key(scores.queries.question).split())
+    # A name that the question already has bridges nothing.
+    free = [at for at, text in enumerate(texts) if names[at] not in scores.asked and not words.issuperset(text.split())]
     promises: dict[tuple[int, int], float] = {}
     for before, step in scores.queries.edges or ((0, 0),):
         best = np.zeros(len(names))
@@ -305,11 +297,6 @@ def _names_onward(scores: QuestionScores, rows: Places) -> tuple[Places, Places,
     return (
         np.concatenate([of_sentence[at], own]),
         np.concatenate([names, titles[own]]).astype(np.intp),
-        np.concatenate([scores.cosines(sentences)[at], scores.sentences[rows[own]]]),
+        np.concatenate([(graph.sentence_vectors[sentences] @ scores.vectors.T)[at], scores.sentences[rows[own]]]),
         np.concatenate([np.where(names == titles[of_sentence[at]], 0.7, 1.0), np.full(len(own), 0.8)]),
     )
-
-
-def _is_asked(scores: QuestionScores, name: int) -> bool:
-    """Whether the question already has the name, so that it bridges nothing."""
-    return name in scores.asked or set(scores.graph.name(name).split()) <= scores.words_asked

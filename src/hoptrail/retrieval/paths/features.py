@@ -80,6 +80,8 @@ class CandidateFeatures:
         self.starts = np.searchsorted(self.of_sentence, np.arange(len(rows) + 1))
         self.vectors = graph.sentence_vectors[self.sentences]
         self.cosines = self.vectors @ scores.vectors.T
+        self.nearest: FloatMatrix = self.cosines.max(axis=1, initial=-1)
+        """The cosine of each sentence with its nearest query."""
         self.coverage = _Coverage(scores, candidates.rows, self.sentences, self.of_sentence)
 
     @cached_property
@@ -107,7 +109,7 @@ class CandidateFeatures:
     def pairs(self, chosen: Numbers, scored: FloatMatrix) -> Pairs:
         """The pairs among the candidates at places `chosen`; `scored` are the first stage's scores of all candidates."""
         joins = self._joins(chosen)
-        x, y = _pair_up(joins, *self._name_worth(joins))
+        x, y = self._pair_up(joins)
         first, second, names = joins.candidates[x], joins.candidates[y], joins.names[x]
         sentences = joins.sentences[x]
         sharing = np.bincount(joins.names, minlength=1)[names] if len(names) else names
@@ -143,8 +145,7 @@ class CandidateFeatures:
         """The highest of `bridged` over the bridges whose name the candidate has, 0 if it has none."""
         graph, best = self.scores.graph, np.zeros(len(self.candidates.rows), dtype=np.float32)
         for column, bridge in zip(self.bridged.T, self.candidates.bridges, strict=True):
-            has = np.isin(self.candidates.rows, graph.namers.at(bridge.name))
-            has |= graph.titles[self.candidates.rows] == bridge.name
+            has = np.isin(self.candidates.rows, graph.passages_with(bridge.name))
             best = np.where(has, np.maximum(best, column), best)
         return best
 
@@ -154,14 +155,12 @@ class CandidateFeatures:
         inside = np.flatnonzero(np.isin(self.of_sentence, chosen))
         at, names = graph.names_in.of_all(self.sentences[inside])
         places = inside[at]
-        nearest = self.nearest
-        own = np.array([place for place in chosen if graph.titles[self.candidates.rows[place]] >= 0], dtype=np.intp)
+        own = chosen[graph.titles[self.candidates.rows[chosen]] >= 0]
         titles = graph.titles[self.candidates.rows[own]].astype(np.intp)
-        leads = self.leads[own]
         all_names = np.concatenate([names.astype(np.intp), titles])
         candidates = np.concatenate([self.of_sentence[places], own])
-        sentences = np.concatenate([places, leads])
-        order = np.lexsort((np.r_[-nearest[places], np.full(len(own), 2.0)], candidates, all_names))
+        sentences = np.concatenate([places, self.leads[own]])
+        order = np.lexsort((np.r_[-self.nearest[places], np.full(len(own), 2.0)], candidates, all_names))
         keys = all_names[order] * (len(self.candidates.rows) + 1) + candidates[order]
         _, firsts = np.unique(keys, return_index=True)
         positions = np.concatenate([graph.positions[self.sentences[places]], np.full(len(own), 999)])[order]
@@ -170,12 +169,6 @@ class CandidateFeatures:
         called = graph.titles[self.candidates.rows[candidates[kept]]] == all_names[kept]
         first_positions = np.where(first_positions == 999, -1, first_positions)
         return _Joins(all_names[kept], candidates[kept], sentences[kept], first_positions.astype(np.intp), called)
-
-    @cached_property
-    def nearest(self) -> FloatMatrix:
-        """The cosine of each sentence with its nearest query."""
-        best: FloatMatrix = self.cosines.max(axis=1, initial=-1)
-        return best
 
     @cached_property
     def leads(self) -> Numbers:
@@ -187,14 +180,27 @@ class CandidateFeatures:
         ]
         return np.array(places, dtype=np.intp)
 
-    def _name_worth(self, joins: _Joins) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """For each occurrence, its name's worth as a bridge, and whether it is too common to join by itself."""
-        graph = self.scores.graph
-        counts = graph.counts[joins.names]
+    def _pair_up(self, joins: _Joins) -> tuple[Numbers, Numbers]:
+        """Ordered pairs of occurrences of one name, for two candidates the most informative: two arrays of places in `joins`.
+
+        The title of the second counts most, then the title of the first; a name that is the title of both joins nothing. After
+        that, a rare or bridged name counts more than others, and one that the question has counts less.
+        """
+        starts = np.searchsorted(joins.names, joins.names)
+        x, y = ranges(starts, np.searchsorted(joins.names, joins.names, "right") - starts)
+        counts = self.scores.graph.counts[joins.names]
         bridged = np.isin(joins.names, [bridge.name for bridge in self.candidates.bridges])
+        common = (counts > COMMON) & ~bridged
+        one, other = joins.called[x], joins.called[y]
+        kept = (x != y) & ~(one & other) & (one | other | ~common[x])
+        x, y, one, other = x[kept], y[kept], one[kept], other[kept]
         asked = np.isin(joins.names, list(self.scores.asked))
         worth = np.log((self.scores.corpus_size + 1) / (1 + counts)) / 10 - 1.5 * asked + 0.8 * bridged
-        return worth, (counts > COMMON) & ~bridged
+        worth = worth[x] + np.where(other, 2, np.where(one, 1, 0))
+        keys = joins.candidates[x] * (int(joins.candidates.max(initial=0)) + 1) + joins.candidates[y]
+        order = np.lexsort((x, -worth, keys))
+        best = order[np.unique(keys[order], return_index=True)[1]]
+        return x[best], y[best]
 
     def _pair_columns(self, joins: _Joins, x: Numbers, y: Numbers) -> FloatMatrix:
         graph, cover = self.scores.graph, self.coverage
@@ -285,25 +291,6 @@ def _stems_in(texts: list[str], stems: list[str]) -> NDArray[np.bool_]:
     return said
 
 
-def _pair_up(joins: _Joins, worth: NDArray[np.float64], common: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
-    """Ordered pairs of occurrences of one name, for two candidates the most informative: two arrays of places in `joins`.
-
-    The title of the second counts most, then the title of the first; a name that is the title of both joins nothing.
-    """
-    starts = np.searchsorted(joins.names, joins.names)
-    counts = np.searchsorted(joins.names, joins.names, "right") - starts
-    x, y = ranges(starts, counts)
-    one, other = joins.called[x], joins.called[y]
-    kept = (x != y) & ~(one & other) & (one | other | ~common[x])
-    x, y, one, other = x[kept], y[kept], one[kept], other[kept]
-    worth = worth[x] + np.where(other, 2, np.where(one, 1, 0))
-    keys = joins.candidates[x] * (int(joins.candidates.max(initial=0)) + 1) + joins.candidates[y]
-    order = np.lexsort((x, -worth, keys))
-    _, firsts = np.unique(keys[order], return_index=True)
-    best = order[firsts]
-    return x[best], y[best]
-
-
 def _weighted(said: NDArray[np.bool_], weights: FloatMatrix) -> FloatMatrix:
     # Some processors' kernels set floating-point flags for lanes that the product does not use.
     with np.errstate(invalid="ignore"):
@@ -312,10 +299,8 @@ def _weighted(said: NDArray[np.bool_], weights: FloatMatrix) -> FloatMatrix:
 
 
 def _ranks(scores: FloatMatrix, rows: Numbers) -> Numbers:
-    """The positions of some rows when all are ordered by falling score, equal ones by row. (Sorting all rows takes ten times as
-    long as sorting their scores.)
-    """
-    order = np.sort(-scores)
+    """The positions of some rows when all are ordered by falling score, equal ones by row."""
+    order = np.sort(-scores)  # a tenth of the time of sorting the rows
     ranks = np.searchsorted(order, -scores[rows])
     equal = np.searchsorted(order, -scores[rows], side="right") - ranks > 1
     for place in np.flatnonzero(equal).tolist():

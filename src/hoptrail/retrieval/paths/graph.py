@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Rows, ranges, rows_of
+from hoptrail.corpus.columns import Rows, bounds_of, paired, ranges, rows_of, unpaired
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Origins
@@ -30,16 +30,15 @@ from hoptrail.types import Kind, Unit
 class Postings:
     """A list of numbers for each row: `values[starts[row]:starts[row + 1]]`, rising."""
 
-    starts: NDArray[np.int64]
+    starts: NDArray[np.intp]
     values: Rows
 
     @classmethod
     def of(cls, rows: Rows, values: Rows, size: int) -> Postings:
         """The postings of `size` rows from pairs in any order; repeats count once."""
-        width = int(values.max(initial=0)) + 1
-        keys = np.sort(rows.astype(np.int64) * width + values)
-        keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys  # faster than np.unique
-        return cls(np.searchsorted(keys, np.arange(size + 1) * width), (keys % width).astype(np.int32))
+        pairs = np.sort(paired(rows, values))
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])] if len(pairs) else pairs  # faster than np.unique
+        return cls(bounds_of(pairs, size), unpaired(pairs)[1])
 
     def at(self, row: int) -> Rows:
         """The list of one row."""
@@ -52,7 +51,7 @@ class Postings:
         return places, self.values[positions]
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> NDArray[np.intp]:
         """The lengths of the lists, shape (rows,)."""
         return np.diff(self.starts)
 
@@ -173,9 +172,7 @@ class PassageGraph:
         return [text_of[row][start:end] for row, (start, end) in zip(passages, spans, strict=True)]
 
     def best_sentences(self, rows: NDArray[np.integer], vectors: FloatMatrix) -> FloatMatrix:
-        """The highest cosine of a sentence of each of these passages with each vector, -1 without sentences: shape (len(rows),
-        len(vectors)).
-        """
+        """The highest cosine of a sentence of each passage with each vector, -1 without any: shape (len(rows), len(vectors))."""
         of_passage, sentences = self.sentences.of_all(rows)
         cosines = self.sentence_vectors.products(sentences, vectors.T)
         best = np.full((len(rows), len(vectors)), -1, dtype=np.float32)
@@ -204,10 +201,9 @@ def _containing_passages(passages: Origins, sentences: Origins) -> Rows:
     """For each sentence the row of the passage that contains all of it, or -1."""
     if not len(passages.numbers):
         return np.full(len(sentences.numbers), -1, np.int32)
-    passage_keys = passages.documents.astype(np.int64) << 32 | passages.starts
-    sentence_keys = sentences.documents.astype(np.int64) << 32 | sentences.starts
-    order = np.argsort(passage_keys, kind="stable")
-    before = np.searchsorted(passage_keys[order], sentence_keys, side="right") - 1
+    keys = paired(passages.documents, passages.starts)
+    order = np.argsort(keys, kind="stable")
+    before = np.searchsorted(keys[order], paired(sentences.documents, sentences.starts), side="right") - 1
     rows = order[np.maximum(before, 0)]
     inside = (before >= 0) & (passages.documents[rows] == sentences.documents)
     return np.where(inside & (sentences.ends <= passages.ends[rows]), rows, -1).astype(np.int32)

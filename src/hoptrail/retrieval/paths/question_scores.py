@@ -67,16 +67,6 @@ class QuestionScores:
         unread = rows[(self.sentences[rows] == -1).all(axis=1)]
         self.sentences[unread] = self.graph.best_sentences(unread, self.vectors)
 
-    def cosines(self, sentences: NDArray[np.integer]) -> FloatMatrix:
-        """The cosines of these sentences with all queries: shape (sentences, k)."""
-        cosines: FloatMatrix = self.graph.sentence_vectors[sentences] @ self.vectors.T
-        return cosines
-
-    @cached_property
-    def words_asked(self) -> frozenset[str]:
-        """All words of the question, normalised like names."""
-        return frozenset(name_key(self.queries.question).split())
-
     @cached_property
     def near(self) -> FloatMatrix:
         """The highest cosine of each passage or its sentences with any query: shape (n,)."""

@@ -13,10 +13,11 @@ feature, and finds there what the nodes with lower thresholds leave of every tre
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import cycle
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ class BoostedTrees:
         if values.shape[1] != len(self.names):
             raise ValueError(f"these trees read {len(self.names)} features, not {values.shape[1]}: train them again")
         parts = [self._block(values[start : start + _BLOCK]) for start in range(0, len(values), _BLOCK)]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
+        return np.concatenate([np.zeros(0, dtype=np.float32), *parts])
 
     def probabilities(self, values: FloatMatrix) -> FloatMatrix:
         """The probability of each row: shape (rows,)."""
@@ -148,9 +149,13 @@ def in_order(described: CandidateFeatures, judged: Judged, sure: int) -> list[in
     rows = described.candidates.rows
     by_score = np.lexsort((rows, -judged.scores)).tolist()
     direct = np.lexsort((rows, -described.candidates.direct[rows])).tolist()
-    first, rest = by_score[:sure], by_score[sure:]
-    others = [place for place in direct if place not in first]
-    return [*first, *_in_turns(others, rest)]
+    order: list[int] = by_score[:sure]
+    for best_first in cycle([iter(direct), iter(by_score)]):
+        place = next((place for place in best_first if place not in order), None)
+        if place is None:
+            break
+        order.append(place)
+    return order
 
 
 def best_places(first: FloatMatrix) -> Numbers:
@@ -200,18 +205,6 @@ def read_scorer(content: bytes) -> PathScorer:
         BoostedTrees.from_arrays("pair", stored, PAIR_FEATURES),
         BoostedTrees.from_arrays("linked", stored, LINKED_FEATURES),
     )
-
-
-def _in_turns(*orders: Sequence[int]) -> Iterator[int]:
-    """Round robin over the orders, without repeats."""
-    seen: set[int] = set()
-    queues = [iter(order) for order in orders]
-    for _ in orders[0]:
-        for queue in queues:
-            place = next((place for place in queue if place not in seen), None)
-            if place is not None:
-                seen.add(place)
-                yield place
 
 
 def _highest(rows: Numbers, values: FloatMatrix, size: int) -> FloatMatrix:

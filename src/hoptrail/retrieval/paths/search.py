@@ -39,9 +39,8 @@ class PathSettings(Limited):
     """Least probability, 0 to 1, that two passages are both evidence for the second to be a hit by the channel `BRIDGE`."""
 
 
-def search_paths(corpus: Corpus, question: str, limit: int, settings: PathSettings | None = None) -> Ranking:
+def search_paths(corpus: Corpus, question: str, limit: int, settings: PathSettings = PathSettings()) -> Ranking:
     """The `limit` passages most likely to be evidence; scores are 1 / position. Raises: NotBuilt: a structure is missing."""
-    settings = settings or PathSettings()
     described = describe(corpus, question, settings.candidates)
     if described is None:
         return ()

@@ -37,10 +37,6 @@ class Adjacency:
         both = joined([pairs, Directed(pairs.targets, pairs.sources, pairs.weights)]).in_order()
         return cls(np.searchsorted(both.sources, np.arange(size + 1)), both.targets, both.weights)
 
-    def links_of(self, row: int) -> slice:
-        """Where the links of a row are in `targets` and `weights`."""
-        return slice(int(self.starts[row]), int(self.starts[row + 1]))
-
 
 class SentenceGraph:
     """Sentences and links of the chosen kinds. Parallel links of different kinds are kept. Use `of` or `over`."""
@@ -91,7 +87,7 @@ class SentenceGraph:
         Raises: UsageError: one of `ids` is not a sentence of this graph.
         """
         frontier = [self._row(name) for name in dict.fromkeys(ids)]
-        links = [(kind, kind.links_of(row)) for kind in self._adjacencies.values() for row in frontier]
+        links = [(one, slice(*one.starts[row : row + 2])) for one in self._adjacencies.values() for row in frontier]
         if not links:
             return ()
         targets = np.concatenate([kind.targets[places] for kind, places in links])

@@ -7,25 +7,24 @@ triples. Nothing is stored.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.columns import NONE
+from hoptrail.corpus.searching import top_rows
 from hoptrail.language.triples.question_triples import QuestionTriples
-from hoptrail.retrieval.corpus import Corpus
+from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.pagerank import Walk
-from hoptrail.retrieval.rankings import ranked_units
+from hoptrail.retrieval.rankings import best_first, ranked_units
 from hoptrail.retrieval.triples.space import RELATION, TripleSpace
 from hoptrail.setting_limits import AtLeast1, Limited, Share, ShareBelow1
 from hoptrail.types import Kind, Ranking
 
 CHANNEL = "triples"
-
-TripleLink = Literal["similarity", "entity"]
-PassageScore = Literal["max", "sum", "pagerank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,8 @@ class TripleGraphSettings(Limited):
     depth: AtLeast1 = 2
     seed_k: AtLeast1 = 10
     branching_k: AtLeast1 = 8
-    links: tuple[TripleLink, ...] = ("entity",)
-    score: PassageScore = "max"
+    links: tuple[Literal["similarity", "entity"], ...] = ("entity",)
+    score: Literal["max", "sum", "pagerank"] = "max"
     beam: AtLeast1 = 100
     entity_most: AtLeast1 = 200
     least_relation: Share = 0.3
@@ -59,14 +58,11 @@ class LocalGraph:
     edges: dict[tuple[int, int], float] = field(default_factory=dict)
 
 
-def search_triples(
-    corpus: Corpus, space: TripleSpace, asked: QuestionTriples, limit: int, settings: TripleGraphSettings
-) -> Ranking:
+def search_triples(space: TripleSpace, asked: QuestionTriples, limit: int, settings: TripleGraphSettings) -> Ranking:
     """The `limit` best passages by their triples; none if the question or the corpus has no triples."""
     graph = local_graph(space, asked, settings)
     triple_scores = pagerank(graph, settings.damping) if settings.score == "pagerank" else graph.scores
-    scores = best_passages(space, triple_scores, limit, added=settings.score != "max")
-    return ranked_units(corpus.snapshot, Kind.PASSAGE, scores, CHANNEL)
+    return best_passages(space, triple_scores, limit, CHANNEL, added=settings.score != "max")
 
 
 def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGraphSettings) -> LocalGraph:
@@ -79,23 +75,25 @@ def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGrap
             if score > graph.seeds.get(row, 0.0):
                 graph.seeds[row] = score
     graph.scores = dict(graph.seeds)
-    steps = _Steps(space, asked.relations, settings)
-    frontier = _best_rows(graph.seeds, settings.beam)
+    relations = space.encode_slot(asked.relations, RELATION) if asked.relations else None
+    frontier = list(best_first(graph.seeds, settings.beam))
     for _ in range(settings.depth - 1):
         reached: dict[int, float] = {}
-        for source, target, weight in steps.along(frontier, graph.scores.keys()):
+        known = np.zeros(len(space.triples), dtype=bool)
+        known[list(graph.scores)] = True
+        for source, target, weight in _links(space, frontier, known, relations, settings):
             score = graph.scores[source] * weight
             graph.edges[source, target] = max(weight, graph.edges.get((source, target), 0.0))
             reached[target] = max(score, reached.get(target, 0.0))
         graph.scores |= reached
-        frontier = _best_rows(reached, settings.beam)
+        frontier = list(best_first(reached, settings.beam))
     return graph
 
 
 def best_passages(
-    space: TripleSpace, scores: Mapping[int, float], limit: int, *, added: bool = False
-) -> dict[str, float]:
-    """Ids of the `limit` best passages with the highest of their triples' `scores` (by row), or with `added` their sum."""
+    space: TripleSpace, scores: Mapping[int, float], limit: int, channel: str, *, added: bool = False
+) -> Ranking:
+    """The `limit` best passages by the highest of their triples' `scores` (by row), or with `added` by their sum."""
     passages: dict[str, float] = {}
     for row, score in sorted(scores.items()):
         place = int(space.triples.passages[row])
@@ -103,7 +101,7 @@ def best_passages(
             name = space.triples.passage_ids[place]
             before = passages.get(name, 0.0)
             passages[name] = before + score if added else max(before, score)
-    return dict(sorted(passages.items(), key=lambda item: (-item[1], item[0]))[:limit])
+    return ranked_units(space.corpus.snapshot, Kind.PASSAGE, best_first(passages, limit), channel)
 
 
 def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
@@ -118,50 +116,25 @@ def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
     return dict(zip(rows, ranks.tolist(), strict=True))
 
 
-class _Steps:
-    def __init__(self, space: TripleSpace, relations: Sequence[str], settings: TripleGraphSettings) -> None:
-        self._space = space
-        self._settings = settings
-        self._relations = space.encode_slot(relations, RELATION) if relations else None
-
-    def along(self, frontier: Sequence[int], seen: Collection[int]) -> Iterator[tuple[int, int, float]]:
-        """Source, target and weight of every link from the frontier to a triple not `seen`."""
-        known = np.zeros(len(self._space.triples), dtype=bool)
-        known[list(seen)] = True
-        if "similarity" in self._settings.links and frontier:
-            yield from self._by_similarity(frontier, known)
-        if "entity" in self._settings.links:
-            for source in frontier:
-                yield from self._by_entity(source, known)
-
-    def _by_similarity(self, frontier: Sequence[int], known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
-        nearest = self._space.nearest(self._space.matrix[list(frontier)], self._settings.branching_k, known)
+def _links(
+    space: TripleSpace,
+    frontier: Sequence[int],
+    known: NDArray[np.bool_],
+    relations: FloatMatrix | None,
+    settings: TripleGraphSettings,
+) -> Iterator[tuple[int, int, float]]:
+    """Source, target and weight of every link from the frontier to a triple that is not `known`."""
+    if "similarity" in settings.links and frontier:
+        nearest = space.nearest(space.matrix[list(frontier)], settings.branching_k, known)
         for source, found in zip(frontier, nearest, strict=True):
-            for target, score in found:
-                if score > 0:
-                    yield source, target, score
-
-    def _by_entity(self, source: int, known: NDArray[np.bool_]) -> Iterator[tuple[int, int, float]]:
-        triples = self._space.triples
-        of_entities = [triples.entities[key] for key in triples.named_by(source)]
-        linked = [rows for rows in of_entities if len(rows) <= self._settings.entity_most]
-        if not linked:
-            return
-        rows = np.unique(np.concatenate(linked))
+            yield from ((source, target, score) for target, score in found if score > 0)
+    for source in frontier if "entity" in settings.links else ():
+        of_entities = [space.triples.entities[key] for key in space.triples.named_by(source)]
+        linked = [rows for rows in of_entities if len(rows) <= settings.entity_most]
+        rows = np.unique(np.concatenate([NONE, *linked]))
         rows = rows[~known[rows]]
-        weights = np.maximum(self._likeness(rows), self._settings.least_relation)
-        best = np.lexsort((rows, -weights))[: self._settings.branching_k]
-        for target, weight in zip(rows[best].tolist(), weights[best].tolist(), strict=True):
-            yield source, target, weight
-
-    def _likeness(self, rows: NDArray[np.int32]) -> NDArray[np.float32]:
-        """For each triple the highest cosine of its relation with a relation of the question."""
-        if self._relations is None or not len(rows):
-            return np.zeros(len(rows), dtype=np.float32)
-        own = self._space.slots.at(self._space.slots.rows[rows, RELATION], RELATION)
-        likeness: NDArray[np.float32] = (own @ self._relations.T).max(axis=1)
-        return likeness
-
-
-def _best_rows(scores: dict[int, float], count: int) -> list[int]:
-    return [row for row, _ in sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:count]]
+        weights = np.full(len(rows), settings.least_relation, dtype=np.float32)
+        if relations is not None and len(rows):
+            weights = np.maximum(weights, (space.relations(rows) @ relations.T).max(axis=1))
+        for place in top_rows(weights, settings.branching_k):
+            yield source, int(rows[place]), float(weights[place])

@@ -18,7 +18,7 @@ from hoptrail.language.triples.question_triples import Pattern
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of
-from hoptrail.retrieval.triples.stored import StoredTriples, stored_triples
+from hoptrail.retrieval.triples.stored import stored_triples
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.structures.triples import slot_id
 from hoptrail.text.lemmas import lemmatised
@@ -50,98 +50,80 @@ def how_to_add(setting: str) -> str:
     return f"Set {setting} = true under [structures.{TRIPLES}] and index again: only the missing vectors are added."
 
 
-class SlotVectors:
-    """The stored vectors of triples' slots."""
-
-    def __init__(self, corpus: Corpus, settings: TripleSpaceSettings, triples: StoredTriples) -> None:
-        mirror = corpus.snapshot.search.vectors(Kind.SLOT)
-        self.vectors = mirror.matrix
-        self._numbers = {name: row for row, name in enumerate(mirror.ids)}
-        self._folder = corpus.snapshot.folder
-        self._settings = settings
-        self._triples = triples
-
-    @cached_property
-    def rows(self) -> NDArray[np.intp]:
-        """For each triple the rows of its slots' vectors: shape (n, 3)."""
-        normalise = lemmatised if self._settings.lemmatise else str
-        distinct = dict.fromkeys(slot for slots in self._triples.slots for slot in slots)
-        row_of = {slot: self.row(normalise(slot), "lemmas") for slot in distinct}
-        rows = [[row_of[slot] for slot in slots] for slots in self._triples.slots]
-        return np.array(rows, dtype=np.intp).reshape(-1, SLOTS)
-
-    @cached_property
-    def means(self) -> FloatMatrix:
-        """The mean vector of all subjects, of all relations, of all objects: shape (3, dimension)."""
-        dimension = self.vectors.shape[1]
-        if not self._settings.composition.centred or not len(self._triples):
-            return np.zeros((SLOTS, dimension), dtype=np.float32)
-        counts = [np.bincount(column, minlength=len(self.vectors)) for column in self.rows.T]
-        return np.stack([(count / len(self._triples)).astype(np.float32) @ self.vectors for count in counts])
-
-    def of(self, rows: NDArray[np.intp]) -> FloatMatrix:
-        """The vectors of slots ready to compose, from rows of shape (n, 3): shape (n, 3, dimension)."""
-        return unit_length(self.vectors[rows] - self.means)
-
-    def at(self, rows: NDArray[np.intp], place: int) -> FloatMatrix:
-        """The vectors of slots in one place: shape (n, dimension)."""
-        return unit_length(self.vectors[rows] - self.means[place])
-
-    def row(self, text: str, setting: str) -> int:
-        """The row of a text's vector. Raises: NotBuilt: the index has none; the message says that `setting` adds it."""
-        row = self._numbers.get(slot_id(text))
-        if row is None:
-            raise NotBuilt(f"{self._folder} does not hold the vector of {text!r}. {how_to_add(setting)}")
-        return row
-
-
 class TripleSpace:
     """The composed vectors of triples, and of patterns in the same space. Use `of`."""
 
-    def __init__(self, corpus: Corpus, settings: TripleSpaceSettings, triples: StoredTriples) -> None:
-        self.triples = triples
+    def __init__(self, corpus: Corpus, settings: TripleSpaceSettings) -> None:
+        self.triples = stored_triples(corpus.snapshot)
         self.settings = settings
-        self._corpus = corpus
-        self.slots = SlotVectors(corpus, settings, triples)
+        self.corpus = corpus
+        self._by_text = settings.composition.method == "text"
+        slots = corpus.snapshot.search.vectors(Kind.SLOT)
+        self._slots = slots.matrix
+        self._row_of = {name: row for row, name in enumerate(slots.ids)}
         self._vocabularies: dict[int, tuple[list[str], FloatMatrix]] = {}
 
     @classmethod
     def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
         """The space of all triples, made once per snapshot. Raises: NotBuilt: the index lacks vectors that are compared."""
-        triples = stored_triples(corpus.snapshot)
-        return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.without_lease, settings, triples))
-
-    @property
-    def _by_text(self) -> bool:
-        return self.settings.composition.method == "text"
+        return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.without_lease, settings))
 
     @cached_property
     def matrix(self) -> FloatMatrix:
         """One unit vector for each triple: shape (n, length of the composition)."""
-        return self._corpus.snapshot.derived((TRIPLES, self.settings, "composed"), self._composed)
+        return self.corpus.snapshot.derived((TRIPLES, self.settings, "composed"), self._composed)
 
     def _composed(self) -> FloatMatrix:
         composition = self.settings.composition
         if self._by_text:
-            return unit_length(self._texts - self.text_mean)
+            return unit_length(self._texts - self._text_mean)
         all_known = np.ones((BLOCK, SLOTS), dtype=bool)
-        composed = np.empty((len(self.triples), length_of(self.slots.vectors.shape[1], composition)), dtype=np.float32)
+        composed = np.empty((len(self.triples), length_of(self._slots.shape[1], composition)), dtype=np.float32)
         for start in range(0, len(composed), BLOCK):
-            slots = self.slots.of(self.slots.rows[start : start + BLOCK])
+            slots = unit_length(self._slots[self._rows[start : start + BLOCK]] - self._means)
             composed[start : start + BLOCK] = compose(slots, all_known[: len(slots)], composition)
         return composed
+
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        """For each triple the rows of its slots in `_slots`: shape (n, 3)."""
+        normalise = lemmatised if self.settings.lemmatise else str
+        distinct = dict.fromkeys(slot for slots in self.triples.slots for slot in slots)
+        row_of = {slot: self._row(normalise(slot), "lemmas") for slot in distinct}
+        rows = [[row_of[slot] for slot in slots] for slots in self.triples.slots]
+        return np.array(rows, dtype=np.intp).reshape(-1, SLOTS)
+
+    @cached_property
+    def _means(self) -> FloatMatrix:
+        """The mean vector of all subjects, of all relations, of all objects: shape (3, dimension)."""
+        if not self.settings.composition.centred or not len(self.triples):
+            return np.zeros((SLOTS, self._slots.shape[1]), dtype=np.float32)
+        counts = [np.bincount(column, minlength=len(self._slots)) for column in self._rows.T]
+        return np.stack([(count / len(self.triples)).astype(np.float32) @ self._slots for count in counts])
+
+    def _row(self, text: str, setting: str) -> int:
+        """The row of a text's vector. Raises: NotBuilt: the index has none; the message says that `setting` adds it."""
+        row = self._row_of.get(slot_id(text))
+        if row is None:
+            folder = self.corpus.snapshot.folder
+            raise NotBuilt(f"{folder} does not hold the vector of {text!r}. {how_to_add(setting)}")
+        return row
+
+    def relations(self, rows: NDArray[np.integer]) -> FloatMatrix:
+        """The vectors of the relations of these triples: shape (len(rows), dimension)."""
+        return unit_length(self._slots[self._rows[rows, RELATION]] - self._means[RELATION])
 
     def encode_slot(self, texts: Sequence[str], place: int) -> FloatMatrix:
         """The vectors of texts as slots in one place: shape (n, dimension)."""
         normalised = [lemmatised(text) for text in texts] if self.settings.lemmatise else texts
         distinct = list(dict.fromkeys(normalised))
         rows = {text: row for row, text in enumerate(distinct)}
-        vectors = self._corpus.encoder.encode(distinct)[[rows[text] for text in normalised]]
-        return unit_length(vectors - self.slots.means[place])
+        vectors = self.corpus.encoder.encode(distinct)[[rows[text] for text in normalised]]
+        return unit_length(vectors - self._means[place])
 
     def known(self, patterns: Sequence[Pattern]) -> tuple[FloatMatrix, NDArray[np.bool_]]:
         """The vectors of the patterns' slots (open ones: 0), and which are not open: shapes (n, 3, dimension) and (n, 3)."""
-        vectors = np.zeros((len(patterns), SLOTS, self.slots.vectors.shape[1]), dtype=np.float32)
+        vectors = np.zeros((len(patterns), SLOTS, self._slots.shape[1]), dtype=np.float32)
         known = np.array([[slot is not None for slot in pattern.slots] for pattern in patterns], dtype=bool)
         for place in range(SLOTS):
             texts = [slot for pattern in patterns if (slot := pattern.slots[place]) is not None]
@@ -155,7 +137,7 @@ class TripleSpace:
             patterns = [Pattern(*(slot or filler for slot in pattern.slots)) for pattern in patterns]
         if self._by_text:
             texts = [" ".join(slot for slot in pattern.slots if slot) for pattern in patterns]
-            return unit_length(self._corpus.encoder.encode(texts) - self.text_mean)
+            return unit_length(self.corpus.encoder.encode(texts) - self._text_mean)
         return compose(*self.known(patterns), self.settings.composition)
 
     def nearest(
@@ -173,20 +155,20 @@ class TripleSpace:
     def vocabulary(self, place: int) -> tuple[list[str], FloatMatrix]:
         """The distinct texts of one slot, and their vectors there: shape (len(texts), dimension)."""
         if place not in self._vocabularies:
-            rows, firsts = np.unique(self.slots.rows[:, place], return_index=True)
+            rows, firsts = np.unique(self._rows[:, place], return_index=True)
             texts = [self.triples.slots[first][place] for first in firsts.tolist()]
-            self._vocabularies[place] = texts, self.slots.at(rows, place)
+            self._vocabularies[place] = texts, unit_length(self._slots[rows] - self._means[place])
         return self._vocabularies[place]
 
     @cached_property
     def _texts(self) -> FloatMatrix:
-        return self.slots.vectors[[self.slots.row(" ".join(slots), "texts") for slots in self.triples.slots]]
+        return self._slots[[self._row(" ".join(slots), "texts") for slots in self.triples.slots]]
 
     @cached_property
-    def text_mean(self) -> FloatMatrix:
+    def _text_mean(self) -> FloatMatrix:
         """The mean vector of whole triples, 0 without centring: shape (dimension,)."""
         centred = self.settings.composition.centred and len(self.triples) > 0
-        return self._texts.mean(axis=0) if centred else np.zeros(self.slots.vectors.shape[1], dtype=np.float32)
+        return self._texts.mean(axis=0) if centred else np.zeros(self._slots.shape[1], dtype=np.float32)
 
 
 def _best_rows(scores: FloatMatrix, limit: int) -> list[tuple[int, float]]:

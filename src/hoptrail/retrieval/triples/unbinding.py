@@ -15,14 +15,12 @@ import numpy as np
 from hoptrail.corpus.searching import top_rows
 from hoptrail.language.triples.question_triples import Pattern, QuestionTriples
 from hoptrail.models.encoder import FloatMatrix, unit_length
-from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import ranked_units
 from hoptrail.retrieval.triples.composition import open_slot
 from hoptrail.retrieval.triples.graph import best_passages
 from hoptrail.retrieval.triples.space import RELATION, TripleSpace
 from hoptrail.setting_limits import AtLeast1, Limited, NotNegative
 from hoptrail.text.normal_forms import folded
-from hoptrail.types import Kind, Ranking
+from hoptrail.types import Ranking
 
 CHANNEL = "unbinding"
 
@@ -40,17 +38,7 @@ class UnbindingSettings(Limited):
     seed_k: AtLeast1 = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Filler:
-    """An entity as written, and its cosine with the unbound vector."""
-
-    text: str
-    score: float
-
-
-def search_by_unbinding(
-    corpus: Corpus, space: TripleSpace, asked: QuestionTriples, limit: int, settings: UnbindingSettings
-) -> Ranking:
+def search_by_unbinding(space: TripleSpace, asked: QuestionTriples, limit: int, settings: UnbindingSettings) -> Ranking:
     """The `limit` best passages with triples near the question's patterns, or near patterns opened by their fillers."""
     scores: dict[int, float] = {}
     patterns = dict.fromkeys(asked.whole, 1.0)
@@ -66,23 +54,23 @@ def search_by_unbinding(
             following = _next_patterns(space, patterns, asked.relations, settings)
             patterns = {pattern: weight for pattern, weight in following.items() if pattern not in tried}
             tried |= set(patterns)
-    return ranked_units(corpus.snapshot, Kind.PASSAGE, best_passages(space, scores, limit), CHANNEL)
+    return best_passages(space, scores, limit, CHANNEL)
 
 
-def fillers(space: TripleSpace, patterns: Sequence[Pattern], settings: UnbindingSettings) -> list[tuple[Filler, ...]]:
-    """For each pattern the entities for its open subject or object, best first, without those in the pattern.
+def fillers(space: TripleSpace, patterns: Sequence[Pattern], settings: UnbindingSettings) -> list[dict[str, float]]:
+    """For each pattern the entities for its open subject or object, best first, with their cosines, without those in the pattern.
 
     Empty for a pattern that does not have exactly one open slot, or whose relation is open.
     Raises: ValueError: the composition cannot be unbound.
     """
     if not patterns or not len(space.triples):
-        return [()] * len(patterns)
+        return [{} for _ in patterns]
     slots, known = space.known(patterns)
     nearest = space.nearest(space.vectors_of(patterns), settings.triples)
-    entities: list[tuple[Filler, ...]] = []
+    entities: list[dict[str, float]] = []
     for row, (pattern, near) in enumerate(zip(patterns, nearest, strict=True)):
         if len(pattern.open) != 1 or pattern.open[0] == RELATION:
-            entities.append(())
+            entities.append({})
             continue
         scores = np.array([score for _, score in near], np.float32)
         weights = (np.maximum(scores, 0) ** settings.sharpness).astype(np.float32)
@@ -92,14 +80,14 @@ def fillers(space: TripleSpace, patterns: Sequence[Pattern], settings: Unbinding
     return entities
 
 
-def _clean_up(space: TripleSpace, pattern: Pattern, unbound: FloatMatrix, count: int) -> tuple[Filler, ...]:
+def _clean_up(space: TripleSpace, pattern: Pattern, unbound: FloatMatrix, count: int) -> dict[str, float]:
     """The entities nearest to the vector unbound from a pattern's open slot, without those in the pattern."""
     texts, vectors = space.vocabulary(pattern.open[0])
     scores = vectors @ unbound
     in_pattern = {folded(slot) for slot in pattern.slots if slot}
     best = top_rows(scores, count + len(in_pattern))
-    new = [Filler(texts[row], float(scores[row])) for row in best if folded(texts[row]) not in in_pattern]
-    return tuple(new[:count])
+    new = [row for row in best if folded(texts[row]) not in in_pattern]
+    return {texts[row]: float(scores[row]) for row in new[:count]}
 
 
 def _next_patterns(
@@ -109,9 +97,9 @@ def _next_patterns(
     following: dict[Pattern, float] = {}
     fillers_of = fillers(space, list(patterns), settings)
     for (pattern, weight), entities in zip(patterns.items(), fillers_of, strict=True):
-        for filler in entities:
-            for opened in _patterns_about(filler.text, pattern, relations):
-                following[opened] = max(weight * max(filler.score, 0.0), following.get(opened, 0.0))
+        for entity, score in entities.items():
+            for opened in _patterns_about(entity, pattern, relations):
+                following[opened] = max(weight * max(score, 0.0), following.get(opened, 0.0))
     return following
 
 

@@ -11,11 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.searching import top_rows
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import convex_fusion, ranked, ranked_units
+from hoptrail.retrieval.rankings import convex_scores, ranked, ranked_units, rescored, scores_of
 from hoptrail.retrieval.units.pool import Pool, summaries_of
 from hoptrail.retrieval.units.unit_search import nearest
 from hoptrail.structures.keyword_statistics import KeywordStatistics
@@ -43,15 +44,26 @@ def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: S
         case "hybrid":
             depth = max(limit, FUSED_DEPTH)
             rankings = [search(corpus, question, pool, depth) for search in (_by_keywords, _dense)]
-            return convex_fusion(rankings, (0.5, 0.5), limit, depth)
+            return rescored(rankings, convex_scores(list(map(scores_of, rankings)), (0.5, 0.5), depth), limit)
         case "late-interaction":
             candidates = _dense(corpus, question, pool, max(limit, LATE_INTERACTION_DEPTH))
             return open_reranker(scorer, corpus.encoder).rerank(question, candidates, limit)
 
 
 def _by_keywords(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
-    keywords = corpus.snapshot.derived((PoolKeywords, pool), lambda: PoolKeywords(pool, corpus.snapshot))
-    return keywords.search(question, limit)
+    """BM25 over the whole pool in memory: the statistics of the stored keyword index are those of one kind."""
+    units, statistics = _statistics(corpus.snapshot, pool)
+    scores = statistics.scores(question)
+    score_of = {units[row][0]: float(scores[row]) for row in top_rows(scores, limit) if scores[row] > 0}
+    kinds = {kind for id_, kind in units if id_ in score_of}
+    return ranked(hit for kind in kinds for hit in ranked_units(corpus.snapshot, kind, score_of, "keyword"))
+
+
+@cached_per_snapshot
+def _statistics(snapshot: Snapshot, pool: Pool) -> tuple[list[tuple[str, Kind]], KeywordStatistics]:
+    """The units of a pool by rising id, and the statistics of their texts in that order."""
+    rows = sorted((unit.id, unit.kind, unit.searchable) for unit in pool.units(snapshot))
+    return [(id_, kind) for id_, kind, _ in rows], KeywordStatistics.of(text for _, _, text in rows)
 
 
 def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
@@ -71,22 +83,3 @@ def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, pool
         if len(own) >= limit or len(nearest_of_all) == snapshot.count(Kind.SUMMARY):
             return {id_: score for id_, score in nearest_of_all.items() if id_ in own}
     return dict(snapshot.search.nearest(Kind.SUMMARY, vector[np.newaxis], limit, among=summaries_of(snapshot, pool))[0])
-
-
-class PoolKeywords:
-    """BM25 over a whole pool in memory: the statistics of the stored keyword index are those of one kind."""
-
-    def __init__(self, pool: Pool, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        rows = sorted((unit.id, unit.kind, unit.searchable) for unit in pool.units(snapshot))
-        self._units = [(id_, kind) for id_, kind, _ in rows]
-        self._statistics = KeywordStatistics.of([text for _, _, text in rows])
-
-    def search(self, question: str, limit: int) -> Ranking:
-        """The `limit` units with the highest score above 0."""
-        scores = self._statistics.scores(question)
-        best = np.lexsort((np.arange(len(scores)), -scores))[:limit]
-        score_of = {self._units[row][0]: float(scores[row]) for row in best if scores[row] > 0}
-        kinds = {kind for id_, kind in self._units if id_ in score_of}
-        hits = [hit for kind in kinds for hit in ranked_units(self._snapshot, kind, score_of, "keyword")]
-        return ranked(hits, limit)

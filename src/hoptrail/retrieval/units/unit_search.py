@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import CHANNEL, convex_scores, ranked, ranked_units, reciprocal_ranks
+from hoptrail.retrieval.rankings import CHANNEL, best_first, convex_scores, ranked, ranked_units, reciprocal_ranks
 from hoptrail.setting_limits import AtLeast1, NotNegative, Share, check_limits
 from hoptrail.types import Hit, Kind, Ranking
 
 
 def keyword_search(corpus: Corpus, question: str, limit: int) -> Ranking:
-    """The `limit` passages with the highest BM25 score over the keyword index (`corpus/keywords.py`): Robertson and Zaragoza
-    2009, with Lucene's idf.
-    """
+    """The `limit` passages with the highest BM25 score: Robertson and Zaragoza 2009, with Lucene's idf (`corpus/keywords.py`)."""
     found = corpus.snapshot.search.keywords(question, limit)
     return ranked((Hit(unit, score, "keyword") for unit, score in found), limit)
 
@@ -55,6 +53,12 @@ class HybridSearchSettings:
         if self.fusion not in ("convex", "rrf"):
             raise ValueError(f"fusion is convex or rrf, not {self.fusion}")
 
+    def fused(self, rankings: Sequence[Mapping[str, float]], weights: Sequence[float], depth: int) -> dict[str, float]:
+        """The fused scores of rankings of at most `depth` units; `rrf` ignores the weights."""
+        if self.fusion == "rrf":
+            return reciprocal_ranks(rankings, self.rrf_constant)
+        return convex_scores(rankings, weights, depth)
+
 
 def hybrid_search(corpus: Corpus, question: str, limit: int, settings: HybridSearchSettings) -> Ranking:
     """The `limit` best passages by keyword and dense search fused."""
@@ -64,10 +68,6 @@ def hybrid_search(corpus: Corpus, question: str, limit: int, settings: HybridSea
         dict(snapshot.keywords.search(question, depth)),
         dict(snapshot.search.nearest(Kind.PASSAGE, vector, depth)[0]),
     ]
-    if settings.fusion == "rrf":
-        scores = reciprocal_ranks(rankings, settings.rrf_constant)
-    else:
-        scores = convex_scores(rankings, [1 - settings.dense_weight, settings.dense_weight], depth)
-    best = dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
+    best = best_first(settings.fused(rankings, [1 - settings.dense_weight, settings.dense_weight], depth), limit)
     units = snapshot.texts.in_order(list(best))  # includes units without a vector yet
     return ranked(Hit(unit, best[unit.id], CHANNEL) for unit in units)
