@@ -223,6 +223,15 @@ def test_what_says_nothing_of_an_option_does_not_explain_it() -> None:
     assert [reading.answer for reading in found] == [text, None]
 
 
+def test_what_says_nothing_of_one_side_does_not_explain_a_difference() -> None:
+    soft = "A soft link is a small file with the path of another one. It breaks when that is moved."
+    both = "Unlike a kite, a glider carries a pilot; a kite is held by a line."
+    units = passages(document_of("Links and kites", [paragraph(soft), paragraph(both)]))
+    questions = ("What is the difference between a hard link and a soft link?", "How does a kite differ from a glider?")
+    found = [OfflineLanguage().perform(Read(question, units)).value for question in questions]
+    assert [reading.answer for reading in found] == [None, both]
+
+
 def test_a_question_is_no_explanation() -> None:
     contents = items("How do I start the pump in winter?", "How do I start the winch in winter?")
     assert (

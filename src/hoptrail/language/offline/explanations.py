@@ -17,6 +17,7 @@ from hoptrail.language.offline.contradicting import ALIKE, replaced
 from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
 from hoptrail.language.offline.page_reading import logistic
 from hoptrail.language.offline.ruling_out import options_in
+from hoptrail.language.questions.choices import sides_compared
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.change_notes import are_change_notes
 from hoptrail.text.entries import is_entry
@@ -65,11 +66,15 @@ def explain(question: str, units: Sequence[Unit], similarity: Similarity | None,
 
 
 def _explanations(question: str, units: Sequence[Unit], similarity: Similarity | None) -> list[Close]:
-    """The closest statements, where they explain by themselves, and with the options that the question names."""
-    options = options_in(question)
+    """The closest statements, where they explain by themselves, with the options and both sides that the question names."""
+    options, sides = options_in(question), sides_compared(question)
     near = [replace(one, said=_answer_to(one.said)) for one in close_statements(question, units, similarity)[:_CLOSE]]
     explaining = [one for one in near if _is_explanation(one.said)]
-    return [one for one in explaining if options <= options_in(_as_judged(one.said))] if options else explaining
+    if not (options or sides):
+        return explaining
+    texts = [_as_judged(one.said) for one in explaining]
+    named = [options <= options_in(text) and sides <= content_stems(text) for text in texts]
+    return [one for one, names_all in zip(explaining, named, strict=True) if names_all]
 
 
 def _judged(question: str, close: Sequence[Close], judge: Judge) -> list[tuple[Close, float]]:

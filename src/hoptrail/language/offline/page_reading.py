@@ -15,6 +15,7 @@ from hoptrail.language.closeness import close_statements
 from hoptrail.language.offline.cell_answers import best_cell
 from hoptrail.language.offline.contradicting import replaced
 from hoptrail.language.offline.evidence import OpenedEvidence
+from hoptrail.language.offline.full_names import in_full
 from hoptrail.language.offline.reader_input import Found, Sheet, sheet_of, sheet_of_statement
 from hoptrail.language.offline.ruling_out import may_answer, names_in_small_letters
 from hoptrail.language.offline.settings import OfflineSettings
@@ -187,7 +188,7 @@ class Reader:
                 statement = found.part.said
                 share = shares.get(statement.support[0], 0.0) if statement.support else 0.0
                 answer = ReadAnswer(
-                    str(abs(date[0])) if date else found.text,
+                    str(abs(date[0])) if date else self._named(found, question, sheet.unit.document),
                     *(statement.support, one.margin + _STATED * (share - _USUAL) - later, reading.helps),
                     said=said,
                     date="" if found.in_title else statement.date,
@@ -195,6 +196,13 @@ class Reader:
                     covered=frozenset() if found.in_title else asked & content_stems(statement.seen),
                 )
                 yield _OnPage(answer, one, found)
+
+    def _named(self, found: Found, question: Question, document: str) -> str:
+        """The words found; a person's name in full, as the evidence gives it."""
+        if question.wanted is not Wanted.PERSON:
+            return found.text
+        own = [unit.text for unit in self.evidence.units if unit.document == document]
+        return in_full(found.text, own, [unit.text for unit in self.evidence.units if unit.document != document])
 
     def _verdicts(self, question: Question) -> list[ReadAnswer]:
         """Yes or no by rule if a sentence says so outright, else by the reader, the surest page first."""
