@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hoptrail.language.questions.choices import sides_compared
+from hoptrail.text.words import stem
 
 
 @pytest.mark.parametrize(
@@ -20,4 +21,4 @@ from hoptrail.language.questions.choices import sides_compared
     ],
 )
 def test_a_question_for_a_difference_names_two_sides(question: str, stems: set[str]) -> None:
-    assert sides_compared(question) == stems
+    assert sides_compared(question) == {stem(word) for word in stems}
