@@ -1,5 +1,25 @@
-"""`python -m hoptrail` is the command `hoptrail`."""
+"""The command `hoptrail`, also as `python -m hoptrail`."""
 
-from hoptrail.serving.cli import main
+from __future__ import annotations
 
-main()
+import sys
+from typing import NoReturn
+
+from hoptrail.environment_variables import set_default
+
+
+def main() -> NoReturn:
+    """Run the command line.
+
+    The products of a question are small: further threads of the linear algebra library would only wait for them and take time
+    from other questions. Only building an index gains from them. The library reads the variable when NumPy is imported.
+    """
+    if sys.argv[1:2] != ["index"]:
+        set_default("OPENBLAS_NUM_THREADS", "1")
+    from hoptrail.serving import cli
+
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

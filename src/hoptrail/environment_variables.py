@@ -1,4 +1,4 @@
-"""The environment variables of this process. No other module reads them; nothing reads them at import."""
+"""The environment variables of this process. No other module reads or sets them; nothing does at import."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ def variable(name: str) -> str:
 def variables(names: re.Pattern[str]) -> dict[str, str]:
     """The variables whose name matches from its beginning, by name."""
     return {name: value for name, value in sorted(os.environ.items()) if names.match(name)}
+
+
+def set_default(name: str, value: str) -> None:
+    """Give this process and those that it starts a variable, unless it is set."""
+    os.environ.setdefault(name, value)
 
 
 def environment_of_child(**changes: str) -> dict[str, str]:
