@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
 
 from hoptrail.environment_variables import set_default
 
 
-def main() -> NoReturn:
+def main() -> None:
     """Run the command line.
 
     The products of a question are small: further threads of the linear algebra library would only wait for them and take time
