@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.offline.full_names import in_full
+from hoptrail.language.offline.full_names import asks_for_part, in_full
 
 MINUTES = "Ada Lunt took the chair. Lunt read the accounts. Treasurer Ada Lunt thanked Bert Osk and Cora Osk."
 
@@ -35,3 +35,15 @@ def test_its_own_document_comes_first() -> None:
 
 def test_a_style_or_an_office_is_no_first_name() -> None:
     assert in_full("Lunt", ["Mr Lunt and Dr Lunt read the Head of Lunt."], []) == "Lunt"
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("What is the middle name of the treasurer?", True),
+        ("Who was given the surname?", True),
+        ("Who read it?", False),
+    ],
+)
+def test_a_question_for_one_name_gets_one(question: str, asks: bool) -> None:
+    assert asks_for_part(question) is asks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
@@ -11,7 +12,14 @@ from hoptrail.text.words import words
 _STYLES = word_set("mr mrs ms miss mx dr prof professor rev sir lord lady judge king queen saint st")
 """What stands before a family name and is no first name."""
 
+_PART = re.compile(r"\b(?:first|second|middle|last|family|given|maiden|birth|nick|sur)[ -]?names?\b", re.IGNORECASE)
+
 _Parts = tuple[str, ...]
+
+
+def asks_for_part(question: str) -> bool:
+    """Whether a question asks for one name of a person, as in `What is her middle name?`."""
+    return _PART.search(question) is not None
 
 
 def in_full(name: str, own: Iterable[str], others: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from hoptrail.language.closeness import close_statements
 from hoptrail.language.offline.cell_answers import best_cell
 from hoptrail.language.offline.contradicting import replaced
 from hoptrail.language.offline.evidence import OpenedEvidence
-from hoptrail.language.offline.full_names import in_full
+from hoptrail.language.offline.full_names import asks_for_part, in_full
 from hoptrail.language.offline.reader_input import Found, Sheet, sheet_of, sheet_of_statement
 from hoptrail.language.offline.ruling_out import may_answer, names_in_small_letters
 from hoptrail.language.offline.settings import OfflineSettings
@@ -199,7 +199,7 @@ class Reader:
 
     def _named(self, found: Found, question: Question, document: str) -> str:
         """The words found; a person's name in full, as the evidence gives it."""
-        if question.wanted is not Wanted.PERSON:
+        if question.wanted is not Wanted.PERSON or asks_for_part(question.text):
             return found.text
         own = [unit.text for unit in self.evidence.units if unit.document == document]
         return in_full(found.text, own, [unit.text for unit in self.evidence.units if unit.document != document])
