@@ -11,9 +11,9 @@ def main() -> None:
     """Run the command line.
 
     The products of a question are small: further threads of the linear algebra library would only wait for them and take time
-    from other questions. Only building an index gains from them. The library reads the variable when NumPy is imported.
+    from other questions. Only building gains from them. The library reads the variable when NumPy is imported.
     """
-    if sys.argv[1:2] != ["index"]:
+    if sys.argv[1:2] not in (["index"], ["shards"]):
         set_default("OPENBLAS_NUM_THREADS", "1")
     from hoptrail.serving import cli
 

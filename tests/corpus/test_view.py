@@ -207,3 +207,13 @@ def test_without_a_view_nothing_is_put_before_the_tables(whole: Index) -> None:
     with Snapshot.open(whole.folder) as snapshot, Snapshot.open(whole.folder, EVERYTHING) as same:
         assert snapshot.count(Kind.PASSAGE) == same.count(Kind.PASSAGE)
         assert not snapshot._database.rows("SELECT name FROM temp.sqlite_schema")
+
+
+def test_what_is_hidden_is_looked_up_by_an_index(whole: Index) -> None:
+    with Snapshot.open(whole.folder, View(documents=frozenset())) as snapshot:
+        plans = [
+            " ".join(map(str, row))
+            for table in ("units", "documents", "sources")
+            for row in snapshot._database.rows(f"EXPLAIN QUERY PLAN SELECT 1 FROM {table}")
+        ]
+    assert not [plan for plan in plans if "SCAN temp" in plan or "SUBQUERY" in plan], plans

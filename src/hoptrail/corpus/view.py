@@ -80,9 +80,10 @@ class Hidden:
 
     def install(self, database: Database) -> None:
         """Shadow the tables of a connection by SQL views, outside a transaction. They last as long as the connection."""
-        hidden = {"documents": self.documents.tolist(), "units": self.units.tolist(), "sources": self.sources}
-        for name, values in hidden.items():
-            database.run(f"CREATE TEMP TABLE hidden_{name} (value PRIMARY KEY) WITHOUT ROWID")
+        hidden = (("documents", "INTEGER", self.documents.tolist()), ("units", "INTEGER", self.units.tolist()))
+        for name, type_, values in (*hidden, ("sources", "TEXT", self.sources)):
+            # A column of another type than the one it is compared with would be searched without its index.
+            database.run(f"CREATE TEMP TABLE hidden_{name} (value {type_} PRIMARY KEY)")
             database.run_each(f"INSERT INTO hidden_{name} (value) VALUES (?)", ((value,) for value in values))
         for table, condition in _VISIBLE.items():
             database.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE {condition}")

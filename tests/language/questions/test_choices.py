@@ -16,6 +16,8 @@ from hoptrail.text.words import stem
         ("How does a kite differ from a glider?", {"kite", "glider"}),
         ("How do oak and ash differ?", {"oak", "ash"}),
         ("How is tar different from cpio?", {"tar", "cpio"}),
+        ("What is the difference between tar and cpio, and which is faster?", {"tar", "cpio"}),
+        ("What is the difference between apt and dpkg and when should I use each?", {"apt", "dpkg"}),
         ("Why is it different now?", set()),
         ("How does the ferry run?", set()),
     ],

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
+from hoptrail.text.lexicon import FUNCTION_WORDS, ORGANISATION_NOUNS, PLACE_NOUNS, word_set
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.words import words
 
-_STYLES = word_set("mr mrs ms miss mx dr prof professor rev sir lord lady judge king queen saint st")
+_STYLES = word_set("mr mrs ms miss mx dr prof professor rev sir lord lady judge king queen")
 """What stands before a family name and is no first name."""
+_PLACES = (
+    PLACE_NOUNS | ORGANISATION_NOUNS | word_set("fort port mount cape lake point castle saint st san santa new old")
+)
+"""Words of the names of places and organisations that may bear a family name: `Port Adams`, `Fort Lincoln`."""
 
 _PART = re.compile(r"\b(?:first|second|middle|last|family|given|maiden|birth|nick|sur)[ -]?names?\b", re.IGNORECASE)
 
@@ -23,14 +27,15 @@ def asks_for_part(question: str) -> bool:
 
 
 def in_full(name: str, own: Iterable[str], others: Iterable[str]) -> str:
-    """The full name of the person whom a document calls by the single word `name`: `Ada Lunt` for `Lunt`.
+    """The full name of the person whom a document calls by the family name `name`: `Ada Lunt` for `Lunt`.
 
-    It is the shortest name in the document's texts (`own`) that begins or ends with the word, or in those of `others` that ends
-    with it. `name` itself if it is no single capitalised word, or if several people have it.
+    It is the shortest name that ends with the word, in the document's texts (`own`), or else in those of `others`. `name` itself
+    if it is no single capitalised word (`AI` is none), or if several people have it. A first name is not completed: what begins with one
+    (`Washington Post`) is often no person.
     """
-    if len(words(name)) != 1 or not name[:1].isupper():
+    if len(words(name)) != 1 or not name[:1].isupper() or name.isupper():
         return name
-    longer = dict(_longer(name, own)) or {parts: text for parts, text in _longer(name, others) if parts[-1] == name}
+    longer = dict(_longer(name, own)) or dict(_longer(name, others))
     if not longer:
         return name
     shortest = min(longer, key=lambda parts: (len(parts), parts))
@@ -38,11 +43,11 @@ def in_full(name: str, own: Iterable[str], others: Iterable[str]) -> str:
 
 
 def _longer(name: str, texts: Iterable[str]) -> Iterator[tuple[_Parts, str]]:
-    """The names of several words that begin or end with `name`: their words, and as they are written."""
+    """The names of people that end with `name`: their words, and as they are written."""
     for text in texts:
         for mention in find_mentions(text) if name in text else ():
             said = [word for word in words(mention.text) if word.lower not in _STYLES]
             parts = tuple(word.text for word in said)
-            is_plain = mention.shape is Shape.NAME and not any(word.lower in FUNCTION_WORDS for word in said)
-            if is_plain and len(parts) > 1 and name in (parts[0], parts[-1]):
+            is_person = mention.shape is Shape.NAME and not any(word.lower in FUNCTION_WORDS | _PLACES for word in said)
+            if is_person and len(parts) > 1 and name == parts[-1]:
                 yield parts, mention.text

@@ -26,6 +26,10 @@ _DIFFERENCES = (
     re.compile(r"\bhow (?:do|does|did|is|are) (?P<one>.+?) (?:differ|different) from (?P<other>.+)", re.IGNORECASE),
     re.compile(r"\bhow (?:do|did) (?P<one>.+?) and (?P<other>.+) differ$", re.IGNORECASE),
 )
+_FURTHER = re.compile(
+    r"[,;?] |\band (?=(?:which|when|what|how|why|where|who|is|are|do|does|can|should)\b)", re.IGNORECASE
+)
+"""What a second question begins with."""
 _CLAUSE = re.compile(r"[,:] (?=[a-z])")
 
 
@@ -64,7 +68,7 @@ def find_choice(question: str) -> Choice | None:
 
 def sides_compared(question: str) -> frozenset[str]:
     """The stems in which two things differ whose difference a question asks for: `hard`, `soft` for hard and soft links."""
-    text = question.rstrip(" ?.!")
+    text = _FURTHER.split(question.rstrip(" ?.!"))[0]
     found = next((found for pattern in _DIFFERENCES if (found := pattern.search(text))), None)
     return content_stems(found["one"]) ^ content_stems(found["other"]) if found else frozenset()
 
