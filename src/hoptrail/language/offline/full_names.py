@@ -30,8 +30,8 @@ def in_full(name: str, own: Iterable[str], others: Iterable[str]) -> str:
     """The full name of the person whom a document calls by the family name `name`: `Ada Lunt` for `Lunt`.
 
     It is the shortest name that ends with the word, in the document's texts (`own`), or else in those of `others`. `name` itself
-    if it is no single capitalised word (`AI` is none), or if several people have it. A first name is not completed: what begins with one
-    (`Washington Post`) is often no person.
+    if it is no single capitalised word (`AI` is none), or if several people have it. A first name is not completed: what begins
+    with one (`Washington Post`) is often no person.
     """
     if len(words(name)) != 1 or not name[:1].isupper() or name.isupper():
         return name
