@@ -38,9 +38,7 @@ _HEADER_ROW = f"{NAMESPACE}trPr/{NAMESPACE}tblHeader"
 
 
 def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (of its properties, else the first paragraph in the style Title) and blocks.
-    Raises: Unreadable: it is not a Word file, damaged, beyond a limit, or has XML that is not safe to parse.
-    """
+    """Parse a file: title (of its properties, else the first paragraph in the style Title) and blocks."""
     from docx import Document
 
     document: WordDocument = opened_office_file(Document, data, limits, "Word", ".docx")
@@ -177,9 +175,7 @@ _ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 
 
 def insert_asides(document: WordDocument) -> None:
-    """Put the text boxes, notes and comments of a document into its body.
-    Raises: Unreadable: the notes or comments are damaged.
-    """
+    """Put the text boxes, notes and comments of a document into its body."""
     body = document.element.body
     last_after: dict[Any, Any] = {}
     for number, box in enumerate(_text_boxes(body), 1):

@@ -15,6 +15,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.signs import is_info, is_manual_page, is_tabbed_table
 
 Parser = Callable[[bytes, ReadingLimits], Parsed]
+"""Raises Unreadable with the reason for a file that is damaged, protected, beyond a limit, or in another format."""
 
 TEXT, PDF, JSON, JSONL, MAN, INFO, TABBED = "text", "pdf", "json", "jsonl", "man", "info", "tabbed"
 

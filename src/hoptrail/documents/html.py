@@ -60,7 +60,6 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a page: title (`title`, else the first `h1`), date (`meta`, else that of the only `time`) and blocks with their
     lines. If `title` is a heading followed by a separator and the name of a site, the heading is the title. Meant to run in the
     child process: deep nesting takes the parser quadratic time.
-    Raises: Unreadable: the page is not text, too large, too slow to parse by its shape, or the parser failed.
     """
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
@@ -71,9 +70,7 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
-    """The pieces of a page or a part of one. `lines`: the place of each piece is its line.
-    Raises: Unreadable: see `html_tree`.
-    """
+    """The pieces of a page or a part of one. `lines`: the place of each piece is its line."""
     return _pieces(html_tree(markup, lines=lines))
 
 

@@ -57,9 +57,7 @@ _NAMES = frozenset(("id", "custom_id"))
 
 
 def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (`#+TITLE`, else the first heading), date (`#+DATE`) and blocks.
-    Raises: Unreadable: the bytes are not text.
-    """
+    """Parse a file: title (`#+TITLE`, else the first heading), date (`#+DATE`) and blocks."""
     decoded = decode(data)
     reader = _Reader(decoded.text)
     pieces = list(reader.read())

@@ -143,9 +143,7 @@ def _title(value: object) -> str:
 
 
 def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file. The title is the `title` or `name` of the outermost object, if it has one.
-    Raises: Unreadable: it is not text, not JSON, nested too deep, or beyond a limit.
-    """
+    """Parse a file. The title is the `title` or `name` of the outermost object, if it has one."""
     decoded = decode(data)
     try:
         value, broken = _load(decoded.text)
@@ -203,9 +201,7 @@ _Loader.add_multi_constructor("", _untagged)
 
 
 def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file. The title is the `title` or `name` of the first document, if it has one.
-    Raises: Unreadable: it is not text, not YAML, nested too deep, or beyond a limit.
-    """
+    """Parse a file. The title is the `title` or `name` of the first document, if it has one."""
     decoded = decode(data)
     try:
         documents = list(yaml.load_all(decoded.text, Loader=_Loader))

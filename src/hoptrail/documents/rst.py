@@ -55,9 +55,7 @@ _SINCE = {
 
 
 def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (the first heading), date (the field `date`) and blocks.
-    Raises: Unreadable: it is not text, or nested too deep.
-    """
+    """Parse a file: title (the first heading), date (the field `date`) and blocks."""
     decoded = decode(data)
     _register_unknown(decoded.text)
     try:

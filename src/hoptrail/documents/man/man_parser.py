@@ -194,9 +194,7 @@ def _until(macro: str, lines: Iterator[Line]) -> list[Line]:
 
 
 def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a page: title (name and section), date and blocks. A page that only refers to another has no text.
-    Raises: Unreadable: it is not text, or nested too deep.
-    """
+    """Parse a page: title (name and section), date and blocks. A page that only refers to another has no text."""
     coding = _CODING.match(data)
     decoded = decode(data, coding[1].decode() if coding is not None else None)
     reader = _Reader()

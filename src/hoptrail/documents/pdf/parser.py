@@ -34,7 +34,7 @@ from hoptrail.documents.pdf.parts import (
     plain_words,
 )
 from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
-from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece
+from hoptrail.documents.sheet_rows import has_header, row_piece, table_pieces
 from hoptrail.types import BlockKind
 
 # Titles filled in by programs: a file name, or a default.
@@ -58,7 +58,6 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks. Pages that
     cannot be read are left out and named in the notes. The notes also count the pages without text, because nobody notices
     scanned pages among others.
-    Raises: Unreadable: it is damaged, encrypted, without text, or beyond a limit.
     """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")
@@ -170,18 +169,15 @@ def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:
             yield Piece(part.kind, text, part.level, part.ordered, place=place)
 
 
-def _table(part: Part, headers: Sequence[str], place: str) -> tuple[Sequence[str], list[Piece]]:
+def _table(part: Part, headers: Sequence[str], place: str) -> tuple[Sequence[str], Iterable[Piece]]:
     """The headers and rows of a table. `headers` are those of the table that it may continue from the page before."""
     rows = list(part.rows)
-    pieces: list[Piece] = []
-    if headers and rows[0] == tuple(headers):
+    if len(headers) != len(rows[0]):
+        headers = rows[0] if has_header(rows) else ()
+        return headers, table_pieces(rows, place)
+    if rows[0] == headers:
         rows.pop(0)
-    elif len(headers) != len(rows[0]):
-        headers = ()
-        if has_header(rows):
-            headers = rows.pop(0)
-            pieces.append(header_piece(headers, place))
-    return headers, [*pieces, *(row_piece(headers, row, place) for row in rows)]
+    return headers, (row_piece(headers, row, place) for row in rows)
 
 
 def _code(part: Part) -> str:
