@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -85,24 +86,17 @@ def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterato
     """Yield lines that are not blank with their numbers from 1; None in place of a line over `longest` bytes. `most`: bytes that
     the whole file may unpack to, None for no limit.
     """
-    number, total = 0, 0
-    while line := stream.readline(longest + 1):
-        number += 1
-        total += len(line)
+    total = 0
+    for number, line in enumerate(iter(partial(stream.readline, longest + 1), b""), 1):
         too_long = len(line) > longest
         rest = line
-        while too_long and rest and not rest.endswith(b"\n"):
-            rest = stream.readline(MIB)
+        while rest:
             total += len(rest)
-            _check_expansion(total, most)
-        _check_expansion(total, most)
+            if most is not None and total > most:
+                raise Unreadable("unpacks to far more than its size: looks like a gzip bomb (the limit `expansion`)")
+            rest = stream.readline(MIB) if too_long and not rest.endswith(b"\n") else b""
         if too_long or not line.isspace():
             yield number, None if too_long else line
-
-
-def _check_expansion(total: int, most: int | None) -> None:
-    if most is not None and total > most:
-        raise Unreadable("unpacks to far more than its size: looks like a gzip bomb (the limit `expansion`)")
 
 
 def _document(path: Path, number: int, line: bytes | None, limits: ReadingLimits) -> Line:

@@ -171,17 +171,16 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
     """The blocks of a paragraph: itself, or its list items and the text before them."""
     marks = list(_MARK.finditer(text, start, end))
-    listed = bool(marks) and (len(marks) > 1 or not text[start : marks[0].start()].strip())
-    if not listed:
+    begins_listed = bool(marks) and not text[start : marks[0].start()].strip()
+    if not begins_listed:
         yield _Part(start)
-        return
-    if text[start : marks[0].start()].strip():
-        yield _Part(start)
+        if len(marks) < 2:
+            return
     indents: list[int] = []
     for number, mark in enumerate(marks):
         indent = len(mark["indent"].expandtabs(4))
         indents = [known for known in indents if known < indent] + [indent]
-        begin = mark.start() if number or text[start : marks[0].start()].strip() else start
+        begin = start if begins_listed and not number else mark.start()
         yield _Part(begin, BlockKind.ITEM, len(indents), mark["number"] is not None)
 
 

@@ -150,7 +150,7 @@ class _Reader:
             else:
                 page.words.add(text)
         yield from page.flush()
-        page.indent()
+        page.bases.append(page.lists.depth)
 
     def _example(self, line: Line) -> Iterator[Piece]:
         """Begin or end an example, in which lines are kept."""

@@ -25,7 +25,9 @@ _DEEPEST = 100
 
 @dataclass(slots=True)
 class Page:
-    """Methods that end a paragraph yield its pieces. `bases`: the number of open lists outside each open indentation."""
+    """Methods that end a paragraph yield its pieces. `bases`: the number of open lists outside each open indentation.
+    What is indented belongs to the open item, if there is one.
+    """
 
     roff: Roff = field(default_factory=Roff)
     lists: Lists = field(default_factory=Lists)
@@ -157,10 +159,6 @@ class Page:
         if self.lists.depth == _DEEPEST:
             raise Unreadable("has lists nested too deep")
         self.lists.begin(ordered=ordered)
-
-    def indent(self) -> None:
-        """What follows belongs to the open item, if there is one, until the indentation ends."""
-        self.bases.append(self.lists.depth)
 
     def outdent(self) -> Iterator[Piece]:
         """End the innermost indentation with its lists."""

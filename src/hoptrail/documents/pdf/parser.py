@@ -24,15 +24,7 @@ from hoptrail.documents.markup import BOLD_SHARE
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
 from hoptrail.documents.pdf.layout import Line, lines_of
 from hoptrail.documents.pdf.ocr import Ocr
-from hoptrail.documents.pdf.parts import (
-    LARGER,
-    Part,
-    Style,
-    half_points,
-    item_text,
-    parts_of,
-    plain_words,
-)
+from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
 from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
 from hoptrail.documents.sheet_rows import has_header, row_piece, table_pieces
 from hoptrail.types import BlockKind
@@ -122,12 +114,8 @@ def _style(document: Any, pages: Sequence[_Page]) -> Style:
     larger = sorted((size for size in weights if size >= LARGER * body), reverse=True)
     total = sum(len(fragment.text) for fragment in fragments)
     bold = sum(len(fragment.text) for fragment in fragments if fragment.bold)
-    return Style(
-        body,
-        {size: min(level, _DEEPEST) for level, size in enumerate(larger, 1)},
-        bold < BOLD_SHARE * total,
-        dict(_bookmarks(document)),
-    )
+    levels = {size: min(level, _DEEPEST) for level, size in enumerate(larger, 1)}
+    return Style(body, levels, bold < BOLD_SHARE * total, dict(_bookmarks(document)))
 
 
 def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:

@@ -79,7 +79,7 @@ def parts_of(pages: Iterable[tuple[int, Sequence[Fragment], Sequence[Grid]]], st
         inside = {fragment for grid in grids for fragment in grid.fragments}
         flow = [fragment for fragment in fragments if fragment not in inside]
         flow += [
-            Fragment(f"{GRID}{place}", grid.xs[0], grid.xs[-1], grid.top + 1, style.body)
+            Fragment(f"{GRID}{place}", grid.xs[0], grid.xs[-1], grid.ys[0] + 1, style.body)
             for place, grid in enumerate(grids)
         ]
         for column in columns_of(flow):

@@ -38,11 +38,6 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     fragments: frozenset[Fragment]
 
-    @property
-    def top(self) -> float:
-        """The y of its upper edge; y grows downwards."""
-        return self.ys[0]
-
 
 @dataclass(frozen=True, slots=True)
 class _Box:
