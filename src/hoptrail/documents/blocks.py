@@ -19,6 +19,8 @@ from hoptrail.types import Block, BlockKind, Cell
 _LONGEST_LEAD = 300
 """Characters that blocks repeat of the sentence that introduces their list, and of a heading."""
 
+DEEPEST_HEADING = 6
+
 _CONTINUES_AN_ITEM = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}
 """Kinds of blocks that may continue a list item."""
 

@@ -75,9 +75,7 @@ def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
 
 
 def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
-    """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_markup`.
-    Raises: Unreadable: the markup would take too long to parse by its shape, or the parser failed.
-    """
+    """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_markup`."""
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
     if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:

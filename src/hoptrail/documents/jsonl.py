@@ -42,9 +42,7 @@ class Line:
 
 
 def holds_records(path: Path, limits: ReadingLimits) -> bool:
-    """Whether the first lines of a file are other records: JSON objects without a `text`.
-    Raises: OSError: the file could not be opened or read.
-    """
+    """Whether the first lines of a file are other records: JSON objects without a `text`."""
     with path.open("rb") as stream:
         if stream.peek(2)[:2] == b"\x1f\x8b":
             return False
@@ -57,9 +55,7 @@ def holds_records(path: Path, limits: ReadingLimits) -> bool:
 
 
 def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | DocumentError]:
-    """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines.
-    Raises: OSError: the file could not be opened or read.
-    """
+    """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines."""
     with path.open("rb") as raw:
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
         stream: BinaryIO = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]

@@ -19,7 +19,7 @@ from email.utils import parsedate_to_datetime
 from itertools import groupby
 from pathlib import Path
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble, pieces_of
+from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, pieces_of
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.forms import BY_NAME, form_of, parser_of, true_form
 from hoptrail.documents.limits import ReadingLimits
@@ -31,7 +31,6 @@ _DEEPEST_MAIL = 4
 """Mails within mails."""
 _MOST_ATTACHMENTS = 200
 _LONGEST_NAME = 120
-_DEEPEST_HEADING = 6
 _SEPARATOR = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
 _HEADER_LINE = re.compile(rb"(?:From [^\r\n]*\r?\n)?[!-9;-~]{1,70}:[ \t\r\n]")
 _FORMS_OF_TYPES = {
@@ -94,7 +93,7 @@ def _under(heading: str, place: str, pieces: Iterable[Piece], date: str = "") ->
     """Pieces below a heading: their headings one level deeper, their places prefixed with `place`."""
     yield Piece(BlockKind.HEADING, heading, 1, place=place, date=date)
     for piece in pieces:
-        level = min(piece.level + 1, _DEEPEST_HEADING) if piece.kind is BlockKind.HEADING else piece.level
+        level = min(piece.level + 1, DEEPEST_HEADING) if piece.kind is BlockKind.HEADING else piece.level
         yield replace(piece, level=level, place=f"{place}, {piece.place}" if piece.place else place)
 
 

@@ -53,9 +53,7 @@ def day_of(modified: int) -> str:
 
 
 def times_of(path: Path) -> tuple[int, int, int]:
-    """Size in bytes, and the times in nanoseconds of the last change of content and inode.
-    Raises: OSError: the file cannot be examined.
-    """
+    """Size in bytes, and the times in nanoseconds of the last change of content and inode."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 

@@ -22,7 +22,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.documents.blocks import Parsed, lead_in
+from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, lead_in
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.text.dates import find_date
@@ -43,7 +43,6 @@ of the heading is enough; a line of `=` may be of any greater length if the head
 _SENTENCE_ENDS = ".,;:!?"
 _STRENGTH = """=*#+-~^"'`_"""
 """Characters of underlines, in order of heading level. Headings with a line above as well rank before all of these."""
-_DEEPEST = 6
 _LONGEST_PATH = 300
 """Characters of a heading that the blocks below it repeat."""
 
@@ -80,7 +79,7 @@ def _build_blocks(text: str, entries: Mapping[int, LineHeading], lines: bool) ->
     headings: list[tuple[int, str, str]] = []
     line, counted, lead = 1, 0, ""
     for part, end in zip(parts, [*(part.start for part in parts[1:]), len(text)], strict=True):
-        level = part.level if part.level >= 0 else min(ranks.index(part.level) + 1, _DEEPEST)
+        level = part.level if part.level >= 0 else min(ranks.index(part.level) + 1, DEEPEST_HEADING)
         body = text[part.start : end]
         first = part.start + len(body) - len(body.lstrip())
         line, counted = line + text.count("\n", counted, first), first

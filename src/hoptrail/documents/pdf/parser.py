@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.limits import ReadingLimits
@@ -35,7 +35,6 @@ _MEANINGLESS = re.compile(
     r"|.*\.(docx?|pdf|tex|dvi|indd|rtf|odt|pptx?|xlsx?|html?))?\s*",
     re.IGNORECASE,
 )
-_DEEPEST = 6
 _MOST_BOOKMARKS = 5000
 
 
@@ -114,7 +113,7 @@ def _style(document: Any, pages: Sequence[_Page]) -> Style:
     larger = sorted((size for size in weights if size >= LARGER * body), reverse=True)
     total = sum(len(fragment.text) for fragment in fragments)
     bold = sum(len(fragment.text) for fragment in fragments if fragment.bold)
-    levels = {size: min(level, _DEEPEST) for level, size in enumerate(larger, 1)}
+    levels = {size: min(level, DEEPEST_HEADING) for level, size in enumerate(larger, 1)}
     return Style(body, levels, bold < BOLD_SHARE * total, dict(_bookmarks(document)))
 
 
@@ -126,7 +125,7 @@ def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
         page = target.get_index() if target else None
         words = plain_words(bookmark.get_title() or "")
         if page is not None and words:
-            yield (page + 1, words), min(bookmark.level + 1, _DEEPEST)
+            yield (page + 1, words), min(bookmark.level + 1, DEEPEST_HEADING)
 
 
 def _title(document: Any, parts: Sequence[Part], style: Style) -> str:
