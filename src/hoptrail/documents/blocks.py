@@ -69,8 +69,7 @@ def assemble(
     dated: tuple[str, str] = ("", ""),
 ) -> Parsed:
     """Assemble pieces in order; pieces without text are skipped. `notes` may grow while the pieces are taken. `largest`: stop
-    once the text has more characters. The caller is expected to refuse such a text. `dated`: the date of the file and its origin,
-    which counts only with a date.
+    once the text has more characters, for the caller to refuse it. `dated`: the date of the file, or empty, and its origin.
     """
     writer = _Writer()
     for piece in pieces:

@@ -43,7 +43,7 @@ def _send(stream: IO[bytes], header: JsonObject, payload: bytes = b"") -> None:
 
 
 def _receive(stream: IO[bytes], largest: int) -> _Message | None:
-    """Read one message. Returns None at the end of the stream, and for a message that is truncated or above `largest` bytes."""
+    """One message; None at the end of the stream, and for a message that is truncated or above `largest` bytes."""
     line = stream.readline(1 << 20)
     if not line.endswith(b"\n"):
         return None

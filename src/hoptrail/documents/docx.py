@@ -213,11 +213,9 @@ def _references(document: WordDocument, kind: str) -> list[tuple[Any, Any]]:
     references = []
     for reference in document.element.body.iter(f"{NAMESPACE}{kind}Reference"):
         around = {element.tag for element in reference.iterancestors()}
-        if not around.isdisjoint(_UNREAD) or not around.issuperset((_RUN, _PARAGRAPH)):
-            continue
-        note = notes.pop(reference.get(f"{NAMESPACE}id"), None)
-        if note is not None:
-            references.append((reference, note))
+        is_read = around.isdisjoint(_UNREAD) and around.issuperset((_RUN, _PARAGRAPH))
+        if is_read and (name := reference.get(f"{NAMESPACE}id")) in notes:
+            references.append((reference, notes.pop(name)))
     return references
 
 

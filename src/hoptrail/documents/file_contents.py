@@ -100,9 +100,7 @@ def contents_at(
     *,
     follow: bool = False,
 ) -> Iterator[Content]:
-    """Yield the contents of files and folders in the order of `sources`, errors in their place. Files that are `known` and
-    unchanged yield nothing. `follow`: see `files_of`.
-    """
+    """Yield the contents of files and folders: see `read_sources`."""
     for source in sources:
         named = Path(source).is_file()
         for batch in batched(files_of(Path(source), follow=follow), _LOOKUP_BATCH):

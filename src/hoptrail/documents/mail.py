@@ -79,8 +79,7 @@ def _mails(data: bytes, starts: list[int], reader: _Reader, dates: list[datetime
         raw = re.sub(rb"^>(>*From )", rb"\1", data[start:end], flags=re.MULTILINE)
         message = message_from_bytes(raw, policy=policy.compat32)
         date = _date(message)
-        if date is not None:
-            dates.append(date)
+        dates += [date] if date else []
         subject = _header(message, "Subject") or f"Mail {number}"
         yield from _under(subject, f"mail {number}", reader.pieces(message), _day(date))
 

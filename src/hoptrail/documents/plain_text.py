@@ -325,7 +325,11 @@ def _sections(lines: Sequence[_Line]) -> dict[int, _Section]:
     """The section numbers by the starts of their lines, of each number its last line. `3.` is one only with the indentation of
     such a line above `3.1` and so on: others are list items.
     """
-    numbered = [one for line in lines if (one := _Numbered.of(line)).number]
+    numbered = [
+        _Numbered(start, number, len(line) - len(line.lstrip()), _TOP.match(line) is not None)
+        for start, _, line in lines
+        if (number := _section(line))
+    ]
     last = {one.number: one for one in numbered if len(one.number) > 1}
     first_below = {one.number[0]: one.start for one in reversed(list(last.values()))}
     heads = {one.number: one for one in numbered if one.is_item and one.start < first_below.get(one.number[0], 0)}
@@ -336,17 +340,12 @@ def _sections(lines: Sequence[_Line]) -> dict[int, _Section]:
 
 @dataclass(frozen=True, slots=True)
 class _Numbered:
-    """A line with its section number (empty: none). `is_item`: it may as well begin a list item."""
+    """A line with its section number. `is_item`: it may as well begin a list item."""
 
     start: int
     number: _Section
     indent: int
     is_item: bool
-
-    @classmethod
-    def of(cls, line: _Line) -> _Numbered:
-        start, _, text = line
-        return cls(start, _section(text), len(text) - len(text.lstrip()), _TOP.match(text) is not None)
 
 
 def _rising(numbered: Sequence[tuple[int, _Section]]) -> dict[int, _Section]:

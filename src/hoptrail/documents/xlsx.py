@@ -139,13 +139,10 @@ _MARKS = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|_.|
 
 @dataclass(slots=True)
 class SheetFormats:
-    """The number formats of a sheet's cells by row and column from 0, the number of rows and columns that the cells span, and the
-    number of formulas without a computed value.
-    """
+    """The number of rows and columns that a sheet's cells span, and their number formats by row and column from 0."""
 
     rows: int = 0
     columns: int = 0
-    uncomputed: int = 0
     formats: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
@@ -172,11 +169,10 @@ class NumberFormats:
                 self._scan(text[:end], formats)
                 rest = text[end:]
             self._scan(rest, formats)
-        self.uncomputed += formats.uncomputed
         return formats
 
     def _scan(self, xml: bytes, formats: SheetFormats) -> None:
-        formats.uncomputed += len(_UNCOMPUTED.findall(xml))
+        self.uncomputed += len(_UNCOMPUTED.findall(xml))
         for letters, digits, rest in _CELL.findall(xml):
             row, column = int(digits), _column(letters)
             if not rest.endswith(b"/"):  # an empty cell with a style does not count

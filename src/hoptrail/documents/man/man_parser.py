@@ -176,7 +176,8 @@ class _Reader:
             text = f"{given[0]}({given[1]}){given[2]}"
         elif line.macro in {"URL", "MTO"}:
             text = f"{given[1]} <{given[0]}>{given[2]}"
-        yield from self.page.add(text, line)
+        quoted = text.replace("\\", "\\\\").replace('"', '""')
+        yield from self.page.write(Line(line.number, "B", f'"{quoted}"'))
 
     def _refer(self, line: Line) -> Iterator[Piece]:
         self.refers_to = self.refers_to or line.rest.strip()

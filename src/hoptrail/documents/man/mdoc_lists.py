@@ -31,10 +31,8 @@ class MdocLists:
             "El": self._end,
             "Bd": self._display,
             "Ed": self._end_display,
-            "Pp": self._gap,
-            "Lp": self._gap,
-            "Dl": self._line,
-            "D1": self._line,
+            **dict.fromkeys(("Pp", "Lp"), self._gap),
+            **dict.fromkeys(("Dl", "D1"), self._line),
             "Xc": self._end_tag,
         }
 

@@ -84,11 +84,6 @@ class Page:
         if self.expected not in {0, LONG_TAG} and self.words and not goes_on:
             yield from self.flush()
 
-    def add(self, text: str, line: Line) -> Iterator[Piece]:
-        """Add text without escapes that stands for a line."""
-        quoted = text.replace("\\", "\\\\").replace('"', '""')
-        yield from self.write(Line(line.number, "B", f'"{quoted}"'))
-
     def _write_macro(self, line: Line, words: Words) -> None:
         """Write a macro within the text; of an unknown one, the arguments."""
         if line.macro in MACROS:

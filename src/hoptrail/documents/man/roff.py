@@ -40,21 +40,6 @@ _SIGNS = {"e": "\\", "\\": "\\", "t": "\t", "0": " ", "~": " ", **dict.fromkeys(
 _LONGEST_STRING = 1000
 """Characters of a string that a page may define: a string may contain others, and its length double with each line."""
 
-_STRINGS = {
-    "lq": "“",
-    "rq": "”",
-    "R": "®",
-    "Tm": "™",
-    "Lq": "“",
-    "Rq": "”",
-    "Aq": "'",
-    "Le": "≤",
-    "Ge": "≥",
-    "Lt": "<",
-    "Gt": ">",
-}
-_STRINGS |= {"Ne": "≠", "Pm": "±", "If": "∞", "Pi": "π", "Na": "NaN", "Ba": "|", "Am": "&", "q": '"'}
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -221,7 +206,12 @@ _PAIRS = r"""
     *m μ *n ν *c ξ *o ο *p π *r ρ *s σ *t τ *u υ *f ϕ *x χ *q ψ *w ω +h ϑ +f φ ts ς
 """
 """Name and character in turns, as groff_char(7) lists them."""
-_GLYPHS = dict(zip(_PAIRS.split()[::2], _PAIRS.split()[1::2], strict=True))
+_PREDEFINED = """
+    lq “ rq ” R ® Tm ™ Lq “ Rq ” Aq ' Le ≤ Ge ≥ Lt < Gt > Ne ≠ Pm ± If ∞ Pi π Na NaN Ba | Am & q "
+"""
+_GLYPHS: dict[str, str] = dict(zip(_PAIRS.split()[::2], _PAIRS.split()[1::2], strict=True))
+_STRINGS: dict[str, str] = dict(zip(_PREDEFINED.split()[::2], _PREDEFINED.split()[1::2], strict=True))
+"""Strings that every page may use."""
 _ACCENTS = dict(zip("'`^:~,ovc", "\u0301\u0300\u0302\u0308\u0303\u0327\u030a\u030c\u0327", strict=True))
 """The first character of the name of a letter with an accent, such as `'e`."""
 

@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
@@ -118,9 +119,7 @@ def _style(document: Any, pages: Sequence[_Page]) -> Style:
 
 
 def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
-    for number, bookmark in enumerate(document.get_toc()):
-        if number >= _MOST_BOOKMARKS:
-            return
+    for bookmark in islice(document.get_toc(), _MOST_BOOKMARKS):
         target = bookmark.get_dest()
         page = target.get_index() if target else None
         words = plain_words(bookmark.get_title() or "")
@@ -151,8 +150,7 @@ def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:
             yield Piece(part.kind, _code(part), place=place)
         else:
             text = joined(part.lines, known)
-            if part.kind is BlockKind.ITEM:
-                text = item_text(text)
+            text = item_text(text) if part.kind is BlockKind.ITEM else text
             yield Piece(part.kind, text, part.level, part.ordered, place=place)
 
 
