@@ -33,8 +33,9 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(
             f"has {len(slides)} slides, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
         )
-    numbered = enumerate(slides, 1)
-    shown = [(number, slide) for number, slide in numbered if slide.element.get("show") not in {"0", "false"}]
+    shown = [
+        (number, slide) for number, slide in enumerate(slides, 1) if slide.element.get("show") not in {"0", "false"}
+    ]
     hidden = len(slides) - len(shown)
     title = str(presentation.core_properties.title or "").strip()
     title = "" if _UNTITLED.fullmatch(title.lower()) else title

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -186,12 +187,7 @@ class _Reader:
 
 def _until(macro: str, lines: Iterator[Line]) -> list[Line]:
     """The lines before one with `macro`, which is taken as well."""
-    taken: list[Line] = []
-    for line in lines:
-        if line.macro == macro:
-            break
-        taken.append(line)
-    return taken
+    return list(takewhile(lambda line: line.macro != macro, lines))
 
 
 def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:

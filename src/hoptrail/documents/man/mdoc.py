@@ -182,8 +182,7 @@ class Mdoc:
     def _prefix(self, _name: str, given: Sequence[str], words: Words) -> None:
         """Write an argument without a space after it."""
         words.add(self._visible("".join(given[:1])), glued=True)
-        if given[1:]:
-            self.plain(given[1:], words)
+        self.plain(given[1:], words)
 
     def _space(self, name: str, given: Sequence[str], words: Words) -> None:
         """Write what stands for the macro, and set whether spaces follow."""

@@ -244,11 +244,11 @@ def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragmen
             pages_by_key[key].append(number)
     remaining = []
     for number, page in enumerate(pages):
+        rows = lines[number]
         repeated = [
-            _is_repeated(number, line, pages_by_key, len(pages)) or _is_page_number(line, number + 1)
-            for line in lines[number]
+            _is_repeated(number, line, pages_by_key, len(pages)) or _is_page_number(line, number + 1) for line in rows
         ]
-        dropped = {*_edge(lines[number], repeated), *_edge(lines[number][::-1], repeated[::-1])}
+        dropped = {*_edge(rows, repeated), *_edge(rows[::-1], repeated[::-1])}
         remaining.append([fragment for fragment in page if fragment not in dropped])
     return remaining
 
