@@ -123,10 +123,8 @@ def sheet_pieces(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Piece]:
     """
     headers: Sequence[str] = ()
     extent = 0, 0
-    tables = (
-        run for is_filled, run in groupby(_bounded(rows, limits.rows), lambda row: bool(_filled(row))) if is_filled
-    )
-    for table in tables:
+    runs = groupby(_bounded(rows, limits.rows), lambda row: bool(_filled(row)))
+    for table in (run for is_filled, run in runs if is_filled):
         sample = list(islice(table, SAMPLE))
         while sample and len(_filled(sample[0])) == 1:
             place, cells = sample.pop(0)
