@@ -23,9 +23,7 @@ _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 
 @contextmanager
 def opened_archive(data: bytes, limits: ReadingLimits, what: str) -> Iterator[zipfile.ZipFile]:
-    """Open an archive and check its sizes. `what` names the kind of file (`a Word file`) in messages.
-    Raises: Unreadable: it is no archive, damaged (even if that shows only while it is read), or beyond a limit.
-    """
+    """Open an archive and check its sizes; refuse it also if damage shows only while it is read. `what`: `a Word file`."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_sizes(archive, limits)
@@ -35,9 +33,7 @@ def opened_archive(data: bytes, limits: ReadingLimits, what: str) -> Iterator[zi
 
 
 def check_office_file(data: bytes, limits: ReadingLimits, program: str, ending: str) -> None:
-    """Refuse a file of an Office program (`Word`, `.docx`) that is not safe to parse.
-    Raises: Unreadable: it is old, encrypted, no archive, damaged, beyond a limit, or declares a document type.
-    """
+    """Refuse a file of an Office program (`Word`, `.docx`) that is not safe to parse."""
     if data.startswith(_COMPOUND_FILE):
         raise Unreadable(f"is an old or an encrypted {program} file: save it as {ending} without a password")
     article = "an" if program[0] in "AEIOU" else "a"
@@ -49,9 +45,7 @@ def check_office_file(data: bytes, limits: ReadingLimits, program: str, ending: 
 
 
 def opened_office_file(opener: Callable[[IO[bytes]], Any], data: bytes, limits: ReadingLimits, *names: str) -> Any:
-    """What `opener`, of the library for this program, makes of a file that `check_office_file` accepts.
-    Raises: Unreadable: also if the library cannot read it.
-    """
+    """What `opener`, of the library for this program, makes of a file that `check_office_file` accepts."""
     from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
 
     check_office_file(data, limits, *names)
@@ -79,9 +73,8 @@ def _refuse_document_type(name: str, member: IO[bytes]) -> None:
     """Refuse XML with a document type. Members that are not XML pass; the format's parser judges them."""
 
     def refuse(*_: object) -> None:
-        raise Unreadable(
-            f"declares an XML document type in {name}: not safe to parse, and no file of this form needs one"
-        )
+        what = "not safe to parse, and no file of this form needs one"
+        raise Unreadable(f"declares an XML document type in {name}: {what}")
 
     elements: list[str] = []  # no document type can follow the first
     parser = expat.ParserCreate()

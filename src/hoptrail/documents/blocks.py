@@ -19,6 +19,8 @@ from hoptrail.types import Block, BlockKind, Cell
 _LONGEST_LEAD = 300
 """Characters that blocks repeat of the sentence that introduces their list, and of a heading."""
 
+DEEPEST_HEADING = 6
+
 _CONTINUES_AN_ITEM = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}
 """Kinds of blocks that may continue a list item."""
 
@@ -67,8 +69,7 @@ def assemble(
     dated: tuple[str, str] = ("", ""),
 ) -> Parsed:
     """Assemble pieces in order; pieces without text are skipped. `notes` may grow while the pieces are taken. `largest`: stop
-    once the text has more characters. The caller is expected to refuse such a text. `dated`: the date of the file and its origin,
-    which counts only with a date.
+    once the text has more characters, for the caller to refuse it. `dated`: the date of the file, or empty, and its origin.
     """
     writer = _Writer()
     for piece in pieces:
@@ -81,15 +82,6 @@ def assemble(
 def first_heading(pieces: Iterable[Piece]) -> str:
     """The text of the first heading that is more than a bold line; empty if there is none."""
     return next((piece.text for piece in pieces if piece.kind is BlockKind.HEADING and not piece.bold), "")
-
-
-@dataclass(frozen=True, slots=True)
-class _Heading:
-    """An open heading; `date` is its own, else that of the heading above it."""
-
-    level: int
-    text: str
-    date: str
 
 
 def pieces_of(parsed: Parsed) -> Iterator[Piece]:
@@ -109,7 +101,8 @@ class _Writer:
     length: int = 0
     parts: list[str] = field(default_factory=list)
     _blocks: list[Block] = field(default_factory=list)
-    _headings: list[_Heading] = field(default_factory=list)
+    _headings: list[tuple[int, str, str]] = field(default_factory=list)
+    """Level, text, and the date of the heading or of the one above it."""
     _items: list[str] = field(default_factory=list)
     _lead: str = ""
 
@@ -130,12 +123,12 @@ class _Writer:
             together = piece.kind in {BlockKind.ROW, BlockKind.ITEM} and self._blocks[-1].kind is piece.kind
             self._write("\n" if together else "\n\n")
         if piece.kind is BlockKind.HEADING:
-            self._headings = [heading for heading in self._headings if heading.level < piece.level]
-        above = self._headings[-1].date if self._headings else ""
+            self._headings = [heading for heading in self._headings if heading[0] < piece.level]
+        above = self._headings[-1][2] if self._headings else ""
         self._blocks.append(
             Block(
                 *(piece.kind, self.length, self.length + len(text)),
-                *(tuple(heading.text for heading in self._headings), piece.level, piece.ordered),
+                *(tuple(heading for _, heading, _ in self._headings), piece.level, piece.ordered),
                 lead=self._lead_of(piece, text),
                 cells=_cells(piece, labels, values, self.length),
                 place=piece.place,
@@ -144,7 +137,7 @@ class _Writer:
         )
         if piece.kind is BlockKind.HEADING:
             heading = _line(text)[:_LONGEST_LEAD]
-            self._headings.append(_Heading(piece.level, heading, piece.date or find_date(heading) or above))
+            self._headings.append((piece.level, heading, piece.date or find_date(heading) or above))
         self._write(text)
 
     def _write(self, text: str) -> None:

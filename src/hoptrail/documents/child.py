@@ -43,7 +43,7 @@ def _send(stream: IO[bytes], header: JsonObject, payload: bytes = b"") -> None:
 
 
 def _receive(stream: IO[bytes], largest: int) -> _Message | None:
-    """Read one message. Returns None at the end of the stream, and for a message that is truncated or above `largest` bytes."""
+    """One message; None at the end of the stream, and for a message that is truncated or above `largest` bytes."""
     line = stream.readline(1 << 20)
     if not line.endswith(b"\n"):
         return None
@@ -143,10 +143,7 @@ class Parsing:
 
     def parse(self, form: str, data: bytes, *, first_try: bool = False) -> Parsed:
         """Parse a file of the format with this name. A `first_try` is stopped after FIRST_TRY.
-
-        Raises:
-            TookTooLong: the parser was stopped at a limit on time.
-            Unreadable: the parser refused the file, or was stopped at another limit.
+        Raises: TookTooLong: it was stopped at a limit on time. Unreadable: it was refused, or stopped at another limit.
         """
         self._start()  # does not count against the time of the file
         seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)

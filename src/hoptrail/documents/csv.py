@@ -15,7 +15,7 @@ from typing import Literal
 from hoptrail.documents.blocks import Parsed, assemble
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheet_rows import Row, bounded, sheet_pieces
+from hoptrail.documents.sheet_rows import sheet_pieces
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 100
@@ -27,9 +27,7 @@ _LONGEST_CELL = 20
 
 
 def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file into rows, numbered as in a spreadsheet.
-    Raises: Unreadable: the bytes are not text, or there are more rows than the limit `rows`.
-    """
+    """Parse a file into rows, numbered as in a spreadsheet."""
     decoded = decode(data)
     text, declared = decoded.text, ""
     if text.lower().startswith(_DECLARATION) and text[5:6] == "\n":
@@ -38,19 +36,16 @@ def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     delimiter = declared or max(_DELIMITERS, key=lambda known: _regularity(text, known))
     closed = all(cell.count("\n") <= _LONGEST_CELL for row in _rows(text, delimiter) for cell in row)
     notes = decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read literally")
-    numbered = enumerate(_rows(text, delimiter, quoted=closed), 1)
-    rows: Iterator[Row] = ((f"row {number}", cells) for number, cells in numbered)
-    return assemble("", sheet_pieces(bounded(rows, limits)), notes, limits.text)
+    rows = ((f"row {number}", cells) for number, cells in enumerate(_rows(text, delimiter, quoted=closed), 1))
+    return assemble("", sheet_pieces(rows, limits), notes, limits.text)
 
 
 def parse_tabbed(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse text whose lines have cells between tabs, in which quotation marks mean nothing. Raises: as `parse_csv`."""
+    """Parse text whose lines have cells between tabs, in which quotation marks mean nothing."""
     decoded = decode(data)
     csv.field_size_limit(limits.text)
-    rows: Iterator[Row] = (
-        (f"line {number}", cells) for number, cells in enumerate(_rows(decoded.text, "\t", quoted=False), 1)
-    )
-    return assemble("", sheet_pieces(bounded(rows, limits)), decoded.notes, limits.text)
+    rows = ((f"line {number}", cells) for number, cells in enumerate(_rows(decoded.text, "\t", quoted=False), 1))
+    return assemble("", sheet_pieces(rows, limits), decoded.notes, limits.text)
 
 
 def _rows(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[str]]:

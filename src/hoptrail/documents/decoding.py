@@ -86,7 +86,11 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     Raises: Unreadable: the bytes are binary data, or text in no known encoding.
     """
     certain = (
-        _by_mark(data) or _by_nul_bytes(data) or _by_escapes(data) or _as_utf8(data) or _as_declared(data, declared)
+        _by_mark(data)
+        or _by_nul_bytes(data)
+        or _by_escapes(data)
+        or _strictly(data, "utf-8")
+        or _as_declared(data, declared)
     )
     text, notes = certain or _as_damaged_utf8(data) or _as_western(data) or _guess(data)
     if len(_CONTROL.findall(text, 0, _SAMPLE)) > max(8, min(len(text), _SAMPLE) // 100):
@@ -98,9 +102,9 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
 _Result = tuple[str, tuple[str, ...]]
 
 
-def _decode_strictly(data: bytes, encoding: str) -> str | None:
+def _strictly(data: bytes, encoding: str, *notes: str) -> _Result | None:
     try:
-        return data.decode(encoding)
+        return data.decode(encoding), notes
     except (UnicodeDecodeError, LookupError):
         return None
 
@@ -108,12 +112,12 @@ def _decode_strictly(data: bytes, encoding: str) -> str | None:
 def _by_mark(data: bytes) -> _Result | None:
     if data.startswith(codecs.BOM_UTF8):
         return _as_damaged_utf8(data.removeprefix(codecs.BOM_UTF8), marked=True)
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            text = _decode_strictly(data[len(mark) :], encoding)
-            if text is not None:
-                return text, (f"read as {encoding.upper()} by its byte order mark",)
-    return None
+    results = (
+        _strictly(data[len(mark) :], encoding, f"read as {encoding.upper()} by its byte order mark")
+        for mark, encoding in _MARKS
+        if data.startswith(mark)
+    )
+    return next(filter(None, results), None)
 
 
 def _by_nul_bytes(data: bytes) -> _Result | None:
@@ -132,10 +136,10 @@ def _by_nul_bytes(data: bytes) -> _Result | None:
         encoding = "utf-16-be"
     else:
         encoding = ""
-    text = _decode_strictly(data, encoding) if encoding else None
-    if text is None or "\0" in text:
+    result = _strictly(data, encoding, f"read as {encoding.upper()}, by the positions of its NUL bytes")
+    if result is None or "\0" in result[0]:
         raise Unreadable("holds NUL bytes: binary data, not text")
-    return text, (f"read as {encoding.upper()}, by the positions of its NUL bytes",)
+    return result
 
 
 def _by_escapes(data: bytes) -> _Result | None:
@@ -149,11 +153,6 @@ def _by_escapes(data: bytes) -> _Result | None:
     return text, (f"read as {encoding}, by its escape sequences", *_loss_notes(bad, encoding))
 
 
-def _as_utf8(data: bytes) -> _Result | None:
-    text = _decode_strictly(data, "utf-8")
-    return None if text is None else (text, ())
-
-
 def _as_declared(data: bytes, label: str | None) -> _Result | None:
     """In the encoding that a browser uses for `label`, if a page can declare it."""
     try:
@@ -161,8 +160,8 @@ def _as_declared(data: bytes, label: str | None) -> _Result | None:
     except LookupError:
         return None
     encoding = _REPLACEMENTS.get(name, name)
-    text = _decode_strictly(data, encoding) if encoding in _DECLARABLE else None
-    return None if text is None else (text, (f"read as {encoding}, because the file declares {label}",))
+    note = f"read as {encoding}, because the file declares {label}"
+    return _strictly(data, encoding, note) if encoding in _DECLARABLE else None
 
 
 def _as_damaged_utf8(data: bytes, *, marked: bool = False) -> _Result | None:
@@ -187,10 +186,9 @@ def _loss_notes(bad: int, encoding: str) -> tuple[str, ...]:
 
 def _as_western(data: bytes) -> _Result | None:
     """Windows-1252, if letters above ASCII stand as usual among ASCII letters and are at most a tenth, too few for a guess."""
-    text = _decode_strictly(data, "cp1252")
-    if text is None or len(_LETTER.sub("", text)) < 0.9 * len(text) or _NOT_WESTERN.search(text):
-        return None
-    return text, (_GUESSED.format("cp1252"),)
+    result = _strictly(data, "cp1252", _GUESSED.format("cp1252"))
+    text = result[0] if result else ""
+    return None if len(_LETTER.sub("", text)) < 0.9 * len(text) or _NOT_WESTERN.search(text) else result
 
 
 def _guess(data: bytes) -> _Result:

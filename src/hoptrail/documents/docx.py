@@ -38,9 +38,7 @@ _HEADER_ROW = f"{NAMESPACE}trPr/{NAMESPACE}tblHeader"
 
 
 def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (of its properties, else the first paragraph in the style Title) and blocks.
-    Raises: Unreadable: it is not a Word file, damaged, beyond a limit, or has XML that is not safe to parse.
-    """
+    """Parse a file: title (of its properties, else the first paragraph in the style Title) and blocks."""
     from docx import Document
 
     document: WordDocument = opened_office_file(Document, data, limits, "Word", ".docx")
@@ -177,9 +175,7 @@ _ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 
 
 def insert_asides(document: WordDocument) -> None:
-    """Put the text boxes, notes and comments of a document into its body.
-    Raises: Unreadable: the notes or comments are damaged.
-    """
+    """Put the text boxes, notes and comments of a document into its body."""
     body = document.element.body
     last_after: dict[Any, Any] = {}
     for number, box in enumerate(_text_boxes(body), 1):
@@ -217,11 +213,9 @@ def _references(document: WordDocument, kind: str) -> list[tuple[Any, Any]]:
     references = []
     for reference in document.element.body.iter(f"{NAMESPACE}{kind}Reference"):
         around = {element.tag for element in reference.iterancestors()}
-        if not around.isdisjoint(_UNREAD) or not around.issuperset((_RUN, _PARAGRAPH)):
-            continue
-        note = notes.pop(reference.get(f"{NAMESPACE}id"), None)
-        if note is not None:
-            references.append((reference, note))
+        is_read = around.isdisjoint(_UNREAD) and around.issuperset((_RUN, _PARAGRAPH))
+        if is_read and (name := reference.get(f"{NAMESPACE}id")) in notes:
+            references.append((reference, notes.pop(name)))
     return references
 
 

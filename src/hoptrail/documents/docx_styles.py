@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hoptrail.documents.blocks import DEEPEST_HEADING
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _CODE = re.compile(r"\b(code|preformatted|verbatim|macro text|listing)\b", re.IG
 _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNORECASE)
 _DEEPEST_STYLE = 20
 """Styles in a chain of inheritance; a longer chain is a cycle."""
-_DEEPEST_HEADING = 6
 
 
 def _tag(tag: str) -> str:
@@ -49,9 +49,7 @@ class Styles:
         self._roles: dict[str | None, Role] = {}
 
     def is_title(self, paragraph: Any) -> bool:
-        """Whether its style is Title, or is based on Title and has `title` in its name: styles for authors may be based on it
-        too.
-        """
+        """Whether its style is or is based on Title and has `title` in its name: styles for authors may be based on it too."""
         names = list(map(_style_name, self._chain(_style_of(paragraph))))
         return "Title" in names and _TITLE.search(names[0]) is not None
 
@@ -83,7 +81,7 @@ class Styles:
             heading = _HEADING.fullmatch(style_name)
             level = int(heading[1]) if heading else _outline_level(style)
             if level:
-                return Role(BlockKind.HEADING, min(level, _DEEPEST_HEADING))
+                return Role(BlockKind.HEADING, min(level, DEEPEST_HEADING))
             if _CODE.search(style_name):
                 return Role(BlockKind.CODE)
             if _QUOTE.fullmatch(style_name):
@@ -148,7 +146,7 @@ def _bold(element: Any) -> str:
 def _outline_level(element: Any) -> int:
     """That of a paragraph or style: 1 to 6; 0 for body text."""
     value = _value(element, "pPr", "outlineLvl")
-    return min(int(value) + 1, _DEEPEST_HEADING) if value and value.isdigit() and int(value) < 9 else 0
+    return min(int(value) + 1, DEEPEST_HEADING) if value and value.isdigit() and int(value) < 9 else 0
 
 
 def _list_levels(document: WordDocument) -> dict[tuple[str | None, int], bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -29,25 +29,16 @@ _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 
 
 def parse_epub(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a book: title (of its metadata, else the first heading), date (of its metadata), and blocks with part and line.
-    Raises: Unreadable: it is no EPUB, damaged, protected, or beyond a limit.
-    """
+    """Parse a book: title (of its metadata, else the first heading), date (of its metadata), and blocks with part and line."""
     with opened_archive(data, limits, "an EPUB book") as archive:
-        book = _book(archive)
+        title, date, parts = _book(archive)
         notes: list[str] = []
-        pieces = [piece for part in enumerate(book.parts, 1) for piece in _part(archive, *part, notes)]
-    title = book.title or first_heading(pieces)
-    return assemble(title, pieces, notes, limits.text, (book.date, "book metadata"))
+        pieces = [piece for part in enumerate(parts, 1) for piece in _part(archive, *part, notes)]
+    return assemble(title or first_heading(pieces), pieces, notes, limits.text, (date, "book metadata"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Book:
-    title: str
-    date: str
-    parts: list[str] = field(default_factory=list)
-
-
-def _book(archive: zipfile.ZipFile) -> _Book:
+def _book(archive: zipfile.ZipFile) -> tuple[str, str, list[str]]:
+    """The title, the date and the names of the parts in order."""
     rootfile = _xml(archive, _CONTAINER).css_first("rootfile[full-path]")
     package = (rootfile.attributes["full-path"] or "") if rootfile else ""
     if not package:
@@ -63,7 +54,7 @@ def _book(archive: zipfile.ZipFile) -> _Book:
     parts = [posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0]))) for href in spine]
     _refuse_protected(archive, parts)
     date = _metadata(tree, "date")
-    return _Book(_metadata(tree, "title"), find_date(date) or date[:4], parts)
+    return _metadata(tree, "title"), find_date(date) or date[:4], parts
 
 
 def _metadata(tree: LexborHTMLParser, name: str) -> str:

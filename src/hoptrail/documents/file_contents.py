@@ -12,12 +12,13 @@ import zlib
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_ending, true_form
 from hoptrail.documents.jsonl import Line, holds_records, read_lines
 from hoptrail.documents.limits import MIB, ReadingLimits
-from hoptrail.documents.marks import FileMark, Known, day_of, mark_of, nothing_known, times_of
+from hoptrail.documents.marks import TICK, FileMark, Known, day_of, mark_of, nothing_known, times_of
 from hoptrail.documents.walking import LeftOut, files_of, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
@@ -86,10 +87,7 @@ def _packing(name: str) -> str:
 
 def is_readable(path: Path) -> bool:
     """Whether a file has a known ending, or else its content is text or of a recognisable form.
-
-    Raises:
-        Unreadable: it is a damaged gzip file.
-        OSError: the file could not be opened or read.
+    Raises: Unreadable: it is a damaged gzip file. OSError: it could not be opened or read.
     """
     return form_of(without_packing(path)) is not None or _begins_as_text(path)
 
@@ -102,9 +100,7 @@ def contents_at(
     *,
     follow: bool = False,
 ) -> Iterator[Content]:
-    """Yield the contents of files and folders in the order of `sources`, errors in their place. Files that are `known` and
-    unchanged yield nothing. `follow`: see `files_of`.
-    """
+    """Yield the contents of files and folders: see `read_sources`."""
     for source in sources:
         named = Path(source).is_file()
         for batch in batched(files_of(Path(source), follow=follow), _LOOKUP_BATCH):
@@ -193,16 +189,20 @@ def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: 
 def _gunzip(data: bytes, largest: int, limits: ReadingLimits) -> bytes:
     """Unpack a gzip file of at most `largest` bytes, within the limit `expansion`."""
     most = min(largest, max(16 * MIB, limits.expansion * len(data)))
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            content = stream.read(most + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise Unreadable(f"is a damaged gzip file ({error})") from error
+    content = _unpacked(io.BytesIO(data), most + 1)
     if len(content) <= most:
         return content
     if most == largest:
         raise Unreadable(f"unpacks to more than the limit of {largest} bytes: split it, or raise the limit")
     raise Unreadable("unpacks to far more than its size: looks like a gzip bomb (the limit `expansion`)")
+
+
+def _unpacked(stream: IO[bytes], most: int) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=stream) as packed:
+            return packed.read(most)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise Unreadable(f"is a damaged gzip file ({error})") from error
 
 
 def _begins_as_text(path: Path) -> bool:
@@ -222,11 +222,7 @@ def _beginning(path: Path) -> bytes:
     with path.open("rb") as stream:
         if without_packing(path) == path or stream.peek(2)[:2] != _GZIP_MARK:
             return stream.read(_BEGINNING)
-        try:
-            with gzip.GzipFile(fileobj=stream) as packed:
-                return packed.read(_BEGINNING)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise Unreadable(f"is a damaged gzip file ({error})") from error
+        return _unpacked(stream, _BEGINNING)
 
 
 def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[Line | DocumentError, None, bool]:
@@ -243,28 +239,21 @@ def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[Line | DocumentErr
 
 
 def snapshot(path: Path, largest: int) -> bytes:
-    """The bytes of a file at one moment. A file that changes meanwhile is read once more.
-
-    Raises:
-        Unreadable: the file is larger than `largest` bytes, or changed again.
-        OSError: the file could not be opened or read.
+    """The bytes of a file at one moment. A file that changes meanwhile is read once more; one that changed within a tick of a
+    coarse clock is read twice to compare.
+    Raises: Unreadable: the file is larger than `largest` bytes, or changed again. OSError: it could not be opened or read.
     """
     for _ in range(2):
-        if (data := _read_at_rest(path, largest)) is not None:
+        before = _state(path)
+        _, size, changed_at = before
+        if size > largest:
+            raise Unreadable(f"is larger than the limit of {largest} bytes: split it, or raise the limit")
+        data = _read_bytes(path, size)
+        fresh = time.time_ns() - changed_at < TICK
+        changed = fresh and _read_bytes(path, size) != data
+        if not changed and _state(path) == before and len(data) == size:
             return data
     raise Unreadable("keeps changing while it is being read: index it again when it is at rest")
-
-
-def _read_at_rest(path: Path, largest: int) -> bytes | None:
-    """The bytes of a file, or None if it changed meanwhile. If it changed within a tick of a coarse clock, it is read twice."""
-    before = _state(path)
-    size, changed_at = before[1], before[2]
-    if size > largest:
-        raise Unreadable(f"is larger than the limit of {largest} bytes: split it, or raise the limit")
-    data = _read_bytes(path, size)
-    fresh = time.time_ns() - changed_at < 2_000_000_000
-    changed = fresh and _read_bytes(path, size) != data
-    return None if changed or _state(path) != before or len(data) != size else data
 
 
 def _read_bytes(path: Path, size: int) -> bytes:

@@ -15,6 +15,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.signs import is_info, is_manual_page, is_tabbed_table
 
 Parser = Callable[[bytes, ReadingLimits], Parsed]
+"""Raises Unreadable with the reason for a file that is damaged, protected, beyond a limit, or in another format."""
 
 TEXT, PDF, JSON, JSONL, MAN, INFO, TABBED = "text", "pdf", "json", "jsonl", "man", "info", "tabbed"
 
@@ -80,11 +81,9 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
     if data.startswith(b"%PDF-"):
         return BY_NAME[PDF]
     if data.startswith(b"PK\x03\x04"):
-        inside = (
-            *((b"application/epub+zip", "epub"), (b"word/document.xml", "docx")),
-            *((b"ppt/presentation.xml", "pptx"), (b"xl/workbook.xml", "xlsx")),
-        )
-        return next((BY_NAME[name] for member, name in inside if member in data and name in BY_NAME), form)
+        inside = {"epub": b"application/epub+zip", "docx": b"word/document.xml", "pptx": b"ppt/presentation.xml"}
+        inside["xlsx"] = b"xl/workbook.xml"
+        return next((BY_NAME[name] for name, member in inside.items() if member in data), form)
     if form is None or form.name == TEXT:
         signs = {MAN: is_manual_page, INFO: is_info, TABBED: is_tabbed_table}
         return next((BY_NAME[name] for name, is_such in signs.items() if is_such(data)), form)

@@ -57,10 +57,8 @@ _DATES = (
 
 
 def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a page: title (`title`, else the first `h1`), date (`meta`, else that of the only `time`) and blocks with their
-    lines. If `title` is a heading followed by a separator and the name of a site, the heading is the title. Meant to run in the
-    child process: deep nesting takes the parser quadratic time.
-    Raises: Unreadable: the page is not text, too large, too slow to parse by its shape, or the parser failed.
+    """Parse a page: title (`title` without the name of a site, else the first `h1`), date (`meta`, else that of the only `time`)
+    and blocks with their lines.
     """
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
@@ -71,16 +69,12 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
-    """The pieces of a page or a part of one. `lines`: the place of each piece is its line.
-    Raises: Unreadable: see `html_tree`.
-    """
+    """The pieces of a page or a part of one. `lines`: the place of each piece is its line."""
     return _pieces(html_tree(markup, lines=lines))
 
 
 def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
-    """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_markup`.
-    Raises: Unreadable: the markup would take too long to parse by its shape, or the parser failed.
-    """
+    """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_markup`."""
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
     if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:
@@ -97,6 +91,7 @@ def _pieces(tree: LexborHTMLParser) -> list[Piece]:
 
 
 def _title(tree: LexborHTMLParser) -> str:
+    """The title; if it is a heading followed by a separator and the name of a site, that heading."""
     headings = [squeeze(parted(heading.text())[0]) for heading in tree.css("h1")]
     element = tree.css_first("head > title")
     title = squeeze(element.text()) if element else ""
@@ -340,9 +335,7 @@ def _without_spaces(text: str) -> str:
 
 
 def _note_number(node: LexborNode) -> str:
-    """The number of the note that a raised or marked link leads to; empty for other links. Such a number must not run into the
-    word before it.
-    """
+    """The number of the note that a raised or marked link leads to, which must not run into the word before it; else empty."""
     attributes = node.attributes
     kinds = (attributes.get("epub:type"), attributes.get("role"), attributes.get("class"))
     is_marked = any("noteref" in (kind or "") or "footnote-ref" in (kind or "") for kind in kinds)

@@ -30,28 +30,16 @@ def marked(markup: str) -> str:
     """The markup with its lines marked. A character that could be taken for a mark becomes U+FFFD."""
     markup = markup.replace(_OPENS, "\N{REPLACEMENT CHARACTER}")
     parts: list[str] = []
-    line, place, end = 1, 0, 0
-    for tag in _MARKUP.finditer(markup):
-        line, place = _mark(markup, end, tag.start(), line, place, parts)
-        parts.append(tag[0])
-        end = tag.end()
-    _mark(markup, end, len(markup), line, place, parts)
+    line, counted, end = 1, 0, 0
+    for start, after in (*(tag.span() for tag in _MARKUP.finditer(markup)), (len(markup), len(markup))):
+        if body := markup[end:start].lstrip():
+            first = start - len(body)
+            line, counted = line + markup.count("\n", counted, first), first
+            parts += (markup[end:first], f"{_OPENS}{line}{_CLOSES}")
+            end = first
+        parts.append(markup[end:after])
+        end = after
     return "".join(parts)
-
-
-def _mark(markup: str, start: int, end: int, line: int, place: int, parts: list[str]) -> tuple[int, int]:
-    """Append the marked text from `start` to `end` to `parts`. Offset `place` is on `line`; returns the line and offset of the
-    text's first character.
-    """
-    text = markup[start:end]
-    body = text.lstrip()
-    if not body:
-        parts.append(text)
-        return line, place
-    first = end - len(body)
-    line += markup.count("\n", place, first)
-    parts += (text[: len(text) - len(body)], f"{_OPENS}{line}{_CLOSES}", body)
-    return line, first
 
 
 def parted(text: str) -> tuple[str, str]:

@@ -204,9 +204,7 @@ def _without_marks(data: bytes) -> bytes:
 
 
 def parse_info(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a manual, or a part of one: title (that of the whole, else the manual's name) and blocks.
-    Raises: Unreadable: it is not text.
-    """
+    """Parse a manual, or a part of one: title (that of the whole, else the manual's name) and blocks."""
     coding = _CODING.search(data, max(0, len(data) - 500))
     tags = _TAGS.search(data)
     text = _without_marks(data[: tags.start()] if tags is not None else data).replace(b"\x1f", b"\x0c")

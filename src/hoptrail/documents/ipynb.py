@@ -14,9 +14,7 @@ from hoptrail.types import BlockKind
 
 
 def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a notebook: title (of its metadata, else the first heading) and blocks, each with the number of its cell.
-    Raises: Unreadable: it is not text, not JSON, or has no cells.
-    """
+    """Parse a notebook: title (of its metadata, else the first heading) and blocks, each with the number of its cell."""
     decoded = decode(data)
     try:
         notebook = json.loads(decoded.text)

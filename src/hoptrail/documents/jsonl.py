@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -41,9 +42,7 @@ class Line:
 
 
 def holds_records(path: Path, limits: ReadingLimits) -> bool:
-    """Whether the first lines of a file are other records: JSON objects without a `text`.
-    Raises: OSError: the file could not be opened or read.
-    """
+    """Whether the first lines of a file are other records: JSON objects without a `text`."""
     with path.open("rb") as stream:
         if stream.peek(2)[:2] == b"\x1f\x8b":
             return False
@@ -56,9 +55,7 @@ def holds_records(path: Path, limits: ReadingLimits) -> bool:
 
 
 def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | DocumentError]:
-    """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines.
-    Raises: OSError: the file could not be opened or read.
-    """
+    """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines."""
     with path.open("rb") as raw:
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
         stream: BinaryIO = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
@@ -85,24 +82,17 @@ def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterato
     """Yield lines that are not blank with their numbers from 1; None in place of a line over `longest` bytes. `most`: bytes that
     the whole file may unpack to, None for no limit.
     """
-    number, total = 0, 0
-    while line := stream.readline(longest + 1):
-        number += 1
-        total += len(line)
+    total = 0
+    for number, line in enumerate(iter(partial(stream.readline, longest + 1), b""), 1):
         too_long = len(line) > longest
         rest = line
-        while too_long and rest and not rest.endswith(b"\n"):
-            rest = stream.readline(MIB)
+        while rest:
             total += len(rest)
-            _check_expansion(total, most)
-        _check_expansion(total, most)
+            if most is not None and total > most:
+                raise Unreadable("unpacks to far more than its size: looks like a gzip bomb (the limit `expansion`)")
+            rest = stream.readline(MIB) if too_long and not rest.endswith(b"\n") else b""
         if too_long or not line.isspace():
             yield number, None if too_long else line
-
-
-def _check_expansion(total: int, most: int | None) -> None:
-    if most is not None and total > most:
-        raise Unreadable("unpacks to far more than its size: looks like a gzip bomb (the limit `expansion`)")
 
 
 def _document(path: Path, number: int, line: bytes | None, limits: ReadingLimits) -> Line:

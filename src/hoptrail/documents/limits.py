@@ -15,9 +15,6 @@ class ReadingLimits:
     """A document beyond one of these limits is refused with a reason that names the limit; other documents are read.
 
     Sizes are in bytes unless stated otherwise. `parsing_*` and `pages` apply to files parsed in the child process.
-
-    Raises:
-        UsageError: a limit is below 1.
     """
 
     text: int = 64 * MIB

@@ -19,7 +19,7 @@ from email.utils import parsedate_to_datetime
 from itertools import groupby
 from pathlib import Path
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble, pieces_of
+from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, pieces_of
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.forms import BY_NAME, form_of, parser_of, true_form
 from hoptrail.documents.limits import ReadingLimits
@@ -27,12 +27,10 @@ from hoptrail.documents.plain_text import plain_blocks
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-_SHOWN = ("From", "To", "Cc", "Date", "Subject")
 _DEEPEST_MAIL = 4
 """Mails within mails."""
 _MOST_ATTACHMENTS = 200
 _LONGEST_NAME = 120
-_DEEPEST_HEADING = 6
 _SEPARATOR = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
 _HEADER_LINE = re.compile(rb"(?:From [^\r\n]*\r?\n)?[!-9;-~]{1,70}:[ \t\r\n]")
 _FORMS_OF_TYPES = {
@@ -48,7 +46,7 @@ _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u
 
 
 def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse one mail: its subject is the title, its header has the date. Raises: Unreadable: it does not begin with a header."""
+    """Parse one mail: its subject is the title, its header has the date."""
     if not _HEADER_LINE.match(data.lstrip()):
         raise Unreadable("is not a mail: it does not begin with a header")
     reader = _Reader(limits)
@@ -58,9 +56,7 @@ def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file of mails, each under a heading with its subject; the date is that of the latest.
-    Raises: Unreadable: it does not begin with a line `From `, or holds more mails than the limit `rows`.
-    """
+    """Parse a file of mails, each under a heading with its subject; the date is that of the latest."""
     starts = [separator.start() for separator in _SEPARATOR.finditer(data) if _begins_mail(data, separator)]
     if not starts or data[: starts[0]].strip():
         raise Unreadable("is not a file of mails: it does not begin with a line `From `")
@@ -83,8 +79,7 @@ def _mails(data: bytes, starts: list[int], reader: _Reader, dates: list[datetime
         raw = re.sub(rb"^>(>*From )", rb"\1", data[start:end], flags=re.MULTILINE)
         message = message_from_bytes(raw, policy=policy.compat32)
         date = _date(message)
-        if date is not None:
-            dates.append(date)
+        dates += [date] if date else []
         subject = _header(message, "Subject") or f"Mail {number}"
         yield from _under(subject, f"mail {number}", reader.pieces(message), _day(date))
 
@@ -97,7 +92,7 @@ def _under(heading: str, place: str, pieces: Iterable[Piece], date: str = "") ->
     """Pieces below a heading: their headings one level deeper, their places prefixed with `place`."""
     yield Piece(BlockKind.HEADING, heading, 1, place=place, date=date)
     for piece in pieces:
-        level = min(piece.level + 1, _DEEPEST_HEADING) if piece.kind is BlockKind.HEADING else piece.level
+        level = min(piece.level + 1, DEEPEST_HEADING) if piece.kind is BlockKind.HEADING else piece.level
         yield replace(piece, level=level, place=f"{place}, {piece.place}" if piece.place else place)
 
 
@@ -121,11 +116,6 @@ def _date(message: Message) -> datetime | None:
         return None
 
 
-def _shown(message: Message, name: str) -> str:
-    date = _date(message) if name == "Date" else None
-    return _header(message, name) if date is None else f"{date:%Y-%m-%d %H:%M}"
-
-
 @dataclass(slots=True)
 class _Reader:
     """Turns messages into pieces; collects notes and counts attachments."""
@@ -136,7 +126,10 @@ class _Reader:
 
     def pieces(self, message: Message, depth: int = 1) -> Iterator[Piece]:
         """Yield the pieces of a mail. `depth`: 1 for a mail of the file, 2 for one attached to it, and so on."""
-        cells = tuple((name, shown) for name in _SHOWN if (shown := _shown(message, name)))
+        headers = {name: _header(message, name) for name in ("From", "To", "Cc", "Date", "Subject")}
+        if date := _date(message):
+            headers["Date"] = f"{date:%Y-%m-%d %H:%M}"
+        cells = tuple((name, text) for name, text in headers.items() if text)
         yield Piece(BlockKind.ROW, cells=cells, place="header", labelled=True)
         bodies, attachments = _split_parts(message)
         for body in bodies:
@@ -194,8 +187,7 @@ class _Reader:
 
 
 def _inner(part: Message) -> Message | None:
-    inner = part.get_payload(0) if part.get_content_type() == "message/rfc822" and part.is_multipart() else None
-    return inner if isinstance(inner, Message) else None
+    return next(iter(_children(part)), None) if part.get_content_type() == "message/rfc822" else None
 
 
 def _payload(part: Message) -> bytes:
@@ -258,28 +250,23 @@ _ORIGINAL = re.compile(
 """The line below which mail programs put the original mail without quotation marks."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line without its quotation marks. `number` counts from 1; `depth` is the number of its marks."""
-
-    number: int
-    depth: int
-    text: str
+_Line = tuple[int, int, str]
+"""The number of a line from 1, how many quotation marks stand before its text, and the text."""
 
 
 def text_pieces(text: str, *, flowed: bool = False) -> Iterator[Piece]:
     """Yield the pieces of a mail's text. `flowed`: a line that ends with a space continues in the next (RFC 3676)."""
     lines = list(enumerate(text.split("\n"), 1))
-    for depth, run in groupby(_with_depths(_unwrap_flowed(lines) if flowed else lines), key=lambda line: line.depth):
+    for depth, run in groupby(_with_depths(_unwrap_flowed(lines) if flowed else lines), key=lambda line: line[1]):
         numbered = list(run)
-        body = "\n".join(line.text for line in numbered)
+        body = "\n".join(shown for _, _, shown in numbered)
         if not body.strip():
             continue
         line = counted = 0
         for start, piece in _quotes(body) if depth else _plain(body):
             begins = start or len(body) - len(body.lstrip())
             line, counted = line + body.count("\n", counted, begins), begins
-            yield replace(piece, place=f"line {numbered[line].number}")
+            yield replace(piece, place=f"line {numbered[line][0]}")
 
 
 def _with_depths(lines: list[tuple[int, str]]) -> Iterator[_Line]:
@@ -290,7 +277,7 @@ def _with_depths(lines: list[tuple[int, str]]) -> Iterator[_Line]:
             continue
         marks = _QUOTED.match(line)
         depth = below + (marks[0].count(">") if marks else 0)
-        yield _Line(number, depth, line[marks.end() :] if marks else line)
+        yield number, depth, line[marks.end() :] if marks else line
 
 
 def _unwrap_flowed(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:

@@ -39,9 +39,7 @@ _CALLOUT = re.compile(r"\[!(\w+)\][-+]?\s*")
 
 
 def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (of the front matter, else the first heading), date (of the front matter) and blocks.
-    Raises: Unreadable: the bytes are not text, or nested too deep.
-    """
+    """Parse a file: title (of the front matter, else the first heading), date (of the front matter) and blocks."""
     decoded = decode(data)
     front = front_matter(decoded.text)
     lines = decoded.text.count("\n", 0, front.end)
@@ -90,18 +88,15 @@ def _newline(state: StateInline, silent: bool) -> bool:
     from markdown_it.rules_inline.newline import newline
 
     place = state.pos
-    line = state.src[state.src.rfind("\n", 0, place) + 1 : place]
+    text = state.src
+    line, end = text[text.rfind("\n", 0, place) + 1 : place], text.find("\n", place + 1)
     if not newline(state, silent):
         return False
     if not silent:
+        following = text[place + 1 : end if end >= 0 else len(text)]
         is_soft = state.tokens[-1].type == "softbreak"
-        state.tokens[-1].content = line_break(line, _line_after(state.src, place)) if is_soft else "\n"
+        state.tokens[-1].content = line_break(line, following) if is_soft else "\n"
     return True
-
-
-def _line_after(text: str, place: int) -> str:
-    end = text.find("\n", place + 1)
-    return text[place + 1 : end if end >= 0 else len(text)]
 
 
 class _Reader:
@@ -138,21 +133,15 @@ class _Reader:
 
     def _track(self, token: Token) -> None:
         kind, _, side = token.type.rpartition("_")
-        if kind in ("bullet_list", "ordered_list", "dl"):
-            if side == "open":
-                self._lists.begin(ordered=kind == "ordered_list")
-            else:
+        if kind == "blockquote":
+            self._quotes += token.nesting
+        elif side != "open":
+            if kind in _LISTS:
                 self._lists.end()
-        elif side == "open":
-            self._begin(kind, token)
-        elif kind == "blockquote":
-            self._quotes -= 1
-
-    def _begin(self, kind: str, token: Token) -> None:
-        if kind in ("list_item", "dd"):
+        elif kind in _LISTS:
+            self._lists.begin(ordered=kind == "ordered_list")
+        elif kind in ("list_item", "dd"):
             self._lists.item()
-        elif kind == "blockquote":
-            self._quotes += 1
         elif kind in ("thead", "tbody"):
             self._is_head = kind == "thead"
         elif kind == "footnote_reference":
@@ -196,6 +185,7 @@ class _Reader:
         return Piece(BlockKind.ROW, cells=tuple(zip(self._headers, cells, strict=True)), place=self._place)
 
 
+_LISTS = ("bullet_list", "ordered_list", "dl")
 _WITHOUT_TEXT = ("bullet_list_open", "ordered_list_open", "dl_open", "dl_close", "dd_close", "table_open")
 """Tokens before which a term without a definition so far must be written."""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 FILE_TIME = "file time"
 """The origin of a document's date that is only the time of its file's last change."""
 
-_TICK = 2_000_000_000
+TICK = 2_000_000_000
 """Nanoseconds: the coarsest clock of a file system."""
 
 
@@ -53,9 +53,7 @@ def day_of(modified: int) -> str:
 
 
 def times_of(path: Path) -> tuple[int, int, int]:
-    """Size in bytes, and the times in nanoseconds of the last change of content and inode.
-    Raises: OSError: the file cannot be examined.
-    """
+    """Size in bytes, and the times in nanoseconds of the last change of content and inode."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
@@ -63,6 +61,6 @@ def times_of(path: Path) -> tuple[int, int, int]:
 def mark_of(times: tuple[int, int, int], data: bytes) -> FileMark:
     """The mark of a file with these bytes and, when they were read, these times."""
     size, modified, changed = times
-    if time.time_ns() - max(modified, changed) < _TICK:
+    if time.time_ns() - max(modified, changed) < TICK:
         changed = 0
     return FileMark(size, modified, changed, blake2b(data, digest_size=16).digest())

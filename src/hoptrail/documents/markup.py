@@ -164,13 +164,10 @@ def bold_headings(pieces: Iterable[Piece]) -> list[Piece]:
     Sentences and leads, which end with a full stop or a colon, stay paragraphs, and so does what a lead introduces.
     """
     before = list(pieces)
-    bold = sum(len(piece.text) for piece in before if piece.bold and piece.kind is not BlockKind.HEADING)
-    texts = [
-        piece.text or " ".join(value for _, value in piece.cells)
-        for piece in before
-        if piece.kind is not BlockKind.HEADING
-    ]
-    if not bold or bold > BOLD_SHARE * sum(map(len, texts)):
+    body = [piece for piece in before if piece.kind is not BlockKind.HEADING]
+    bold = sum(len(piece.text) for piece in body if piece.bold)
+    length = sum(len(piece.text or " ".join(value for _, value in piece.cells)) for piece in body)
+    if not bold or bold > BOLD_SHARE * length:
         return before
     around = zip([None, *before[:-1]], before, [*before[1:], None], strict=True)
     return [

@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
+from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import Lists, Table, TableCell, unwrapped
@@ -57,9 +57,7 @@ _NAMES = frozenset(("id", "custom_id"))
 
 
 def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (`#+TITLE`, else the first heading), date (`#+DATE`) and blocks.
-    Raises: Unreadable: the bytes are not text.
-    """
+    """Parse a file: title (`#+TITLE`, else the first heading), date (`#+DATE`) and blocks."""
     decoded = decode(data)
     reader = _Reader(decoded.text)
     pieces = list(reader.read())
@@ -129,7 +127,9 @@ class _Reader:
         self._quotes.clear()
         stars, _, text = line.partition(" ")
         text = _PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1)
-        yield Piece(BlockKind.HEADING, _visible_text(text).strip(), min(len(stars.rstrip()), 6), place=place)
+        yield Piece(
+            BlockKind.HEADING, _visible_text(text).strip(), min(len(stars.rstrip()), DEEPEST_HEADING), place=place
+        )
 
     def _planning(self) -> Iterator[Piece]:
         place = self._lines.place

@@ -22,7 +22,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.documents.blocks import Parsed, lead_in
+from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, lead_in
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.text.dates import find_date
@@ -43,7 +43,6 @@ of the heading is enough; a line of `=` may be of any greater length if the head
 _SENTENCE_ENDS = ".,;:!?"
 _STRENGTH = """=*#+-~^"'`_"""
 """Characters of underlines, in order of heading level. Headings with a line above as well rank before all of these."""
-_DEEPEST = 6
 _LONGEST_PATH = 300
 """Characters of a heading that the blocks below it repeat."""
 
@@ -80,7 +79,7 @@ def _build_blocks(text: str, entries: Mapping[int, LineHeading], lines: bool) ->
     headings: list[tuple[int, str, str]] = []
     line, counted, lead = 1, 0, ""
     for part, end in zip(parts, [*(part.start for part in parts[1:]), len(text)], strict=True):
-        level = part.level if part.level >= 0 else min(ranks.index(part.level) + 1, _DEEPEST)
+        level = part.level if part.level >= 0 else min(ranks.index(part.level) + 1, DEEPEST_HEADING)
         body = text[part.start : end]
         first = part.start + len(body) - len(body.lstrip())
         line, counted = line + text.count("\n", counted, first), first
@@ -171,17 +170,16 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
     """The blocks of a paragraph: itself, or its list items and the text before them."""
     marks = list(_MARK.finditer(text, start, end))
-    listed = bool(marks) and (len(marks) > 1 or not text[start : marks[0].start()].strip())
-    if not listed:
+    begins_listed = bool(marks) and not text[start : marks[0].start()].strip()
+    if not begins_listed:
         yield _Part(start)
-        return
-    if text[start : marks[0].start()].strip():
-        yield _Part(start)
+        if len(marks) < 2:
+            return
     indents: list[int] = []
     for number, mark in enumerate(marks):
         indent = len(mark["indent"].expandtabs(4))
         indents = [known for known in indents if known < indent] + [indent]
-        begin = mark.start() if number or text[start : marks[0].start()].strip() else start
+        begin = start if begins_listed and not number else mark.start()
         yield _Part(begin, BlockKind.ITEM, len(indents), mark["number"] is not None)
 
 
@@ -327,7 +325,11 @@ def _sections(lines: Sequence[_Line]) -> dict[int, _Section]:
     """The section numbers by the starts of their lines, of each number its last line. `3.` is one only with the indentation of
     such a line above `3.1` and so on: others are list items.
     """
-    numbered = [one for line in lines if (one := _Numbered.of(line)).number]
+    numbered = [
+        _Numbered(start, number, len(line) - len(line.lstrip()), _TOP.match(line) is not None)
+        for start, _, line in lines
+        if (number := _section(line))
+    ]
     last = {one.number: one for one in numbered if len(one.number) > 1}
     first_below = {one.number[0]: one.start for one in reversed(list(last.values()))}
     heads = {one.number: one for one in numbered if one.is_item and one.start < first_below.get(one.number[0], 0)}
@@ -338,17 +340,12 @@ def _sections(lines: Sequence[_Line]) -> dict[int, _Section]:
 
 @dataclass(frozen=True, slots=True)
 class _Numbered:
-    """A line with its section number (empty: none). `is_item`: it may as well begin a list item."""
+    """A line with its section number. `is_item`: it may as well begin a list item."""
 
     start: int
     number: _Section
     indent: int
     is_item: bool
-
-    @classmethod
-    def of(cls, line: _Line) -> _Numbered:
-        start, _, text = line
-        return cls(start, _section(text), len(text) - len(text.lstrip()), _TOP.match(text) is not None)
 
 
 def _rising(numbered: Sequence[tuple[int, _Section]]) -> dict[int, _Section]:

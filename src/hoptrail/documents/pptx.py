@@ -14,7 +14,7 @@ from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece
+from hoptrail.documents.sheet_rows import header_piece, row_piece, table_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -24,9 +24,7 @@ _DEEPEST_GROUP = 10
 
 
 def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a presentation: title (of its properties, else of the first slide) and blocks.
-    Raises: Unreadable: it is not a PowerPoint file, damaged, encrypted, beyond a limit, or has XML that is not safe to parse.
-    """
+    """Parse a presentation: title (of its properties, else of the first slide) and blocks."""
     from pptx import Presentation
 
     presentation = opened_office_file(Presentation, data, limits, "PowerPoint", ".pptx")
@@ -35,8 +33,9 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(
             f"has {len(slides)} slides, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
         )
-    numbered = enumerate(slides, 1)
-    shown = [(number, slide) for number, slide in numbered if slide.element.get("show") not in {"0", "false"}]
+    shown = [
+        (number, slide) for number, slide in enumerate(slides, 1) if slide.element.get("show") not in {"0", "false"}
+    ]
     hidden = len(slides) - len(shown)
     title = str(presentation.core_properties.title or "").strip()
     title = "" if _UNTITLED.fullmatch(title.lower()) else title
@@ -106,11 +105,7 @@ def _table(table: Any, place: str) -> Iterator[Piece]:
         [squeeze(_origin(table, row, column).text_frame.text) for column in range(len(table.columns))]
         for row in range(len(table.rows))
     ]
-    headers = rows.pop(0) if len(rows) > 1 and has_header(rows) else []
-    if headers:
-        yield header_piece(headers, place)
-    for row in rows:
-        yield row_piece(headers, row, place)
+    yield from table_pieces(rows, place)
 
 
 def _origin(table: Any, row: int, column: int) -> Any:

@@ -12,7 +12,7 @@ two names is one document with two sources.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -57,12 +57,8 @@ _FIRST_LINES, _DATE_LINE = 5, 60
 _STATING_LINES = 8  # that may state the date of the document, however long
 
 
-@dataclass(frozen=True, slots=True)
-class _Slow:
-    path: Path
-
-
-_Result = Document | DocumentError | _Slow
+_Result = Document | DocumentError | Path
+"""A path is that of a file that takes too long for a first try."""
 
 
 def read_sources(
@@ -77,8 +73,7 @@ def read_sources(
     """Yield the documents of files and folders in the order of `sources`, folders sorted by name, errors in their place.
 
     Files that take long to parse come after all others, in the same order. Memory holds one document at a time, or the
-    batches in flight if `executor` runs in another process. The source of a document is its resolved path, or `path#id`
-    (`path#line-N` without an id) for a line of a JSONL file. Documents with equal content are all yielded, each with its
+    batches in flight if `executor` runs in another process. Documents with equal content are all yielded, each with its
     source. Files that are `known` and unchanged yield nothing. `findings` are complete when the stream has ended. `follow`
     follows links that lead out of a folder.
     """
@@ -86,13 +81,13 @@ def read_sources(
     contents: Iterator[Content] = contents_at(sources, limits, findings, known, follow=follow)
     alone = len(sources) == 1 and Path(sources[0]).is_file()
     for first_try in (False,) if alone else (True, False):
-        slow: list[_Slow] = []
+        slow: list[Path] = []
         for result in _results(contents, limits, executor, first_try=first_try):
-            if isinstance(result, _Slow):
+            if isinstance(result, Path):
                 slow.append(result)
             else:
                 yield result
-        contents = (read_again(file.path, limits, findings) for file in slow)
+        contents = (read_again(path, limits, findings) for path in slow)
 
 
 def _results(
@@ -135,7 +130,7 @@ def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_
         return _from_file(content, parsing, limits, first_try)
     except (Unreadable, OSError) as error:  # the second: no process, pipe or memory for its parser
         slow = isinstance(error, TookTooLong) and first_try
-        return _Slow(content.path) if slow else failure(content.path, error)
+        return content.path if slow else failure(content.path, error)
 
 
 def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first_try: bool) -> Document:

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.types import BlockKind
@@ -22,7 +22,6 @@ _LONG = 200
 """Characters. A longer value becomes a paragraph, not a cell."""
 _NAMES = ("title", "name", "subject", "label", "id", "_id", "key")
 """Keys that name a record, best first."""
-_DEEPEST_HEADING = 6
 _VALUES_PER_ROW = 50
 """Values visited at most per row of the limit: YAML aliases can make a short file endless."""
 
@@ -52,7 +51,7 @@ class _Rendering:
                 later.append((str(key), inner))
         for name, inner in later:
             place = _under(path, name)
-            if level > _DEEPEST_HEADING:
+            if level > DEEPEST_HEADING:
                 yield from self._row({name: inner}, place)
             else:
                 yield from _under_heading(name, level, place, self.pieces(inner, place, level + 1))
@@ -80,11 +79,11 @@ class _Rendering:
         short = tuple(cell for cell in cells if not _is_long(cell[1]))
         by_key = {key.lower(): value for key, value in short}
         heading = next((by_key[name] for name in _NAMES if name in by_key), f"Record {number}")
-        yield Piece(BlockKind.HEADING, heading, min(level, _DEEPEST_HEADING), place=place)
+        yield Piece(BlockKind.HEADING, heading, min(level, DEEPEST_HEADING), place=place)
         yield Piece(BlockKind.ROW, cells=short, place=place, labelled=True)
         for key, text in texts:
             if len(texts) > 1:
-                yield Piece(BlockKind.HEADING, key, min(level + 1, _DEEPEST_HEADING), place=place)
+                yield Piece(BlockKind.HEADING, key, min(level + 1, DEEPEST_HEADING), place=place)
             yield Piece(BlockKind.PARAGRAPH, text, place=f"{place}, {key}")
 
     def _row(self, value: Mapping[object, object], place: str) -> Iterator[Piece]:
@@ -143,9 +142,7 @@ def _title(value: object) -> str:
 
 
 def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file. The title is the `title` or `name` of the outermost object, if it has one.
-    Raises: Unreadable: it is not text, not JSON, nested too deep, or beyond a limit.
-    """
+    """Parse a file. The title is the `title` or `name` of the outermost object, if it has one."""
     decoded = decode(data)
     try:
         value, broken = _load(decoded.text)
@@ -203,9 +200,7 @@ _Loader.add_multi_constructor("", _untagged)
 
 
 def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file. The title is the `title` or `name` of the first document, if it has one.
-    Raises: Unreadable: it is not text, not YAML, nested too deep, or beyond a limit.
-    """
+    """Parse a file. The title is the `title` or `name` of the first document, if it has one."""
     decoded = decode(data)
     try:
         documents = list(yaml.load_all(decoded.text, Loader=_Loader))

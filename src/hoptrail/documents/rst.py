@@ -37,15 +37,12 @@ _LITERAL = word_set(
     "code code-block sourcecode parsed-literal doctest testcode testoutput prompt console productionlist command-output"
 )
 _SETTINGS = {
-    "file_insertion_enabled": False,
-    "raw_enabled": False,
+    **dict.fromkeys(
+        ("file_insertion_enabled", "raw_enabled", "warning_stream", "doctitle_xform", "docinfo_xform"), False
+    ),
+    **dict.fromkeys(("halt_level", "report_level"), 5),
     "_disable_config": True,
-    "halt_level": 5,
-    "report_level": 5,
-    "warning_stream": False,
     "input_encoding": "unicode",
-    "doctitle_xform": False,
-    "docinfo_xform": False,
 }
 _SINCE = {
     "versionadded": "Added in version",
@@ -55,9 +52,7 @@ _SINCE = {
 
 
 def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (the first heading), date (the field `date`) and blocks.
-    Raises: Unreadable: it is not text, or nested too deep.
-    """
+    """Parse a file: title (the first heading), date (the field `date`) and blocks."""
     decoded = decode(data)
     _register_unknown(decoded.text)
     try:

@@ -96,33 +96,35 @@ def _heads_values(rows: Sequence[Sequence[str]]) -> bool:
     )
 
 
-def header_piece(headers: Sequence[str], place: str = "") -> Piece:
+def header_piece(headers: Sequence[str], place: str) -> Piece:
     """The header row of a table."""
     return Piece(BlockKind.ROW, level=1, cells=tuple(("", header) for header in headers if header.strip()), place=place)
 
 
-def row_piece(headers: Sequence[str], cells: Sequence[str], place: str = "") -> Piece:
+def row_piece(headers: Sequence[str], cells: Sequence[str], place: str) -> Piece:
     """A row of values with their headers, as far as there are headers; empty values are left out."""
     pairs = zip(chain(headers, [""] * (len(cells) - len(headers))), cells, strict=False)
     return Piece(BlockKind.ROW, cells=tuple(pair for pair in pairs if pair[1].strip()), place=place)
 
 
-def bounded(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Row]:
-    """Yield the rows. Raises: Unreadable: there are more rows than the limit `rows`."""
-    for number, row in enumerate(rows, 1):
-        if number > limits.rows:
-            raise Unreadable(f"has more than {limits.rows} rows: split it, or raise the limit `rows`")
-        yield row
+def table_pieces(rows: Sequence[Sequence[str]], place: str) -> Iterator[Piece]:
+    """Yield the rows of a table that stands at one place."""
+    headers = rows[0] if has_header(rows) else ()
+    if headers:
+        yield header_piece(headers, place)
+    for row in rows[1:] if headers else rows:
+        yield row_piece(headers, row, place)
 
 
-def sheet_pieces(rows: Iterable[Row]) -> Iterator[Piece]:
+def sheet_pieces(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Piece]:
     """Yield the tables of a sheet, which blank rows separate. A row of one cell before a table is a paragraph. A table without a
     header that spans the same columns as the table above continues with its headers.
+    Raises: Unreadable: there are more rows than the limit `rows`.
     """
     headers: Sequence[str] = ()
     extent = 0, 0
-    tables = (run for is_filled, run in groupby(rows, lambda row: bool(_filled(row))) if is_filled)
-    for table in tables:
+    runs = groupby(_bounded(rows, limits.rows), lambda row: bool(_filled(row)))
+    for table in (run for is_filled, run in runs if is_filled):
         sample = list(islice(table, SAMPLE))
         while sample and len(_filled(sample[0])) == 1:
             place, cells = sample.pop(0)
@@ -139,6 +141,13 @@ def sheet_pieces(rows: Iterable[Row]) -> Iterator[Piece]:
         extent = first, end
         for place, cells in chain(sample, table):
             yield row_piece(headers, cells, place)
+
+
+def _bounded(rows: Iterable[Row], most: int) -> Iterator[Row]:
+    for number, row in enumerate(rows, 1):
+        if number > most:
+            raise Unreadable(f"has more than {most} rows: split it, or raise the limit `rows`")
+        yield row
 
 
 def _extent(rows: Sequence[Row]) -> tuple[int, int]:

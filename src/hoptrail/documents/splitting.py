@@ -16,9 +16,6 @@ class PassageLimits:
 
     The default encoder reads 256 word pieces, about 190 English words. A document of at most `short_document_words`
     stays whole, because published corpora are retrieved by their own paragraphs.
-
-    Raises:
-        UsageError: `words` is below 1 or `short_document_words` below 0.
     """
 
     words: int = 200

@@ -25,7 +25,7 @@ from hoptrail.documents.archives import check_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheet_rows import Row, bounded, sheet_pieces
+from hoptrail.documents.sheet_rows import Row, sheet_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -42,9 +42,7 @@ _CELLS_PER_ROW = 100
 
 
 def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a workbook: title (of its properties), and each sheet as a heading with its rows.
-    Raises: Unreadable: it is not an Excel file, damaged, encrypted, beyond a limit, or has XML that is not safe to parse.
-    """
+    """Parse a workbook: title (of its properties), and each sheet as a heading with its rows."""
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
     check_office_file(data, limits, "Excel", ".xlsx")
@@ -79,7 +77,7 @@ def _pieces(
         room -= cells.rows
         if not _UNNAMED.fullmatch(name):
             yield Piece(BlockKind.HEADING, name, 1, place=f"sheet {name}")
-        yield from sheet_pieces(bounded(_rows(workbook.get_sheet_by_name(name), name, cells), limits))
+        yield from sheet_pieces(_rows(workbook.get_sheet_by_name(name), name, cells), limits)
 
 
 def _rows(sheet: CalamineSheet, name: str, formats: SheetFormats) -> Iterator[Row]:
@@ -141,13 +139,10 @@ _MARKS = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|_.|
 
 @dataclass(slots=True)
 class SheetFormats:
-    """The number formats of a sheet's cells by row and column from 0, the number of rows and columns that the cells span, and the
-    number of formulas without a computed value.
-    """
+    """The number of rows and columns that a sheet's cells span, and their number formats by row and column from 0."""
 
     rows: int = 0
     columns: int = 0
-    uncomputed: int = 0
     formats: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
@@ -174,11 +169,10 @@ class NumberFormats:
                 self._scan(text[:end], formats)
                 rest = text[end:]
             self._scan(rest, formats)
-        self.uncomputed += formats.uncomputed
         return formats
 
     def _scan(self, xml: bytes, formats: SheetFormats) -> None:
-        formats.uncomputed += len(_UNCOMPUTED.findall(xml))
+        self.uncomputed += len(_UNCOMPUTED.findall(xml))
         for letters, digits, rest in _CELL.findall(xml):
             row, column = int(digits), _column(letters)
             if not rest.endswith(b"/"):  # an empty cell with a style does not count

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -150,7 +151,7 @@ class _Reader:
             else:
                 page.words.add(text)
         yield from page.flush()
-        page.indent()
+        page.bases.append(page.lists.depth)
 
     def _example(self, line: Line) -> Iterator[Piece]:
         """Begin or end an example, in which lines are kept."""
@@ -176,7 +177,8 @@ class _Reader:
             text = f"{given[0]}({given[1]}){given[2]}"
         elif line.macro in {"URL", "MTO"}:
             text = f"{given[1]} <{given[0]}>{given[2]}"
-        yield from self.page.add(text, line)
+        quoted = text.replace("\\", "\\\\").replace('"', '""')
+        yield from self.page.write(Line(line.number, "B", f'"{quoted}"'))
 
     def _refer(self, line: Line) -> Iterator[Piece]:
         self.refers_to = self.refers_to or line.rest.strip()
@@ -185,18 +187,11 @@ class _Reader:
 
 def _until(macro: str, lines: Iterator[Line]) -> list[Line]:
     """The lines before one with `macro`, which is taken as well."""
-    taken: list[Line] = []
-    for line in lines:
-        if line.macro == macro:
-            break
-        taken.append(line)
-    return taken
+    return list(takewhile(lambda line: line.macro != macro, lines))
 
 
 def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a page: title (name and section), date and blocks. A page that only refers to another has no text.
-    Raises: Unreadable: it is not text, or nested too deep.
-    """
+    """Parse a page: title (name and section), date and blocks. A page that only refers to another has no text."""
     coding = _CODING.match(data)
     decoded = decode(data, coding[1].decode() if coding is not None else None)
     reader = _Reader()

@@ -12,21 +12,11 @@ from dataclasses import dataclass, field
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 
-_ENCLOSED = {
-    "Op": "[]",
-    "Bq": "[]",
-    "Dq": "“”",
-    "Qq": '""',
-    "Sq": "‘’",
-    "Ql": "‘’",
-    "Pq": "()",
-    "Brq": "{}",
-    "Aq": "<>",
-    "En": "  ",
-}
-"""Macros that enclose the rest of their line."""
-_OPENED = {"Oo": "[", "Bo": "[", "Do": "“", "Qo": '"', "So": "‘", "Po": "(", "Bro": "{", "Ao": "<", "Xo": "", "Eo": ""}
-_CLOSED = {"Oc": "]", "Bc": "]", "Dc": "”", "Qc": '"', "Sc": "’", "Pc": ")", "Brc": "}", "Ac": ">", "Xc": "", "Ec": ""}
+_SIGNS = {"B": "[]", "D": "“”", "Q": '""', "S": "‘’", "P": "()", "Br": "{}", "A": "<>"}
+"""What macros put around text, by how their names begin: `Bq` around the rest of the line, `Bo` before and `Bc` after it."""
+_ENCLOSED = {"Op": "[]", "Ql": "‘’", "En": "  ", **{f"{name}q": signs for name, signs in _SIGNS.items()}}
+_OPENED = {"Oo": "[", "Xo": "", "Eo": "", **{f"{name}o": signs[0] for name, signs in _SIGNS.items()}}
+_CLOSED = {"Oc": "]", "Xc": "", "Ec": "", **{f"{name}c": signs[1] for name, signs in _SIGNS.items()}}
 _WITHIN = word_set(
     "Ad An Ap Ar At Bsx Bx Cd Cm Dv Dx Em Er Ev Fa Fc Fl Fn Fo Fr Ft Fx Ic In Li Lk Ms Mt Nd Nm No Ns Nx Ot Ox Pa Pf Sm St Sx "
     "Sy Ta Tn Ux Va Vt Xr"
@@ -192,8 +182,7 @@ class Mdoc:
     def _prefix(self, _name: str, given: Sequence[str], words: Words) -> None:
         """Write an argument without a space after it."""
         words.add(self._visible("".join(given[:1])), glued=True)
-        if given[1:]:
-            self.plain(given[1:], words)
+        self.plain(given[1:], words)
 
     def _space(self, name: str, given: Sequence[str], words: Words) -> None:
         """Write what stands for the macro, and set whether spaces follow."""

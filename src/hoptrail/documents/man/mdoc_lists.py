@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from hoptrail.documents.blocks import Piece
@@ -16,18 +16,12 @@ _UNTAGGED = frozenset(("-bullet", "-dash", "-hyphen", "-item", "-enum"))
 _EMPHASIS = frozenset(("Sy", "Em", "Li", "Cm", "Ic"))
 
 
-@dataclass(slots=True)
-class _List:
-    kind: str
-    table: Table
-
-
 class MdocLists:
     """The open lists and examples of a page. `handlers`: the method for each macro."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self._open: list[_List] = []
+        self._open: list[tuple[str, Table]] = []  # with their kinds
         self._displays: list[list[str] | None] = []
         self._is_row = False
         self._is_header = False
@@ -37,10 +31,8 @@ class MdocLists:
             "El": self._end,
             "Bd": self._display,
             "Ed": self._end_display,
-            "Pp": self._gap,
-            "Lp": self._gap,
-            "Dl": self._line,
-            "D1": self._line,
+            **dict.fromkeys(("Pp", "Lp"), self._gap),
+            **dict.fromkeys(("Dl", "D1"), self._line),
             "Xc": self._end_tag,
         }
 
@@ -60,7 +52,7 @@ class MdocLists:
         elif not self._is_row:
             yield from self._page.flush()
         else:
-            self._is_row, table = False, self._open[-1].table
+            self._is_row, table = False, self._open[-1][1]
             table.in_head = self._is_header
             cells = [TableCell(cell) for cell in self._page.words.take_cells()]
             yield table.row(cells, self._page.place)
@@ -68,10 +60,10 @@ class MdocLists:
     def _begin(self, line: Line) -> Iterator[Piece]:
         yield from self._flush()
         given = arguments(line.rest)
-        self._open.append(_List(given[0] if given else "", Table()))
+        self._open.append((given[0] if given else "", Table()))
         yield from self._page.lists.waiting()
         self._page.begin_list(ordered="-enum" in given)
-        self._page.indent()
+        self._page.bases.append(self._page.lists.depth)
 
     def _end(self, _line: Line) -> Iterator[Piece]:
         if self._open:
@@ -84,7 +76,7 @@ class MdocLists:
         """Begin an item with its tag, or a row of a table with its cells."""
         yield from self._flush()
         parts, page = arguments(line.rest), self._page
-        if self._open and self._open[-1].kind == "-column":
+        if self._open and self._open[-1][0] == "-column":
             parts = arguments(line.rest.replace("\t", " Ta "))
             starts = [parts[0], *(after for part, after in pairwise(parts) if part == "Ta")] if parts else []
             self._is_row, page.place = True, f"line {line.number}"
@@ -95,7 +87,7 @@ class MdocLists:
         if not page.lists.depth:
             page.begin_list()
         page.lists.item()
-        if parts and not (self._open and self._open[-1].kind in _UNTAGGED):
+        if parts and not (self._open and self._open[-1][0] in _UNTAGGED):
             page.place = f"line {line.number}"
             page.mdoc.write(["No", *parts], page.words)
             page.expected = LONG_TAG

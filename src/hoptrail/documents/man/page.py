@@ -25,7 +25,9 @@ _DEEPEST = 100
 
 @dataclass(slots=True)
 class Page:
-    """Methods that end a paragraph yield its pieces. `bases`: the number of open lists outside each open indentation."""
+    """Methods that end a paragraph yield its pieces. `bases`: the number of open lists outside each open indentation.
+    What is indented belongs to the open item, if there is one.
+    """
 
     roff: Roff = field(default_factory=Roff)
     lists: Lists = field(default_factory=Lists)
@@ -81,11 +83,6 @@ class Page:
         self.lines = None if self.lines is None else self.lines + 1
         if self.expected not in {0, LONG_TAG} and self.words and not goes_on:
             yield from self.flush()
-
-    def add(self, text: str, line: Line) -> Iterator[Piece]:
-        """Add text without escapes that stands for a line."""
-        quoted = text.replace("\\", "\\\\").replace('"', '""')
-        yield from self.write(Line(line.number, "B", f'"{quoted}"'))
 
     def _write_macro(self, line: Line, words: Words) -> None:
         """Write a macro within the text; of an unknown one, the arguments."""
@@ -157,10 +154,6 @@ class Page:
         if self.lists.depth == _DEEPEST:
             raise Unreadable("has lists nested too deep")
         self.lists.begin(ordered=ordered)
-
-    def indent(self) -> None:
-        """What follows belongs to the open item, if there is one, until the indentation ends."""
-        self.bases.append(self.lists.depth)
 
     def outdent(self) -> Iterator[Piece]:
         """End the innermost indentation with its lists."""

@@ -7,11 +7,11 @@ typesetters, the typesetter's branch is read, because there lists are written as
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.man.glyphs import glyph_of
 
 _COMMENT = re.compile(r'(?<!\\)((?:\\\\)*)\\["#].*')
 _REQUEST = re.compile(r"[.'][ \t]*(?P<name>[^ \t\\]*)[ \t]*(?P<rest>.*)", re.DOTALL)
@@ -39,21 +39,6 @@ _SIGNS = {"e": "\\", "\\": "\\", "t": "\t", "0": " ", "~": " ", **dict.fromkeys(
 """Escapes of one character that stand for another one, or for none; all others stand for themselves."""
 _LONGEST_STRING = 1000
 """Characters of a string that a page may define: a string may contain others, and its length double with each line."""
-
-_STRINGS = {
-    "lq": "“",
-    "rq": "”",
-    "R": "®",
-    "Tm": "™",
-    "Lq": "“",
-    "Rq": "”",
-    "Aq": "'",
-    "Le": "≤",
-    "Ge": "≥",
-    "Lt": "<",
-    "Gt": ">",
-}
-_STRINGS |= {"Ne": "≠", "Pm": "±", "If": "∞", "Pi": "π", "Na": "NaN", "Ba": "|", "Am": "&", "q": '"'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +122,7 @@ class Roff:
     def _escape(self, match: re.Match[str]) -> str:
         found = match.groupdict()
         if (glyph := found["two"] or found["long"]) is not None:
-            return glyph_of(glyph)
+            return _glyph_of(glyph)
         if (name := found["string_long"] or found["string_two"] or found["string_one"]) is not None:
             return self.strings.get(name, "")
         if (name := found["number_long"] or found["number_two"] or found["number_one"]) is not None:
@@ -204,5 +189,42 @@ def _drawn(name: str, argument: str) -> str:
     if name == "N":
         return chr(int(argument)) if re.fullmatch(r"\d{1,3}", argument) else ""
     if name == "C":
-        return glyph_of(argument)
+        return _glyph_of(argument)
     return argument if name in "oZ" else ""
+
+
+_PAIRS = r"""
+    bu • co © rg ® tm ™ em — en – hy - mi − pl + mu × di ÷ +- ± -+ ∓ eq = == ≡ != ≠ <= ≤ >= ≥ ~~ ≈ ~= ≅ ap ∼ |= ≃ cq ’ oq ‘
+    aq ' dq " lq “ rq ” Fo « Fc » fo ‹ fc › Bq „ bq ‚ ga ` aa ´ ha ^ ti ~ rs \ sl / ul _ ru _ br │ bv │ ba | or | bb ¦ sh #
+    at @ Do $ ct ¢ Po £ Ye ¥ Cs ¤ Eu € eu € Fn ƒ lB [ rB ] lC { rC } la ⟨ ra ⟩ <- ← -> → <> ↔ ua ↑ da ↓ va ↕ lA ⇐ rA ⇒ hA ⇔
+    uA ⇑ dA ⇓ de ° sc § ps ¶ dg † dd ‡ ci ○ sq □ bx ▪ lh ☜ rh ☞ OK ✓ CR ↵ if ∞ in ∞ pd ∂ gr ∇ is ∫ sum ∑ product ∏ sr √ mo ∈
+    nm ∉ sb ⊂ nb ⊄ sp ⊃ ib ⊆ ip ⊇ ca ∩ cu ∪ fa ∀ te ∃ AN ∧ OR ∨ no ¬ tno ¬ 12 ½ 14 ¼ 34 ¾ S1 ¹ S2 ² S3 ³ Of ª Om º md ⋅ pc ·
+    ** ∗ fm ′ sd ″ mc µ pp ⊥ es ∅ tf ∴ 3d ∴ pt ∝ c+ ⊕ c* ⊗ %0 ‰ r! ¡ r? ¿ ss ß AE Æ ae æ OE Œ oe œ /O Ø /o ø -D Ð Sd ð TP Þ
+    Tp þ /L Ł /l ł .i ı .j ȷ ff ff fi fi fl fl Fi ffi Fl ffl IJ Ĳ ij ĳ rn ‾ radicalex ‾ lf ⌊ rf ⌋ lc ⌈ rc ⌉ f/ ⁄ CL ♣ SP ♠
+    HE ♥ DI ♦ lz ◊ a- ¯ a. ˙ a^ ^ a~ ~ ac ¸ ad ¨ ah ˇ ao ˚ ab ˘ ho ˛ *A Α *B Β *G Γ *D Δ *E Ε *Z Ζ *Y Η *H Θ *I Ι *K Κ *L Λ
+    *M Μ *N Ν *C Ξ *O Ο *P Π *R Ρ *S Σ *T Τ *U Υ *F Φ *X Χ *Q Ψ *W Ω *a α *b β *g γ *d δ *e ε *z ζ *y η *h θ *i ι *k κ *l λ
+    *m μ *n ν *c ξ *o ο *p π *r ρ *s σ *t τ *u υ *f ϕ *x χ *q ψ *w ω +h ϑ +f φ ts ς
+"""
+"""Name and character in turns, as groff_char(7) lists them."""
+_PREDEFINED = """
+    lq “ rq ” R ® Tm ™ Lq “ Rq ” Aq ' Le ≤ Ge ≥ Lt < Gt > Ne ≠ Pm ± If ∞ Pi π Na NaN Ba | Am & q "
+"""
+_GLYPHS: dict[str, str] = dict(zip(_PAIRS.split()[::2], _PAIRS.split()[1::2], strict=True))
+_STRINGS: dict[str, str] = dict(zip(_PREDEFINED.split()[::2], _PREDEFINED.split()[1::2], strict=True))
+"""Strings that every page may use."""
+_ACCENTS = dict(zip("'`^:~,ovc", "\u0301\u0300\u0302\u0308\u0303\u0327\u030a\u030c\u0327", strict=True))
+"""The first character of the name of a letter with an accent, such as `'e`."""
+
+
+def _glyph_of(name: str) -> str:
+    """The character with this name; U+FFFD if there is none."""
+    if name in _GLYPHS:
+        return _GLYPHS[name]
+    if re.fullmatch(r"u[0-9A-F]{4,6}(?:_[0-9A-F]{4,6}){0,4}", name):
+        codes = [int(code, 16) for code in name[1:].split("_")]
+        return unicodedata.normalize("NFC", "".join(chr(code) for code in codes if code <= 0x10FFFF))
+    if re.fullmatch(r"char\d{1,3}", name):
+        return chr(int(name[4:]))
+    if len(name) == 2 and name[0] in _ACCENTS and name[1].isalpha():
+        return unicodedata.normalize("NFC", name[1] + _ACCENTS[name[0]])
+    return name if len(name) == 1 else "\N{REPLACEMENT CHARACTER}"

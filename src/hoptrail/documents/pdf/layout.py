@@ -135,8 +135,9 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
     fewest = min(crossing[place] for place in inner)
     if fewest > _SPANNING * len(fragments):
         return None
-    best = max(_runs(inner, crossing, fewest), key=len)
-    place = left + (best.start + best.stop) / 2
+    gaps = (list(gap) for is_gap, gap in groupby(inner, lambda place: crossing[place] == fewest) if is_gap)
+    best = max(gaps, key=len)
+    place = left + (best[0] + best[-1] + 1) / 2
     sides = ([f for f in fragments if f.right <= place], [f for f in fragments if f.left >= place])
     wide = len(best) >= 0.5 * median(fragment.size for fragment in fragments)
     return place if wide and all(_is_prose(side, len(fragments)) for side in sides) else None
@@ -148,13 +149,6 @@ def _crossing(fragments: Sequence[Fragment], left: float, width: int) -> list[in
         steps[max(0, int(fragment.left - left))] += 1
         steps[min(width + 1, int(fragment.right - left) + 1)] -= 1
     return list(accumulate(steps))
-
-
-def _runs(places: range, crossing: Sequence[int], fewest: int) -> Iterator[range]:
-    for is_fewest, run in groupby(places, lambda place: crossing[place] == fewest):
-        if is_fewest:
-            found = list(run)
-            yield range(found[0], found[-1] + 1)
 
 
 def _is_prose(side: Sequence[Fragment], total: int) -> bool:

@@ -48,7 +48,7 @@ class Ocr:
             self.late.append(number)
             return []
         try:
-            lines = list(_lines(_recognise(program, _render(page), seconds), 72 / _DPI))
+            lines = list(_lines(_recognise(program, _render(page), seconds)))
         except subprocess.TimeoutExpired:
             self.late.append(number)
             return []
@@ -97,8 +97,9 @@ def _recognise(program: str, picture: bytes, seconds: float) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def _lines(table: str, scale: float) -> Iterator[Fragment]:
-    """Yield the recognised lines as fragments; `scale` converts pixels to points."""
+def _lines(table: str) -> Iterator[Fragment]:
+    """Yield the recognised lines as fragments."""
+    scale = 72 / _DPI  # points per pixel
     words: dict[tuple[str, str, str], list[dict[str, str]]] = defaultdict(list)
     for row in csv.DictReader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE):
         if row.get("level") == "5" and (row.get("text") or "").strip():

@@ -14,9 +14,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.limits import ReadingLimits
@@ -24,17 +25,9 @@ from hoptrail.documents.markup import BOLD_SHARE
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
 from hoptrail.documents.pdf.layout import Line, lines_of
 from hoptrail.documents.pdf.ocr import Ocr
-from hoptrail.documents.pdf.parts import (
-    LARGER,
-    Part,
-    Style,
-    half_points,
-    item_text,
-    parts_of,
-    plain_words,
-)
+from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
 from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
-from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece
+from hoptrail.documents.sheet_rows import has_header, row_piece, table_pieces
 from hoptrail.types import BlockKind
 
 # Titles filled in by programs: a file name, or a default.
@@ -43,7 +36,6 @@ _MEANINGLESS = re.compile(
     r"|.*\.(docx?|pdf|tex|dvi|indd|rtf|odt|pptx?|xlsx?|html?))?\s*",
     re.IGNORECASE,
 )
-_DEEPEST = 6
 _MOST_BOOKMARKS = 5000
 
 
@@ -58,7 +50,6 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks. Pages that
     cannot be read are left out and named in the notes. The notes also count the pages without text, because nobody notices
     scanned pages among others.
-    Raises: Unreadable: it is damaged, encrypted, without text, or beyond a limit.
     """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")
@@ -123,23 +114,17 @@ def _style(document: Any, pages: Sequence[_Page]) -> Style:
     larger = sorted((size for size in weights if size >= LARGER * body), reverse=True)
     total = sum(len(fragment.text) for fragment in fragments)
     bold = sum(len(fragment.text) for fragment in fragments if fragment.bold)
-    return Style(
-        body,
-        {size: min(level, _DEEPEST) for level, size in enumerate(larger, 1)},
-        bold < BOLD_SHARE * total,
-        dict(_bookmarks(document)),
-    )
+    levels = {size: min(level, DEEPEST_HEADING) for level, size in enumerate(larger, 1)}
+    return Style(body, levels, bold < BOLD_SHARE * total, dict(_bookmarks(document)))
 
 
 def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
-    for number, bookmark in enumerate(document.get_toc()):
-        if number >= _MOST_BOOKMARKS:
-            return
+    for bookmark in islice(document.get_toc(), _MOST_BOOKMARKS):
         target = bookmark.get_dest()
         page = target.get_index() if target else None
         words = plain_words(bookmark.get_title() or "")
         if page is not None and words:
-            yield (page + 1, words), min(bookmark.level + 1, _DEEPEST)
+            yield (page + 1, words), min(bookmark.level + 1, DEEPEST_HEADING)
 
 
 def _title(document: Any, parts: Sequence[Part], style: Style) -> str:
@@ -165,23 +150,19 @@ def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:
             yield Piece(part.kind, _code(part), place=place)
         else:
             text = joined(part.lines, known)
-            if part.kind is BlockKind.ITEM:
-                text = item_text(text)
+            text = item_text(text) if part.kind is BlockKind.ITEM else text
             yield Piece(part.kind, text, part.level, part.ordered, place=place)
 
 
-def _table(part: Part, headers: Sequence[str], place: str) -> tuple[Sequence[str], list[Piece]]:
+def _table(part: Part, headers: Sequence[str], place: str) -> tuple[Sequence[str], Iterable[Piece]]:
     """The headers and rows of a table. `headers` are those of the table that it may continue from the page before."""
     rows = list(part.rows)
-    pieces: list[Piece] = []
-    if headers and rows[0] == tuple(headers):
+    if len(headers) != len(rows[0]):
+        headers = rows[0] if has_header(rows) else ()
+        return headers, table_pieces(rows, place)
+    if rows[0] == headers:
         rows.pop(0)
-    elif len(headers) != len(rows[0]):
-        headers = ()
-        if has_header(rows):
-            headers = rows.pop(0)
-            pieces.append(header_piece(headers, place))
-    return headers, [*pieces, *(row_piece(headers, row, place) for row in rows)]
+    return headers, (row_piece(headers, row, place) for row in rows)
 
 
 def _code(part: Part) -> str:
@@ -263,11 +244,11 @@ def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragmen
             pages_by_key[key].append(number)
     remaining = []
     for number, page in enumerate(pages):
+        rows = lines[number]
         repeated = [
-            _is_repeated(number, line, pages_by_key, len(pages)) or _is_page_number(line, number + 1)
-            for line in lines[number]
+            _is_repeated(number, line, pages_by_key, len(pages)) or _is_page_number(line, number + 1) for line in rows
         ]
-        dropped = {*_edge(lines[number], repeated), *_edge(lines[number][::-1], repeated[::-1])}
+        dropped = {*_edge(rows, repeated), *_edge(rows[::-1], repeated[::-1])}
         remaining.append([fragment for fragment in page if fragment not in dropped])
     return remaining
 

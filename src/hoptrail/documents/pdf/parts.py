@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 
+from hoptrail.documents.blocks import DEEPEST_HEADING
 from hoptrail.documents.markup import LONGEST_BOLD_HEADING
 from hoptrail.documents.pdf.fragments import Fragment
 from hoptrail.documents.pdf.layout import Column, Line, columns_of
-from hoptrail.documents.pdf.tables import Cells, Grid, aligned_tables
+from hoptrail.documents.pdf.tables import LEADERS, Cells, Grid, aligned_tables
 from hoptrail.types import BlockKind
 
 LARGER = 1.12
@@ -25,7 +26,6 @@ _SMALLER = 0.92
 _LONGEST_HEADING = 200
 BULLET = re.compile(r"(?:[•‣◦▪●○■□·∙⁃\uf0b7\uf0a7\uf0d8]|[–—*-](?=\s))\s*")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s+\S")
-_LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
 _DRAWN_RULE = re.compile(r"[-–—_=─ ]{4,}")
 """A horizontal rule made of characters."""
 _ENDED = re.compile(r"[.!?:;…。！？][\"”’'»)\]]*$")
@@ -79,7 +79,7 @@ def parts_of(pages: Iterable[tuple[int, Sequence[Fragment], Sequence[Grid]]], st
         inside = {fragment for grid in grids for fragment in grid.fragments}
         flow = [fragment for fragment in fragments if fragment not in inside]
         flow += [
-            Fragment(f"{GRID}{place}", grid.xs[0], grid.xs[-1], grid.top + 1, style.body)
+            Fragment(f"{GRID}{place}", grid.xs[0], grid.xs[-1], grid.ys[0] + 1, style.body)
             for place, grid in enumerate(grids)
         ]
         for column in columns_of(flow):
@@ -96,8 +96,7 @@ class _Builder:
 
     def add(self, column: Column, page: int, grids: Sequence[Grid]) -> None:
         """Add the parts of a column."""
-        found = aligned_tables(column.lines, lambda line: _LEADERS.search(line.text) is not None)
-        tables = {table.first: table for table in found}
+        tables = {table.first: table for table in aligned_tables(column.lines)}
         leading = _leading(column.lines)
         place, before = 0, None
         while place < len(column.lines):
@@ -171,12 +170,12 @@ class _Builder:
         plain = self._style.bold_stands_out and line.bold and not line.mono
         sized = line.size >= 0.95 * self._style.body
         if plain and sized and short and apart:
-            return min(6, len(set(self._style.levels.values())) + 1)
+            return min(DEEPEST_HEADING, len(set(self._style.levels.values())) + 1)
         return 0
 
-    def _last(self, *kinds: BlockKind) -> Part | None:
-        """The last part, if it is of one of these kinds."""
-        return self.parts[-1] if self.parts and self.parts[-1].kind in kinds else None
+    def _last(self, kind: BlockKind) -> Part | None:
+        """The last part, if it is of this kind."""
+        return self.parts[-1] if self.parts and self.parts[-1].kind is kind else None
 
     def _code(self, line: Line, before: Line | None, page: int) -> None:
         last = self._last(BlockKind.CODE)
@@ -228,7 +227,7 @@ class _Builder:
 
 def _is_entry(line: Line) -> bool:
     """Whether a line belongs to a table of contents: it has dot leaders, or a number far to the right of its text."""
-    if _LEADERS.search(line.text):
+    if LEADERS.search(line.text):
         return True
     last = line.fragments[-1]
     far = len(line.fragments) == 2 and last.left - line.fragments[0].right > 4 * line.size
@@ -267,4 +266,4 @@ def _continues(part: Part, line: Line) -> bool:
 
 def item_text(text: str) -> str:
     """The text of a list item without its bullet; dot leaders become an ellipsis."""
-    return _LEADERS.sub(" … ", BULLET.sub("", text, count=1) if BULLET.match(text) else text)
+    return LEADERS.sub(" … ", BULLET.sub("", text, count=1) if BULLET.match(text) else text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, pairwise
 from typing import Any
@@ -37,11 +37,6 @@ class Grid:
     ys: tuple[float, ...]
     rows: tuple[tuple[str, ...], ...]
     fragments: frozenset[Fragment]
-
-    @property
-    def top(self) -> float:
-        """The y of its upper edge; y grows downwards."""
-        return self.ys[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +209,8 @@ _ALIGNED = 0.8
 """Minimal share of a column's cells with a common left edge, right edge or centre."""
 _MARK = re.compile(r"[•‣◦▪●○■□·*–—-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]")
 """The bullet or number of a list item."""
+LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
+"""Dots from an entry of a table of contents to its page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +222,13 @@ class Cells:
     last: int
 
 
-def aligned_tables(lines: Sequence[Line], is_none: Callable[[Line], bool]) -> Iterator[Cells]:
-    """Yield tables: at least three consecutive lines with the same number of parts, aligned in columns. `is_none` excludes lines.
+def aligned_tables(lines: Sequence[Line]) -> Iterator[Cells]:
+    """Yield tables: at least three consecutive lines with the same number of parts, aligned in columns, and without leaders.
     A line with fewer parts close below a row, each at the left edge of a column after the first, continues that row's cells.
     """
     start = 0
     while start < len(lines):
-        rows, end = _run(lines, start, is_none)
+        rows, end = _run(lines, start)
         if len(rows) >= _FEWEST_ROWS and _in_columns([row[0] for row in rows]):
             yield Cells(tuple(_texts(row) for row in rows), start, end - 1)
             start = end
@@ -239,14 +236,14 @@ def aligned_tables(lines: Sequence[Line], is_none: Callable[[Line], bool]) -> It
             start += 1
 
 
-def _run(lines: Sequence[Line], start: int, is_none: Callable[[Line], bool]) -> tuple[list[list[Line]], int]:
+def _run(lines: Sequence[Line], start: int) -> tuple[list[list[Line]], int]:
     parts = len(_parts(lines[start]))
     rows: list[list[Line]] = []
     for place in range(start, len(lines)):
         line = lines[place]
         gap = line.base - lines[place - 1].base if rows else 0.0
         long = any(len(fragment.text) > _LONGEST_CELL for fragment in line.fragments)
-        if parts < 2 or line.mono or long or is_none(line) or gap > 3 * line.size:
+        if parts < 2 or line.mono or long or LEADERS.search(line.text) or gap > 3 * line.size:
             return rows, place
         if len(_parts(line)) == parts:
             rows.append([line])
