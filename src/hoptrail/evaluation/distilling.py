@@ -110,10 +110,6 @@ class _TracedRecording(RecordedChat):
 
     last: tuple[ChatRequest, ChatReply] | None = None
 
-    def forget(self) -> None:
-        """Drop the last request and reply."""
-        self.last = None
-
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         paid = super().remembered(request)
         if paid is not None:
@@ -143,7 +139,7 @@ class _Teacher:
 
     def line(self, passage: Unit, counts: TrainingCounts) -> bytes | None:
         """A line of a training file. If there is no example, returns None and counts the reason in `counts`."""
-        self.chat.forget()
+        self.chat.last = None
         try:
             extraction = ChatLanguage(self.chat, self.settings).perform(Extract(passage)).value
         except (RecordingError, TaskFailed) as failure:
@@ -181,17 +177,11 @@ def _supported_part(passage: Unit, reply: ExtractReply, extraction: Extraction) 
         if noted.sentence and (fact.source != passage.sources[0] or 1 in noted.sentence)
         if fact.entities or not noted.entities
     ]
-    return (
-        ExtractReply(entities=_entities(reply, extraction), facts=facts)
-        if facts or not any(fact.text.strip() for fact in reply.facts)
-        else None
-    )
-
-
-def _entities(reply: ExtractReply, extraction: Extraction) -> list[EntityReply]:
-    """The entities of the extraction, with their types in the reply."""
+    if not facts and any(fact.text.strip() for fact in reply.facts):
+        return None
     types = {entity.name.casefold(): entity.type for entity in reversed(reply.entities)}
-    return [EntityReply(name=name, type=types.get(name.casefold(), "")) for name in extraction.entities]
+    entities = [EntityReply(name=name, type=types.get(name.casefold(), "")) for name in extraction.entities]
+    return ExtractReply(entities=entities, facts=facts)
 
 
 def _as_line(request: ChatRequest, target: ExtractReply) -> bytes:
