@@ -149,10 +149,9 @@ class Showing:
     def passages(self, unit: Unit) -> tuple[str, ...]:
         """The corpus's ids of the documents of which a unit shows a sentence or fact."""
         if unit.id not in self.known:
+            shown = shown_documents(unit, self.corpus.documents)
             self.known[unit.id] = tuple(
-                dict.fromkeys(
-                    name for shown in shown_documents(unit, self.corpus.documents) for name in self.ids.get(shown, ())
-                )
+                dict.fromkeys(name for document in shown for name in self.ids.get(document, ()))
             )
         return self.known[unit.id]
 

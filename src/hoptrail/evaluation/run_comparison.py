@@ -8,7 +8,7 @@ between runs of a model whose answers vary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -270,21 +270,17 @@ def judged_answers(run: Run, questions: Sequence[Question]) -> list[risk_coverag
     return judged_by_confidence([run.results.get(question.id) for question in questions])
 
 
-def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> list[Confidence]:
-    judged: Mapping[str, list[risk_coverage.Judged]] = {
-        label: judged_answers(run, questions) for label, run in zip(labels_of(runs), runs, strict=True)
-    }
-    return [
-        Confidence(
-            label,
-            len(answers),
-            mean([float(not answer.correct) for answer in answers]),
-            risk_coverage.area_under_risk(answers),
-            risk_coverage.calibration_error(risk_coverage.calibration_table(answers)),
-            risk_coverage.brier_score(answers),
-            sure := risk_coverage.sure_answers(answers),
-            sure.n / len(questions) if sure else 0.0,
-        )
-        for label, answers in judged.items()
-        if answers
-    ]
+def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> Iterator[Confidence]:
+    for label, run in zip(labels_of(runs), runs, strict=True):
+        if answers := judged_answers(run, questions):
+            sure = risk_coverage.sure_answers(answers)
+            yield Confidence(
+                label,
+                len(answers),
+                mean([float(not answer.correct) for answer in answers]),
+                risk_coverage.area_under_risk(answers),
+                risk_coverage.calibration_error(risk_coverage.calibration_table(answers)),
+                risk_coverage.brier_score(answers),
+                sure,
+                sure.n / len(questions) if sure else 0.0,
+            )
