@@ -23,8 +23,7 @@ from pathlib import Path
 
 from hoptrail.evaluation.answer_scores import Rule, score_answer
 from hoptrail.models.learned import TRAINED, read_trained
-from hoptrail.models.reader import Reader, Reading, ToRead
-from hoptrail.models.statement_ranker import settling
+from hoptrail.models.reader import Reader, Reading, ToRead, settling
 from training import made, sources
 from training.examples import VERDICTS, Example, Verdict
 from training.made import Distractors

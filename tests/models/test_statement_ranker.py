@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hoptrail.models.reader import Reading, ToRead, installed_reader
-from hoptrail.models.statement_ranker import settling
+from hoptrail.models.reader import Reading, ToRead, installed_reader, settling
 
 
 class Settling:

@@ -133,19 +133,19 @@ def load_dataset(folder: Path, questions: Path | None = None, limit: int | None 
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder; evaluation data is a folder with corpus.jsonl and questions.jsonl")
     name = folder.resolve().name
-    if any((folder / file).is_file() for file in CORPUS_FILES):
-        corpus, rule = first_file(folder, CORPUS_FILES), ANSWER_RULES.get(name, Rule.HOTPOTQA)
-        present = _passage_ids(corpus)
-        path = questions or first_file(folder, QUESTION_FILES)
-        loaded = tuple(_read_questions(path, corpus, present))
-    else:
-        corpus, rule = folder / DOCUMENTS, None
-        present = _own_documents(corpus)
-        path = questions or first_file(folder, QUESTION_FILES)
-        loaded = tuple(_own_questions(path, corpus, present, also_all=questions is None))
+    own = not any((folder / file).is_file() for file in CORPUS_FILES)
+    corpus = folder / DOCUMENTS if own else first_file(folder, CORPUS_FILES)
+    present = _own_documents(corpus) if own else _passage_ids(corpus)
+    path = questions or first_file(folder, QUESTION_FILES)
+    rows = (
+        _own_questions(path, corpus, present, also_all=questions is None)
+        if own
+        else _read_questions(path, corpus, present)
+    )
+    loaded = tuple(rows)
     if not loaded:
         raise DataError(f"{path} holds no questions")
-    return Dataset(name, corpus, len(present), loaded[:limit], rule)
+    return Dataset(name, corpus, len(present), loaded[:limit], None if own else ANSWER_RULES.get(name, Rule.HOTPOTQA))
 
 
 def single_hops_of(dataset: Dataset) -> Dataset:

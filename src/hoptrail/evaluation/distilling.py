@@ -181,17 +181,11 @@ def _supported_part(passage: Unit, reply: ExtractReply, extraction: Extraction) 
         if noted.sentence and (fact.source != passage.sources[0] or 1 in noted.sentence)
         if fact.entities or not noted.entities
     ]
-    return (
-        ExtractReply(entities=_entities(reply, extraction), facts=facts)
-        if facts or not any(fact.text.strip() for fact in reply.facts)
-        else None
-    )
-
-
-def _entities(reply: ExtractReply, extraction: Extraction) -> list[EntityReply]:
-    """The entities of the extraction, with their types in the reply."""
+    if not facts and any(fact.text.strip() for fact in reply.facts):
+        return None
     types = {entity.name.casefold(): entity.type for entity in reversed(reply.entities)}
-    return [EntityReply(name=name, type=types.get(name.casefold(), "")) for name in extraction.entities]
+    entities = [EntityReply(name=name, type=types.get(name.casefold(), "")) for name in extraction.entities]
+    return ExtractReply(entities=entities, facts=facts)
 
 
 def _as_line(request: ChatRequest, target: ExtractReply) -> bytes:

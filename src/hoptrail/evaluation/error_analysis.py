@@ -36,7 +36,7 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.gold_plan import REFERENCE, Goal, gold_plan, is_relation
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.trail_records import HopRecord, ReadingRecord, TrailRecord
+from hoptrail.evaluation.trail_records import ReadingRecord, TrailRecord
 from hoptrail.language.tasks import TASK_NAMES, Integrate
 
 ENOUGH_WORDS = 0.5
@@ -174,21 +174,18 @@ class _TrailAnalysis:
         return None
 
     def _without_steps(self) -> tuple[Cause, str]:
-        missed = self._missed(self._plan.whole)
-        if missed is None:
-            if any(_agree(answer, self._plan.whole.answers[0]) for answer in self._answers):
-                return Cause.WRONG_INTEGRATION, "the right answer was given on the way"
-            if any(self._is_whole_reading(reading) for reading in self._trail.readings):
-                return Cause.NOT_READ, "all gold passages were handed over with the question itself"
-            return (
-                Cause.UNKNOWN,
-                "all gold passages were handed over; without gold steps, errors of reading and integration look alike",
-            )
-        cause, passage = missed
-        if cause is Cause.NOT_RANKED:
+        if missed := self._missed(self._plan.whole):
+            cause, passage = missed
+            if cause is not Cause.NOT_RANKED:
+                return missed
             why = f"{passage} was not ranked; without gold steps it is unknown which sub-question should find it"
-            return Cause.UNKNOWN, why
-        return missed
+        elif any(_agree(answer, self._plan.whole.answers[0]) for answer in self._answers):
+            return Cause.WRONG_INTEGRATION, "the right answer was given on the way"
+        elif any(self._is_whole_reading(reading) for reading in self._trail.readings):
+            return Cause.NOT_READ, "all gold passages were handed over with the question itself"
+        else:
+            why = "all gold passages were handed over; without gold steps, errors of reading and integration look alike"
+        return Cause.UNKNOWN, why
 
     def _is_whole_reading(self, reading: ReadingRecord) -> bool:
         """Whether the question itself was read with all gold passages."""
@@ -229,13 +226,8 @@ class _TrailAnalysis:
     def _continued_after(self, needed: Sequence[str]) -> bool:
         """Whether a sub-question was asked once all these answers were known."""
         hops = [hop for hop in self._trail.hops if not self._is_whole(hop.asked)]
-        known = [_first_hop_with(hops, answer) for answer in needed]
-        return all(place is not None and place + 1 < len(hops) for place in known)
-
-
-def _first_hop_with(hops: Sequence[HopRecord], answer: str) -> int | None:
-    places = (place for place, hop in enumerate(hops) if hop.answer is not None and _agree(hop.answer, answer))
-    return next(places, None)
+        known = [hop.answer for hop in hops[:-1] if hop.answer is not None]
+        return all(any(_agree(given, answer) for given in known) for answer in needed)
 
 
 def _agree(one: str, other: str) -> bool:

@@ -62,23 +62,22 @@ class GoldPlan:
 
     def asked(self, findings: Sequence[Finding]) -> frozenset[int]:
         """The positions of the steps that these findings are about, answered or not."""
-        return frozenset(step for place in range(len(findings)) for step in self._steps_of(findings, place))
+        return frozenset(step for place, finding in enumerate(findings) for step in self._steps_of(finding, place))
 
     def answered(self, findings: Sequence[Finding]) -> frozenset[int]:
         """The positions of the steps that these findings have answered."""
-        places = (place for place, finding in enumerate(findings) if finding.answer is not None)
-        return frozenset(step for place in places for step in self._steps_of(findings, place))
+        answered = [(place, finding) for place, finding in enumerate(findings) if finding.answer is not None]
+        return frozenset(step for place, finding in answered for step in self._steps_of(finding, place))
 
     def following(self, findings: Sequence[Finding]) -> int | None:
         """The position of the first step that was not asked yet, None if all were."""
         asked = self.asked(findings)
         return next((position for position in range(len(self.steps)) if position not in asked), None)
 
-    def _steps_of(self, findings: Sequence[Finding], place: int) -> tuple[int, ...]:
+    def _steps_of(self, finding: Finding, place: int) -> tuple[int, ...]:
         """The steps that a finding is about, by its wording. An answer to the whole question answers every step; a finding with
         another wording is about the step at the same place.
         """
-        finding = findings[place]
         by_words = self.worded_as(finding.question) or self.worded_as(finding.asked)
         if not by_words and self.is_whole(finding.question):
             return () if finding.answer is None else tuple(range(len(self.steps)))

@@ -14,6 +14,7 @@ names. For a fair comparison, both are also split by whether the completed sub-q
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -39,9 +40,7 @@ LATER = "later"
 UNITS_A_PASSAGE = 10
 """Units retrieved per passage needed, because a document that was split into several passages counts once."""
 
-Retriever = Callable[[Corpus, str, int], Ranking]
-
-RETRIEVERS: dict[str, Retriever] = {
+RETRIEVERS: dict[str, Callable[[Corpus, str, int], Ranking]] = {
     "dense": dense_search,
     "hybrid": lambda corpus, text, limit: hybrid_search(corpus, text, limit, HybridSearchSettings()),
 }
@@ -131,9 +130,7 @@ def probe_lost_in_retrieval(
         )
     titles = {name: entry.title for entry in corpus.snapshot.register.entries for name in names.get(entry.id, ())}
     probes = [probe for plan in plans for probe in _probes(plan, titles)]
-    rows = tuple(
-        row for name, search in RETRIEVERS.items() for row in _rows(name, _recalls(probes, corpus, names, search, k))
-    )
+    rows = tuple(row for retriever in RETRIEVERS for row in _rows(retriever, probes, corpus, names, k))
     return LostInRetrieval(dataset.name, k, len(plans), len(dataset.questions), rows)
 
 
@@ -159,27 +156,21 @@ def _names(question: str, title: str) -> bool:
     return bool(words) and words <= content_stems(question)
 
 
-def _recalls(
-    probes: Sequence[_Probe], corpus: Corpus, names: Mapping[str, Sequence[str]], search: Retriever, k: int
-) -> dict[tuple[str, bool | None, Wording], list[float]]:
-    recalls: dict[tuple[str, bool | None, Wording], list[float]] = {}
-    for probe in probes:
-        found = project_to_passages(search(corpus, probe.text, k * UNITS_A_PASSAGE), partial(corpus_ids, ids=names))
-        recall = recall_at(k, found, probe.gold)
-        for place, named in probe.places:
-            recalls.setdefault((place, named, probe.wording), []).append(recall)
-    return recalls
-
-
-def _rows(retriever: str, recalls: Mapping[tuple[str, bool | None, Wording], Sequence[float]]) -> list[ProbeRow]:
+def _rows(
+    retriever: str, probes: Sequence[_Probe], corpus: Corpus, names: Mapping[str, Sequence[str]], k: int
+) -> list[ProbeRow]:
     """Rows by place, LATER last; within a place the total before its split, and wordings in the order of `Wording`."""
+    recalls: defaultdict[tuple[str, bool | None, Wording], list[float]] = defaultdict(list)
+    for probe in probes:
+        units = RETRIEVERS[retriever](corpus, probe.text, k * UNITS_A_PASSAGE)
+        found = project_to_passages(units, partial(corpus_ids, ids=names))
+        for place, named in probe.places:
+            recalls[place, named, probe.wording].append(recall_at(k, found, probe.gold))
     numbers = sorted({place for place, _, _ in recalls if place != LATER}, key=int)
     return [
-        ProbeRow(
-            retriever, place, named, wording, len(recalls[place, named, wording]), mean(recalls[place, named, wording])
-        )
+        ProbeRow(retriever, place, named, wording, len(values), mean(values))
         for place in (*numbers, LATER)
         for named in (None, True, False)
         for wording in Wording
-        if (place, named, wording) in recalls
+        if (values := recalls.get((place, named, wording)))
     ]

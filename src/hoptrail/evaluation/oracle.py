@@ -80,10 +80,10 @@ class _Walk:
         match task:
             case tasks.Decompose():
                 return self._decompose(task)
-            case tasks.Complete() | tasks.Clarify():
-                return (
-                    self._complete(task) if isinstance(task, tasks.Complete) else clarify(task.question, task.context)
-                )
+            case tasks.Complete():
+                return self._complete(task)
+            case tasks.Clarify():
+                return clarify(task.question, task.context)
             case tasks.Read():
                 return self._read(task.question, task.evidence)
             case tasks.Assess() | tasks.Verify():
@@ -92,10 +92,8 @@ class _Walk:
                 return self._integrate(task)
             case tasks.Recall():
                 return UNANSWERED
-            case tasks.Sample(question, evidence):
-                return tasks.Samples(
-                    (self._read(question, evidence).answer,)
-                )  # a perfect reader always gives the same answer
+            case tasks.Sample(question, evidence):  # a perfect reader always gives the same answer
+                return tasks.Samples((self._read(question, evidence).answer,))
             case tasks.Equate(_, one, other):
                 return normalise(one) == normalise(other)
         raise TaskFailed(f"the oracle cannot perform the task {type(task).__name__}.")

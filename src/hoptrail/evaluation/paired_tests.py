@@ -51,7 +51,11 @@ def paired_difference(first: Sequence[float], second: Sequence[float], *, seed: 
     """Compare two runs by their values on the same questions, in the same order.
     Raises: UsageError: there are no values, or their numbers differ.
     """
-    differences = _differences(first, second)
+    if len(first) != len(second):
+        raise UsageError(f"pairs are needed: there are {len(first)} values of one run and {len(second)} of the other")
+    if not first:
+        raise UsageError("two runs cannot be compared without a question that both have")
+    differences = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     return PairedDifference(
         float(differences.mean()),
         mean_interval(differences.tolist(), seed),
@@ -86,14 +90,6 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         before = max(before, min(1.0, p_values[place] * (len(p_values) - rank)))
         corrected[place] = before
     return tuple(corrected)
-
-
-def _differences(first: Sequence[float], second: Sequence[float]) -> FloatVector:
-    if len(first) != len(second):
-        raise UsageError(f"pairs are needed: there are {len(first)} values of one run and {len(second)} of the other")
-    if not first:
-        raise UsageError("two runs cannot be compared without a question that both have")
-    return np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
 
 
 def _every_sign(size: int) -> Iterator[FloatVector]:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation import run_comparison
@@ -21,9 +21,6 @@ from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, recall_at
 from hoptrail.evaluation.risk_coverage import calibration_table, risk_coverage_curve
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.run_tables import QUALITY, TextTable, tables_of
-
-if TYPE_CHECKING:
-    import altair as alt
 
 WIDTH, HEIGHT = 420, 260
 """The size of one plot in pixels."""
@@ -63,7 +60,7 @@ def recall_by_k(runs: Sequence[Run]) -> list[Point]:
     """Mean recall at every k up to the deepest cutoff; empty if no question has gold passages."""
     questions = [question for question in run_comparison.common_questions(runs) if question.supporting]
     return [
-        Point(label, k, mean(_recalls(run, questions, k)))
+        Point(label, k, mean([recall_at(k, _found(run, question), question.supporting) for question in questions]))
         for label, run in zip(run_comparison.labels_of(runs), runs, strict=True)
         for k in range(1, DEEPEST_CUTOFF + 1)
         if questions
@@ -78,7 +75,7 @@ def reached_by_hop(runs: Sequence[Run]) -> list[HopPoint]:
     questions = run_comparison.common_questions(runs)
     return [
         HopPoint(
-            label, hops, hop, mean(_reached(run, [question for question in questions if question.hops == hops], hop))
+            label, hops, hop, mean([_reached(run, question, hop) for question in questions if question.hops == hops])
         )
         for label, run in zip(run_comparison.labels_of(runs), runs, strict=True)
         for hops in sorted({question.hops for question in questions if question.hops > 1})
@@ -106,21 +103,14 @@ def reliability(runs: Sequence[Run]) -> list[Point]:
     ]
 
 
-def _recalls(run: Run, questions: Sequence[Question], k: int) -> list[float]:
-    values = (
-        run_comparison.value_of_ranking(recall_at, k, run.results.get(question.id), question) for question in questions
-    )
-    return [value for value in values if value is not None]
+def _found(run: Run, question: Question) -> tuple[str, ...]:
+    result = run.results.get(question.id)
+    return result.counted_passages if result else ()
 
 
-def _reached(run: Run, questions: Sequence[Question], hop: int) -> list[float]:
-    reached = []
-    for question in questions:
-        result = run.results.get(question.id)
-        found = result.counted_passages[:HOP_CUTOFF] if result else ()
-        gold = list(dict.fromkeys(question.supporting))[:hop]
-        reached.append(float(set(gold) <= set(found)))
-    return reached
+def _reached(run: Run, question: Question, hop: int) -> float:
+    gold = list(dict.fromkeys(question.supporting))[:hop]
+    return float(set(gold) <= set(_found(run, question)[:HOP_CUTOFF]))
 
 
 def to_page(comparison: run_comparison.Comparison, runs: Sequence[Run]) -> str:
@@ -151,7 +141,7 @@ def _library() -> str:
     return script.replace("</script", "<\\/script")
 
 
-def _embed(number: int, chart: alt.TopLevelMixin) -> str:
+def _embed(number: int, chart: Any) -> str:
     content = chart.to_json(indent=None).replace("<", "\\u003c")  # otherwise a name could end the script
     return f"\nvegaEmbed('#plot{number}', {content}, {{actions: false}});"
 
@@ -163,7 +153,7 @@ def _table(table: TextTable) -> str:
     return f"<h2>{escape(table.title)}</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
-def _charts(comparison: run_comparison.Comparison, runs: Sequence[Run]) -> Iterator[alt.TopLevelMixin]:
+def _charts(comparison: run_comparison.Comparison, runs: Sequence[Run]) -> Iterator[Any]:
     order = list(comparison.runs)
     if measured := [name for name in QUALITY if name in comparison.measures]:
         yield _ladder(comparison)
@@ -180,15 +170,14 @@ def _charts(comparison: run_comparison.Comparison, runs: Sequence[Run]) -> Itera
         yield _lines(points, [*order, _PERFECT], "Reliability", "confidence", "share of right answers", step=0.1)
 
 
-def _lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str, step: float = 1) -> alt.TopLevelMixin:
+def _lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str, step: float = 1) -> Any:
     """A line chart with one line per run and a y axis from 0 to 1; `step` is the minimal distance of ticks on the x axis."""
     draw = _extra("altair")
-    chart: alt.TopLevelMixin = _line_chart(points, order, title=title, width=WIDTH).encode(
+    return _line_chart(points, order, title=title, width=WIDTH).encode(
         x=draw.X("x:Q", title=x, axis=draw.Axis(tickMinStep=step)),
         y=draw.Y("y:Q", title=y, scale=draw.Scale(domain=[0, 1])),
         tooltip=[draw.Tooltip("run:N"), draw.Tooltip("x:Q", title=x), draw.Tooltip("y:Q", title=y, format=".3f")],
     )
-    return chart
 
 
 def _line_chart(points: Sequence[Point | HopPoint], order: list[str], **options: Any) -> Any:
@@ -197,9 +186,9 @@ def _line_chart(points: Sequence[Point | HopPoint], order: list[str], **options:
     return chart.mark_line(point=True).encode(color=draw.Color("run:N", sort=order, title="run"))
 
 
-def _hops(points: Sequence[HopPoint], order: list[str]) -> alt.TopLevelMixin:
+def _hops(points: Sequence[HopPoint], order: list[str]) -> Any:
     draw = _extra("altair")
-    chart: alt.TopLevelMixin = (
+    return (
         _line_chart(points, order, width=WIDTH / 2)
         .encode(
             x=draw.X("hop:Q", title="hop", axis=draw.Axis(tickMinStep=1)),
@@ -211,10 +200,9 @@ def _hops(points: Sequence[HopPoint], order: list[str]) -> alt.TopLevelMixin:
             title=f"Questions whose gold passages up to this hop are among the first {HOP_CUTOFF}",
         )
     )
-    return chart
 
 
-def _ladder(comparison: run_comparison.Comparison) -> alt.TopLevelMixin:
+def _ladder(comparison: run_comparison.Comparison) -> Any:
     """Every run's quality with its interval, in the order of the runs, so that an ablation reads from left to right."""
     draw = _extra("altair")
     rows = [
@@ -231,13 +219,12 @@ def _ladder(comparison: run_comparison.Comparison) -> alt.TopLevelMixin:
         y=draw.Y("mean:Q", title=None, scale=draw.Scale(domain=[0, 1])), tooltip=tips
     )
     bars = base.mark_rule().encode(y="low:Q", y2="high:Q")
-    chart: alt.TopLevelMixin = draw.layer(points, bars).facet(
+    return draw.layer(points, bars).facet(
         facet=draw.Facet("measure:N", sort=list(QUALITY), title=None), columns=4, title="Quality with 95 % intervals"
     )
-    return chart
 
 
-def _cost_against_quality(comparison: run_comparison.Comparison, measured: Sequence[str]) -> alt.TopLevelMixin:
+def _cost_against_quality(comparison: run_comparison.Comparison, measured: Sequence[str]) -> Any:
     """Tokens, else seconds, against right answers, else F1, else recall, whichever was measured."""
     draw = _extra("altair")
     quality = next(name for name in ("right", "f1", "recall@5", *measured) if name in measured)
@@ -253,7 +240,7 @@ def _cost_against_quality(comparison: run_comparison.Comparison, measured: Seque
         if (spending := means[run, cost]) is not None and (good := means[run, quality]) is not None
     ]
     tips = [draw.Tooltip("run:N"), draw.Tooltip("cost:Q", format=".4g"), draw.Tooltip("quality:Q", format=".3f")]
-    chart: alt.TopLevelMixin = (
+    return (
         draw.Chart(draw.Data(values=rows), title="Cost against quality", width=WIDTH, height=HEIGHT)
         .mark_circle(size=120, opacity=1)
         .encode(
@@ -263,4 +250,3 @@ def _cost_against_quality(comparison: run_comparison.Comparison, measured: Seque
             tooltip=tips,
         )
     )
-    return chart

@@ -17,10 +17,9 @@ from functools import partial
 from typing import TypeVar
 
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, RecordingError, TaskFailed
-from hoptrail.evaluation.answer_scores import AnswerScore
 from hoptrail.evaluation.datasets import Dataset, Question, score_question
 from hoptrail.evaluation.oracle import OracleLanguage
-from hoptrail.evaluation.outcomes import Outcome, outcome_of, settled_by_hits
+from hoptrail.evaluation.outcomes import outcome_of, settled_by_hits
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, Showing, packed_recall, project_to_passages
 from hoptrail.evaluation.trail_records import PassagesOf, ReadingRecord, TrailRecord, record_trail
@@ -145,7 +144,10 @@ class Asking:
             started = time.perf_counter()
             response = self._respond(question)
             seconds = time.perf_counter() - started
-        return self._result(question, response, meter, seconds), self._trail(question, response, meter)
+        passages_of = self.showing.passages
+        asked, readings = fingerprint(question), meter.readings(passages_of)
+        trail = record_trail(question.id, asked, response.answer, response.ranking, readings, passages_of)
+        return self._result(question, response, meter, seconds), trail
 
     def _performer(self, question: Question) -> tasks.Language:
         """Open a performer. The oracle alone receives the question with its gold."""
@@ -171,13 +173,14 @@ class Asking:
         prediction = answer.text if answer else None
         # An abstention after a failed task is no judgement of the question, so it counts as an error and is asked again.
         error = response.error or (meter.failure if answer and answer.abstained else None)
+        judged, rule = None if error else answer, self.dataset.rule
         passages = project_to_passages(response.ranking, partial(corpus_ids, ids=self.showing.ids))
         return QuestionResult(
             question=question.id,
             prediction=prediction,
             abstained=prediction is None and error is None and not self.retrieval_only,
             error=error,
-            score=None if error else self._score(question, answer),
+            score=score_question(question, judged.text, rule) if judged and rule else None,
             passages=tuple(passages[:DEEPEST_CUTOFF]),
             packed=packed_recall(response.ranking, question.supporting, self.showing),
             seconds_retrieval=seconds - meter.seconds,
@@ -189,22 +192,8 @@ class Asking:
             asked=fingerprint(question),
             confidence=answer.confidence if answer else None,
             turns=len(answer.trail) if answer else 0,
-            outcome=None if error else self._outcome(question, answer),
+            outcome=outcome_of(question, judged) if judged and rule is None else None,
             settled=settled_by_hits(question, response.ranking) if not error else None,
-        )
-
-    def _score(self, question: Question, answer: Answer | None) -> AnswerScore | None:
-        rule = self.dataset.rule
-        return score_question(question, answer.text, rule) if answer and rule else None
-
-    def _outcome(self, question: Question, answer: Answer | None) -> Outcome | None:
-        return outcome_of(question, answer) if answer and self.dataset.rule is None else None
-
-    def _trail(self, question: Question, response: _Response, meter: QuestionMeter) -> TrailRecord:
-        passages_of = self.showing.passages
-        readings = meter.readings(passages_of)
-        return record_trail(
-            question.id, fingerprint(question), response.answer, response.ranking, readings, passages_of
         )
 
 

@@ -65,23 +65,17 @@ def recall_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
 
 
 def full_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """1 if every gold passage is among the first `k` found, else 0; so 0 if there are more than `k` of them.
-    Raises: UsageError: there are no gold passages.
-    """
+    """1 if every gold passage is among the first `k` found, else 0; so 0 if there are more than `k` of them."""
     return float(recall_at(k, found, gold) == 1)
 
 
 def hit_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """1 if any gold passage is among the first `k` found, else 0 (Hits@k of MultiHop-RAG, Tang and Yang 2024).
-    Raises: UsageError: there are no gold passages.
-    """
+    """1 if any gold passage is among the first `k` found, else 0 (Hits@k of MultiHop-RAG, Tang and Yang 2024)."""
     return float(recall_at(k, found, gold) > 0)
 
 
 def reciprocal_rank_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """1 / the rank of the first gold passage, 0 if none is among the first `k` (its mean is MRR@k).
-    Raises: UsageError: there are no gold passages.
-    """
+    """1 / the rank of the first gold passage, 0 if none is among the first `k` (its mean is MRR@k)."""
     ranks = _ranks(k, found, gold)
     return 1 / ranks[0] if ranks else 0.0
 
@@ -90,7 +84,6 @@ def average_precision_at(k: int, found: Sequence[str], gold: Collection[str]) ->
     """The sum of the precisions at the rank of each gold passage among the first `k`, over the number of gold passages.
 
     Its mean is MAP@k as in trec_eval. MultiHop-RAG's own script sums the new gold passages at a rank over the rank instead.
-    Raises: UsageError: there are no gold passages.
     """
     return sum(place / rank for place, rank in enumerate(_ranks(k, found, gold), start=1)) / len(set(gold))
 
@@ -104,7 +97,7 @@ def _ranks(k: int, found: Sequence[str], gold: Collection[str]) -> list[int]:
 
 
 RankingMeasure = Callable[[int, Sequence[str], Collection[str]], float]
-"""A measure of (cutoff, found passages, gold passages)."""
+"""A measure of (cutoff, found passages, gold passages). It raises UsageError if there are no gold passages."""
 
 MEASURES_AT: Mapping[str, tuple[RankingMeasure, tuple[int, ...]]] = {
     "recall": (recall_at, RECALL_CUTOFFS),
@@ -117,9 +110,7 @@ MEASURES_AT: Mapping[str, tuple[RankingMeasure, tuple[int, ...]]] = {
 
 
 def score_retrieval(found: Sequence[str], gold: Collection[str]) -> dict[str, float]:
-    """Recall and full at each of their cutoffs, by name: `recall@2`, ..., `full@10`.
-    Raises: UsageError: there are no gold passages.
-    """
+    """Recall and full at each of their cutoffs, by name: `recall@2`, ..., `full@10`."""
     recall = {f"recall@{k}": recall_at(k, found, gold) for k in RECALL_CUTOFFS}
     return recall | {f"full@{k}": full_at(k, found, gold) for k in FULL_CUTOFFS}
 
@@ -158,10 +149,9 @@ class Showing:
     def passages(self, unit: Unit) -> tuple[str, ...]:
         """The corpus's ids of the documents of which a unit shows a sentence or fact."""
         if unit.id not in self.known:
+            shown = shown_documents(unit, self.corpus.documents)
             self.known[unit.id] = tuple(
-                dict.fromkeys(
-                    name for shown in shown_documents(unit, self.corpus.documents) for name in self.ids.get(shown, ())
-                )
+                dict.fromkeys(name for document in shown for name in self.ids.get(document, ()))
             )
         return self.known[unit.id]
 

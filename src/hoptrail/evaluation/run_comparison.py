@@ -8,8 +8,7 @@ between runs of a model whose answers vary.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -50,7 +49,7 @@ class Group:
 
     by: Breakdown
     value: str
-    questions: tuple[str, ...]
+    questions: tuple[Question, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
     questions = common_questions(runs)
     groups = _groups(questions)
     measures = _measures(runs)
-    scores = [score for by in Breakdown for score in _corrected(_scores(runs, questions, groups, measures, by))]
+    scores = [score for by in Breakdown for score in _scores(runs, [one for one in groups if one.by is by], measures)]
     all_ids = {question.id for run in runs for question in run.questions}
     return Comparison(
         data=runs[0].header.data,
@@ -230,7 +229,7 @@ def _answer_measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
 
 def _groups(questions: Sequence[Question]) -> tuple[Group, ...]:
     """The group of all questions, then the groups of each breakdown with at least two."""
-    everything = Group(Breakdown.ALL, "", tuple(question.id for question in questions))
+    everything = Group(Breakdown.ALL, "", tuple(questions))
     hops = _grouped(questions, Breakdown.HOPS, lambda question: str(question.hops) if question.hops else None)
     types = _grouped(questions, Breakdown.TYPE, lambda question: question.type)
     return (everything, *hops, *types)
@@ -239,34 +238,22 @@ def _groups(questions: Sequence[Question]) -> tuple[Group, ...]:
 def _grouped(
     questions: Sequence[Question], by: Breakdown, value_of: Callable[[Question], str | None]
 ) -> tuple[Group, ...]:
-    values = Counter(value for question in questions if (value := value_of(question)) is not None)
+    values = sorted({value for question in questions if (value := value_of(question)) is not None})
     if len(values) < 2:
         return ()
-    members = {value: tuple(item.id for item in questions if value_of(item) == value) for value in sorted(values)}
-    return tuple(Group(by, value, ids) for value, ids in members.items())
+    return tuple(Group(by, value, tuple(one for one in questions if value_of(one) == value)) for value in values)
 
 
-def _scores(
-    runs: Sequence[Run],
-    questions: Sequence[Question],
-    groups: Sequence[Group],
-    measures: Sequence[Measure],
-    by: Breakdown,
-) -> list[Score]:
-    """One score for every group of a breakdown, measure and run, with uncorrected p values."""
-    known = {question.id: question for question in questions}
-    return [
-        score
-        for group in groups
-        if group.by is by
-        for measure in measures
-        for score in _group_scores(runs, [known[name] for name in group.questions], group, measure)
-    ]
+def _scores(runs: Sequence[Run], groups: Sequence[Group], measures: Sequence[Measure]) -> list[Score]:
+    """The scores of every group of a breakdown, with their p values corrected together."""
+    scores = [score for group in groups for measure in measures for score in _group_scores(runs, group, measure)]
+    p_values = iter(holm([score.difference.p for score in scores if score.difference]))
+    return [replace(score, corrected=next(p_values)) if score.difference else score for score in scores]
 
 
-def _group_scores(runs: Sequence[Run], questions: Sequence[Question], group: Group, measure: Measure) -> list[Score]:
+def _group_scores(runs: Sequence[Run], group: Group, measure: Measure) -> list[Score]:
     """One score per run over the questions for which the measure is defined in all runs."""
-    rows = [[measure.of(run.results.get(question.id), question) for run in runs] for question in questions]
+    rows = [[measure.of(run.results.get(question.id), question) for run in runs] for question in group.questions]
     complete = [[value for value in row if value is not None] for row in rows]
     columns = list(zip(*(row for row in complete if len(row) == len(runs)), strict=True))
     scores = []
@@ -278,31 +265,22 @@ def _group_scores(runs: Sequence[Run], questions: Sequence[Question], group: Gro
     return scores
 
 
-def _corrected(scores: Sequence[Score]) -> list[Score]:
-    p_values = iter(holm([score.difference.p for score in scores if score.difference]))
-    return [replace(score, corrected=next(p_values)) if score.difference else score for score in scores]
-
-
 def judged_answers(run: Run, questions: Sequence[Question]) -> list[risk_coverage.Judged]:
     """The run's answers with a confidence, and whether they are right (by exact match or outcome)."""
     return judged_by_confidence([run.results.get(question.id) for question in questions])
 
 
-def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> list[Confidence]:
-    judged: Mapping[str, list[risk_coverage.Judged]] = {
-        label: judged_answers(run, questions) for label, run in zip(labels_of(runs), runs, strict=True)
-    }
-    return [
-        Confidence(
-            label,
-            len(answers),
-            mean([float(not answer.correct) for answer in answers]),
-            risk_coverage.area_under_risk(answers),
-            risk_coverage.calibration_error(risk_coverage.calibration_table(answers)),
-            risk_coverage.brier_score(answers),
-            sure := risk_coverage.sure_answers(answers),
-            sure.n / len(questions) if sure else 0.0,
-        )
-        for label, answers in judged.items()
-        if answers
-    ]
+def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> Iterator[Confidence]:
+    for label, run in zip(labels_of(runs), runs, strict=True):
+        if answers := judged_answers(run, questions):
+            sure = risk_coverage.sure_answers(answers)
+            yield Confidence(
+                label,
+                len(answers),
+                mean([float(not answer.correct) for answer in answers]),
+                risk_coverage.area_under_risk(answers),
+                risk_coverage.calibration_error(risk_coverage.calibration_table(answers)),
+                risk_coverage.brier_score(answers),
+                sure,
+                sure.n / len(questions) if sure else 0.0,
+            )

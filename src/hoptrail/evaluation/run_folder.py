@@ -33,13 +33,8 @@ from hoptrail.models.encoder import EncoderIdentity
 FORMAT = 1
 RUNS_FOLDER = "runs"
 
-HEADER, SETTINGS, QUESTIONS, RESULTS, TRAILS = (
-    "run.json",
-    "settings.toml",
-    "questions.jsonl",
-    "results.jsonl",
-    "trails.jsonl.gz",
-)
+HEADER, SETTINGS, QUESTIONS = "run.json", "settings.toml", "questions.jsonl"
+RESULTS, TRAILS = "results.jsonl", "trails.jsonl.gz"
 
 _DIGITS = 8
 """Digits of the fingerprint in the folder's name."""

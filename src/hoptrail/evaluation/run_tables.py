@@ -117,17 +117,16 @@ def _confidences(comparison: Comparison) -> TextTable:
 
 
 def _cells(comparison: Comparison, run: str, group: Group, measures: Sequence[str]) -> Iterator[str]:
+    """The means, those of measures of quality with their intervals."""
     for measure in measures:
         score = comparison.score(run, group, measure)
-        yield "-" if score is None else _cell(score)
-
-
-def _cell(score: Score) -> str:
-    """The mean, for measures of quality with its interval."""
-    if score.measure in COST:
-        return f"{score.mean:,.2f}"
-    mark = MARK if score.significant else ""
-    return f"{score.mean:.3f}{mark} [{score.interval.low:.2f} {score.interval.high:.2f}]"
+        if score is None:
+            yield "-"
+        elif measure in COST:
+            yield f"{score.mean:,.2f}"
+        else:
+            mark = MARK if score.significant else ""
+            yield f"{score.mean:.3f}{mark} [{score.interval.low:.2f} {score.interval.high:.2f}]"
 
 
 def _markdown(table: TextTable) -> str:

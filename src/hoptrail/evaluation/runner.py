@@ -268,10 +268,6 @@ def _threaded(items: Iterator[Item], work: Callable[[Item], Result], threads: in
         raise failure
 
 
-NameOf = Callable[[str], str | None]
-"""The data's name for a source; None if the source is not from the data."""
-
-
 def leave_only_the_corpus(index: Index, dataset: Dataset) -> None:
     """Remove documents from a reused index that are no longer in the data: retrieval must search the data and nothing else."""
     name_of, present = _name_of(dataset), _names(dataset)
@@ -300,7 +296,8 @@ def _names(dataset: Dataset) -> frozenset[str]:
     return frozenset(cleaned(line.content["id"]).text for line in read_lines(dataset.corpus))
 
 
-def _name_of(dataset: Dataset) -> NameOf:
+def _name_of(dataset: Dataset) -> Callable[[str], str | None]:
+    """Gives the data's name for a source; None if the source is not from the data."""
     if dataset.rule is not None:
         prefix = f"{shown(dataset.corpus.resolve())}#"
         return lambda source: source.removeprefix(prefix) if source.startswith(prefix) else None

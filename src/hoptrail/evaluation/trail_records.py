@@ -96,20 +96,12 @@ def record_trail(
     passages_of: PassagesOf,
 ) -> TrailRecord:
     """The record of an answer, or of retrieval alone (None)."""
-    return TrailRecord(
-        question,
-        asked,
-        tuple(
-            HopRecord(hop.question, hop.asked, _hits(hop.hits, passages_of), hop.answer, hop.verdict)
-            for hop in (answer.trail if answer else ())
-        ),
-        tuple(
-            EvidenceRecord(item.document, item.start, item.end, item.unit, item.hop)
-            for item in (answer.evidence if answer else ())
-        ),
-        tuple(readings),
-        _hits(ranking, passages_of),
+    trail, evidence = (answer.trail, answer.evidence) if answer else ((), ())
+    hops = tuple(
+        HopRecord(hop.question, hop.asked, _hits(hop.hits, passages_of), hop.answer, hop.verdict) for hop in trail
     )
+    cited = tuple(EvidenceRecord(item.document, item.start, item.end, item.unit, item.hop) for item in evidence)
+    return TrailRecord(question, asked, hops, cited, tuple(readings), _hits(ranking, passages_of))
 
 
 class TrailsFile:

@@ -46,6 +46,9 @@ _LONGEST_ANSWER = 20
 _ANSWERS = 4
 """The most answers per text."""
 _CLS, _SEP = 101, 102
+_LONGEST_STATEMENT = 400
+"""Characters of a statement that are read: a little more than the 72 word pieces that the reader learned from."""
+_SUREST = 14.0
 _KEPT = 2000
 """Cached readings: those of a few questions."""
 
@@ -286,6 +289,17 @@ def _answers(pieces: _Pieces, span: FloatMatrix) -> tuple[Answer, ...]:
         answers.append(Answer(pieces.offsets[first][0], pieces.offsets[last][1], float(best - span[0].sum())))
         scores[: last + 1, first:] = -np.inf  # all overlapping spans
     return tuple(answers)
+
+
+def settling(reader: TextReader, question: str, statements: Sequence[str]) -> list[float]:
+    """For each statement, read under its title and headings, the log odds that it settles the question, between -14 and 14.
+
+    The head learned to tell the statement that settles a question from others that are as close to the question. Nogueira and
+    Cho 2019 (passage re-ranking with BERT), section 3, with a softmax over the statements of a question instead of a loss for
+    each.
+    """
+    readings = reader.read([ToRead(question, statement[:_LONGEST_STATEMENT]) for statement in statements])
+    return [max(-_SUREST, min(_SUREST, reading.settles)) for reading in readings]
 
 
 def log_odds(share: float) -> float:

@@ -24,8 +24,7 @@ from pathlib import Path
 from hoptrail.models.chat import ChatRequest
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.logprobs import last_tokens
-from hoptrail.models.reply_file import ReplyFile
-from hoptrail.models.reply_tables import POLL_SECONDS
+from hoptrail.models.reply_file import POLL_SECONDS, ReplyFile
 from hoptrail.models.spending import Cost, Ledger, Limits
 
 FILE = "replies.sqlite"

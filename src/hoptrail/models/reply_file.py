@@ -1,17 +1,71 @@
-"""The SQLite file of paid replies: its connection and its transactions. The tables are in `reply_tables.py`."""
+"""The SQLite file of paid replies (`remembered.py`): its tables, its connection, its transactions.
+
+calls      one row per try: its state, its cost
+replies    one row per answered request: the reply, and the call that paid for it; for a prompt that did not fit a placeholder,
+           and the call that was refused
+mentions   the documents whose text is in a request, so that removing a document removes its replies
+rungs      the working rung of the ladder, per endpoint and model (`billing.py`)
+dialects   the refused parameters, per endpoint and model
+totals     one row: the sums over calls, for limits. Triggers update it in the transactions of `calls`
+
+Files of every earlier format are upgraded when they are opened.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hoptrail.errors import StorageError
-from hoptrail.models.reply_tables import FORMAT, WAIT_SECONDS, prepare
+
+FORMAT = 5
+"""In format 1 a call was `sent` once entered; up to 2 there were no totals; up to 3 prompts were different; up to 4 the
+parameters that servers refuse were not stored."""
+WAIT_SECONDS = 60.0
+"""How long a writer waits for the transaction of another."""
+POLL_SECONDS = 0.05
+PROMPTS = 4
+"""The format since which prompts have not changed."""
+
+_log = logging.getLogger(__name__)
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS calls (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL,
+    state TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, money REAL,
+    estimated INTEGER NOT NULL, process INTEGER NOT NULL, sent REAL NOT NULL, reason TEXT NOT NULL DEFAULT '');
+CREATE INDEX IF NOT EXISTS calls_in_flight ON calls (key) WHERE state IN ('entered', 'sent');
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL, reply TEXT NOT NULL, call INTEGER);
+CREATE TABLE IF NOT EXISTS mentions (document TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (document, key)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rungs (place TEXT NOT NULL, model TEXT NOT NULL, rung TEXT NOT NULL, PRIMARY KEY (place, model));
+CREATE TABLE IF NOT EXISTS dialects (
+    place TEXT NOT NULL, model TEXT NOT NULL, dialect TEXT NOT NULL, PRIMARY KEY (place, model));
+CREATE TABLE IF NOT EXISTS totals (
+    calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, money REAL NOT NULL);
+"""
+_COUNT = """
+UPDATE totals SET calls = calls {sign} 1, prompt_tokens = prompt_tokens {sign} {row}.prompt_tokens,
+    completion_tokens = completion_tokens {sign} {row}.completion_tokens, money = money {sign} coalesce({row}.money, 0.0)
+WHERE {row}.state != 'refused';
+"""
+_BEFORE, _AFTER = _COUNT.format(sign="-", row="old"), _COUNT.format(sign="+", row="new")
+_TRIGGERS = (
+    f"CREATE TRIGGER IF NOT EXISTS call_entered AFTER INSERT ON calls BEGIN {_AFTER} END",
+    f"CREATE TRIGGER IF NOT EXISTS call_changed AFTER UPDATE ON calls BEGIN {_BEFORE} {_AFTER} END",
+    f"CREATE TRIGGER IF NOT EXISTS call_removed AFTER DELETE ON calls BEGIN {_BEFORE} END",
+)
+_UPGRADE = """
+UPDATE calls SET state = 'entered' WHERE state = 'sent';
+DROP INDEX IF EXISTS calls_by_key;
+"""
 
 
 class ReplyFile:
@@ -60,7 +114,7 @@ class ReplyFile:
             except OSError as error:
                 raise StorageError(f"cannot make the folder of {self.path}: {error.strerror or error}.") from error
             connection = sqlite3.connect(self.path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-            version = prepare(connection)
+            version = _prepare(connection)
             if version > FORMAT:
                 connection.close()
                 raise StorageError(f"{self.path} was written by a newer hoptrail (format {version}). Update hoptrail.")
@@ -73,3 +127,45 @@ class ReplyFile:
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
+
+
+def _prepare(connection: sqlite3.Connection) -> int:
+    """Make or upgrade the tables. Returns the format, which may be a newer one.
+
+    SQLite does not wait for another process that changes the journal mode, so this does.
+    """
+    give_up = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if version == 0:
+                connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")
+            if version < FORMAT:
+                version = _upgrade(connection)
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            time.sleep(POLL_SECONDS)
+        else:
+            return version
+
+
+def _upgrade(connection: sqlite3.Connection) -> int:
+    """Upgrade an empty file or an older format, unless another process was faster. Returns the format. Whether a call was sent is
+    unknown in format 1.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if found < FORMAT:
+        older = _UPGRADE.split(";") if found == 1 else []
+        for statement in (*older, *_TABLES.split(";"), *_TRIGGERS, f"PRAGMA user_version = {FORMAT}"):
+            connection.execute(statement)
+        if found < PROMPTS and (stored := connection.execute("SELECT count(*) FROM replies").fetchone()[0]):
+            _log.warning(
+                "%d replies are for prompts of an earlier version: their cost counts, but they are asked again", stored
+            )
+    connection.execute("COMMIT")
+    return max(found, FORMAT)

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from hoptrail.errors import BudgetExhausted, UsageError
 from hoptrail.models.chat import ChatSettings
 
-MILLION = 1_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -30,7 +28,7 @@ class Cost:
 def cost_of(prompt_tokens: int, completion_tokens: int, settings: ChatSettings) -> Cost:
     """The cost of a call at the prices of the settings."""
     known = settings.prompt_price >= 0 and settings.completion_price >= 0
-    money = (prompt_tokens * settings.prompt_price + completion_tokens * settings.completion_price) / MILLION
+    money = (prompt_tokens * settings.prompt_price + completion_tokens * settings.completion_price) / 1_000_000
     return Cost(prompt_tokens, completion_tokens, money if known else None)
 
 

@@ -36,8 +36,7 @@ from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Extraction, Fact, Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
-from hoptrail.models.reader import Remembered, TextReader, installed_reader
-from hoptrail.models.statement_ranker import settling
+from hoptrail.models.reader import Remembered, TextReader, installed_reader, settling
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import base_title, same_words, squeeze
