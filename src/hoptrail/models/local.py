@@ -93,9 +93,9 @@ class LocalEncoder:
     @cached_property
     def quick(self) -> LocalEncoder:
         """The variant with products in eight-bit integers (see `QuickEncoder`). Each text is its own batch, because the result
-        for a text would depend on the others of its batch.
+        for a text would depend on the others of its batch, and has one thread: a second one takes longer to start than it saves.
         """
-        alone = replace(self._settings, batch=1)
+        alone = replace(self._settings, batch=1, threads=1)
         return LocalEncoder(self.identity.name, self.identity.digest, self._model, alone, EightBitOperations)
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
