@@ -11,10 +11,13 @@ from hoptrail.text.words import words
 
 _STYLES = word_set("mr mrs ms miss mx dr prof professor rev sir lord lady judge king queen")
 """What stands before a family name and is no first name."""
-_PLACES = (
-    PLACE_NOUNS | ORGANISATION_NOUNS | word_set("fort port mount cape lake point castle saint st san santa new old")
+_IN_NO_PERSON = (
+    FUNCTION_WORDS
+    | PLACE_NOUNS
+    | ORGANISATION_NOUNS
+    | word_set("fort port mount cape lake point castle saint st san santa new old")
 )
-"""Words of the names of places and organisations that may bear a family name: `Port Adams`, `Fort Lincoln`."""
+"""Words that no name of a person has, but names of places and organisations that bear a family name: `Port Adams`."""
 
 _PART = re.compile(r"\b(?:first|second|middle|last|family|given|maiden|birth|nick|sur)[ -]?names?\b", re.IGNORECASE)
 
@@ -48,6 +51,6 @@ def _longer(name: str, texts: Iterable[str]) -> Iterator[tuple[_Parts, str]]:
         for mention in find_mentions(text) if name in text else ():
             said = [word for word in words(mention.text) if word.lower not in _STYLES]
             parts = tuple(word.text for word in said)
-            is_person = mention.shape is Shape.NAME and not any(word.lower in FUNCTION_WORDS | _PLACES for word in said)
+            is_person = mention.shape is Shape.NAME and not any(word.lower in _IN_NO_PERSON for word in said)
             if is_person and len(parts) > 1 and name == parts[-1]:
                 yield parts, mention.text
