@@ -26,7 +26,6 @@ SOURCE = Path(__file__).parents[1] / "src" / "hoptrail"
 HEAVY = [
     "pyarrow",
     "lancedb",
-    "onnx",
     "obstore",
     "onnxruntime",
     "openai",

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hoptrail.models import onnx_runtime
+from hoptrail.models import onnx_file, onnx_runtime
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.onnx_runtime import EightBitOperations, OnnxOperations, open_session
 from hoptrail.models.weights import Place, place_of
@@ -100,3 +103,26 @@ def test_products_in_eight_bits_are_near(tmp_path: Path, table: FloatMatrix, wei
     found = products(EightBitOperations(), mapped(tmp_path / "table", table), weights)
     exact = table[PIECES] @ weights.T
     assert np.abs(found - exact).max() < 0.03 * np.abs(exact).max()
+
+
+def test_graphs_are_valid_to_the_reference_checker(table: FloatMatrix, weights: FloatMatrix) -> None:
+    for operations in (OnnxOperations(), EightBitOperations()):
+        found = operations.gelu(operations.linear(operations.rows(operations.constant(table), "pieces"), weights))
+        model = onnx.load_from_string(operations.model({found: ("texts", "length", len(weights))}))
+        for tensor in model.graph.initializer:
+            if tensor.name in operations.large:  # handed over beside the graph, which the checker does not know
+                values = onnx.numpy_helper.from_array(operations.large[tensor.name], tensor.name)
+                tensor.CopyFrom(values)
+        onnx.checker.check_model(model, full_check=True)
+
+
+@given(
+    st.from_regex(r"[a-zé]{1,300}", fullmatch=True),
+    st.one_of(st.integers(-(2**63), 2**63 - 1), st.floats(width=32, allow_nan=False), st.text(max_size=300)),
+)
+def test_attributes_are_read_back_by_the_reference(name: str, value: int | float | str) -> None:
+    written = onnx.NodeProto.FromString(onnx_file.node("Any", ["a", "b"], "c", {name: value}, "somewhere"))
+    [attribute] = written.attribute
+    read = onnx.helper.get_attribute_value(attribute)
+    assert (attribute.name, read.decode() if isinstance(read, bytes) else read) == (name, value)
+    assert (written.op_type, written.input, written.output, written.domain) == ("Any", ["a", "b"], ["c"], "somewhere")

@@ -40,12 +40,18 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
     """
     kind, _, model = name.partition(":")
     if name == DEFAULT_ENCODER:
-        return MiniLmEncoder(settings=settings)
+        return _shipped(settings)
     if kind in _BY_PREFIX and model:
         return _BY_PREFIX[kind](model)
     if folder := _folder(name):
         return encoder_from_folder(folder, settings)
     raise _no_encoder(name)
+
+
+@lru_cache(maxsize=4)
+def _shipped(settings: LocalSettings | None) -> MiniLmEncoder:
+    """The encoder that ships, loaded once for all indexes of a process."""
+    return MiniLmEncoder(settings=settings)
 
 
 def check_encoder(name: str) -> None:

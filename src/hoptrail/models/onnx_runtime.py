@@ -1,7 +1,7 @@
 """Writes networks as ONNX graphs and runs them with onnxruntime on the processor.
 
-The graph is written in memory with the `onnx` package, without the large tensors. The runtime maps those of a weights file
-itself and reads only what it uses; others are handed over beside the graph. Why this runtime: docs/decisions/runtime.md.
+The graph is written in memory (`onnx_file.py`), without the large tensors. The runtime maps those of a weights file itself and
+reads only what it uses; others are handed over beside the graph. Why this runtime: docs/decisions/runtime.md.
 
 Nothing leaves the machine: versions before 1.29 have no reporting code on Linux and macOS (`pyproject.toml` stays below),
 and on Windows `disable_telemetry_events` turns off the event tracing. Graphics processors are not used.
@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.models import onnx_file
+from hoptrail.models.onnx_file import FLOAT, INT8, INT32, INT64, UINT8, port
 from hoptrail.models.weights import place_of
 
 _OPSET = 20  # the first with Gelu
-_FORMAT = 9  # the file format that goes with it
 _MICROSOFT = "com.microsoft"  # operators that onnxruntime adds
 _ZERO = 128  # what stands for 0 among unsigned weights
 _WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
@@ -32,11 +33,8 @@ class _Graph:
     """The nodes of a graph, and the tensors that they take beside its inputs."""
 
     def __init__(self) -> None:
-        import onnx
-
-        self._onnx = onnx
-        self.nodes: list[Any] = []
-        self.small: list[Any] = []
+        self.nodes: list[bytes] = []
+        self.small: list[bytes] = []
         self.large: dict[str, NDArray[Any]] = {}
         self.folder: Path | None = None
         """The folder of the weights files that the graph refers to."""
@@ -47,10 +45,10 @@ class _Graph:
         self._constants += 1
         name = f"constant{self._constants}"
         if values.nbytes <= _IN_GRAPH:
-            self.small.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
+            self.small.append(onnx_file.tensor(name, values))
             return name
         self.large[name] = np.ascontiguousarray(values)
-        self.small.append(self._placeholder(name, values, "weights", 0))
+        self.small.append(onnx_file.external_tensor(name, values, "weights", 0))
         return name
 
     def stored(self, values: NDArray[Any]) -> str:
@@ -60,21 +58,12 @@ class _Graph:
             return self.constant(values)
         self._constants += 1
         self.folder, name = place.path.parent, f"constant{self._constants}"
-        self.small.append(self._placeholder(name, values, place.path.name, place.offset))
+        self.small.append(onnx_file.external_tensor(name, values, place.path.name, place.offset))
         return name
 
-    def _placeholder(self, name: str, values: NDArray[Any], location: str, offset: int) -> Any:
-        """Says where the tensor is: in a file of `folder`, or in `large`, whose values the session gets by name."""
-        kind = self._onnx.helper.np_dtype_to_tensor_dtype(values.dtype)
-        tensor = self._onnx.TensorProto(name=name, data_type=kind, dims=values.shape)
-        tensor.data_location = self._onnx.TensorProto.EXTERNAL
-        for key, value in (("location", location), ("offset", str(offset)), ("length", str(values.nbytes))):
-            tensor.external_data.add(key=key, value=value)
-        return tensor
-
-    def _node(self, operator: str, *inputs: str, **attributes: Any) -> str:
+    def _node(self, operator: str, *inputs: str, domain: str = "", **attributes: int | float | str) -> str:
         name = f"node{len(self.nodes)}"
-        self.nodes.append(self._onnx.helper.make_node(operator, inputs, [name], **attributes))
+        self.nodes.append(onnx_file.node(operator, inputs, name, attributes, domain))
         return name
 
 
@@ -114,12 +103,12 @@ class OnnxOperations(_Graph):
         Padding gets -1e9 before the softmax, so its share is exactly 0: a text's result does not depend on how far its batch is
         padded.
         """
-        attributes = {"domain": _MICROSOFT, "num_heads": heads, "mask_filter_value": -1e9}
-        return self._node("MultiHeadAttention", *parts, biases, present, **attributes)
+        inputs = (*parts, biases, present)
+        return self._node("MultiHeadAttention", *inputs, domain=_MICROSOFT, num_heads=heads, mask_filter_value=-1e9)
 
     def whole_numbers(self, tensor: str) -> str:
         """The numbers as 32-bit integers."""
-        return self._node("Cast", tensor, to=self._onnx.TensorProto.INT32)
+        return self._node("Cast", tensor, to=INT32)
 
     def layer_norm(self, tensor: str, scale: str, shift: str, epsilon: float) -> str:
         """Over the last axis, then scaled and shifted."""
@@ -144,19 +133,14 @@ class OnnxOperations(_Graph):
         shape (length); `mask` is 1.0 at a piece and 0.0 at padding, shape (texts, length). `segments`, which only some networks
         take, is 0 or 1 for each piece, shape (texts, length), where a text has two parts.
         """
-        value, types = self._onnx.helper.make_tensor_value_info, self._onnx.TensorProto
-        takes = [
-            value("pieces", types.INT64, ["texts", "length"]),
-            value("positions", types.INT64, ["length"]),
-            value("mask", types.FLOAT, ["texts", "length"]),
-            *([value("segments", types.INT64, ["texts", "length"])] if segments else []),
+        inputs = [
+            port("pieces", INT64, ["texts", "length"]),
+            port("positions", INT64, ["length"]),
+            port("mask", FLOAT, ["texts", "length"]),
+            *([port("segments", INT64, ["texts", "length"])] if segments else []),
         ]
-        gives = [value(name, types.FLOAT, shape) for name, shape in outputs.items()]
-        graph = self._onnx.helper.make_graph(self.nodes, "bert", takes, gives, self.small)
-        opsets = [self._onnx.helper.make_opsetid("", _OPSET), self._onnx.helper.make_opsetid(_MICROSOFT, 1)]
-        model = self._onnx.helper.make_model(graph, opset_imports=opsets, ir_version=_FORMAT)
-        serialised: bytes = model.SerializeToString()
-        return serialised
+        ports = [port(name, FLOAT, shape) for name, shape in outputs.items()]
+        return onnx_file.model(self.nodes, inputs, ports, {"": _OPSET, _MICROSOFT: 1}, self.small)
 
 
 class EightBitOperations(OnnxOperations):
@@ -171,10 +155,12 @@ class EightBitOperations(OnnxOperations):
         """The product with stored weights of shape (out, in), in whole numbers unless the weights are few."""
         if weights.nbytes <= _IN_GRAPH:
             return super().linear(tensor, weights)
-        turned = np.ascontiguousarray(weights.T)
-        scale = np.maximum(np.abs(turned).max(axis=0) / 127, np.float32(1e-12)).astype(np.float32)
+        largest = np.maximum(weights.max(axis=1), -weights.min(axis=1))
+        scale = np.maximum(largest / 127, np.float32(1e-12))
         zero, kind = (0, np.int8) if multiplies_signed_exactly() else (_ZERO, np.uint8)
-        whole = self.constant((np.rint(turned / scale) + zero).astype(kind))
+        rounded = weights / scale[:, np.newaxis]
+        np.rint(rounded, out=rounded)
+        whole = self.constant(np.ascontiguousarray((rounded + np.float32(zero)).astype(kind).T))
         zeros = self.constant(np.full(scale.shape, zero, kind))
         return self._node("DynamicQuantizeMatMul", tensor, whole, self.constant(scale), zeros, domain=_MICROSOFT)
 
@@ -186,17 +172,13 @@ def multiplies_signed_exactly() -> bool:
     Without instructions for them (VNNI), x86 processors cut sums of two products off at sixteen bits. The largest numbers show
     whether this one does.
     """
-    import onnx
-
     size = 64
-    model = onnx.parser.parse_model(
-        f'<ir_version: {_FORMAT}, opset_import: ["": {_OPSET}]>'
-        f"probe (uint8[4, {size}] left, int8[{size}, 32] right) => (int32[4, 32] products) "
-        "{ products = MatMulInteger(left, right) }"
-    )
-    session = silent_onnxruntime().InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    inputs = {"left": np.full((4, size), 255, np.uint8), "right": np.full((size, 32), 127, np.int8)}
-    return bool((session.run(None, inputs)[0] == 255 * 127 * size).all())
+    product = onnx_file.node("MatMulInteger", ["left", "right"], "products", {})
+    inputs = [port("left", UINT8, [4, size]), port("right", INT8, [size, 32])]
+    model = onnx_file.model([product], inputs, [port("products", INT32, [4, 32])], {"": _OPSET})
+    session = silent_onnxruntime().InferenceSession(model, providers=["CPUExecutionProvider"])
+    largest = {"left": np.full((4, size), 255, np.uint8), "right": np.full((size, 32), 127, np.int8)}
+    return bool((session.run(None, largest)[0] == 255 * 127 * size).all())
 
 
 def silent_onnxruntime() -> Any:
