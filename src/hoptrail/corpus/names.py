@@ -138,6 +138,13 @@ class Names:
         """All names of a kind; not copied if they are in one segment."""
         return _merged_names(self._segments.of(Family.NAMES, kind)).without(self._hidden)
 
+    def derived(self, kind: str) -> Mapping[str, Array] | None:
+        """The arrays that were derived from all names of a kind, and from the units that have them; None in a view of some of the
+        documents, and where what they were derived from has changed since.
+        """
+        segments = [] if len(self._hidden) else self._segments.of(Family.GRAPHS, kind)
+        return segments[0].arrays if segments else None
+
 
 def _merged_names(segments: Sequence[Segment]) -> NameList:
     lists = sorted((NameList(segment.arrays) for segment in segments), key=len, reverse=True)
@@ -173,6 +180,11 @@ class NameWriter:
                     self._segments.changed = True
                     self._segments.add(Family.NAMES, name, kept.arrays)
                     self._segments.drop([segment])
+
+    def put_derived(self, kind: str, arrays: Mapping[str, Array]) -> None:
+        """Store what was derived from all names of a kind. It lasts until one of them, a passage or a sentence changes."""
+        self._segments.changed = True
+        self._segments.add(Family.GRAPHS, kind, arrays)
 
     def flush(self) -> None:
         """Write the waiting names as segments."""

@@ -26,6 +26,7 @@ from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
 from hoptrail.corpus.refusals import translating_errors
 from hoptrail.errors import IndexDamaged
+from hoptrail.types import Kind
 
 ARRAYS = "arrays"
 """The folder of files."""
@@ -49,10 +50,14 @@ class Family(StrEnum):
     LINKS = "links"
     NAMES = "names"
     KEYWORDS = "keywords"
+    GRAPHS = "graphs"
 
 
 LARGEST = {Family.UNITS: 1 << 18, Family.LINKS: 1 << 23, Family.NAMES: 1 << 26, Family.KEYWORDS: 1 << 16}
 """Segments with more rows are not merged with others."""
+
+_IN_GRAPHS = {(Family.UNITS, Kind.PASSAGE), (Family.UNITS, Kind.SENTENCE)}
+"""What graphs are made from, beside names."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +149,10 @@ class SegmentWriter(Segments):
 
     def add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
         """Add a segment. Returns its number; 0 and no segment for no rows."""
+        self._drop_graphs(family, kind)
+        return self._add(family, kind, arrays)
+
+    def _add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
         rows = len(arrays["targets" if family is Family.LINKS else "numbers"])
         if not rows:
             return 0
@@ -168,6 +177,7 @@ class SegmentWriter(Segments):
         """Mark rows as removed, those that are still live."""
         gone = np.unique(segment.live(rows)).astype(np.int32)
         if len(gone):
+            self._drop_graphs(segment.family, segment.kind)
             self.database.run(
                 "INSERT INTO gone (segment, part, rows) SELECT ?1, count(*), ?2 FROM gone WHERE segment = ?1",
                 *(segment.number, gone.tobytes()),
@@ -177,15 +187,26 @@ class SegmentWriter(Segments):
     def drop(self, segments: Iterable[Segment]) -> None:
         """Remove segments; their files stay until `sweep`."""
         for segment in segments:
-            delete_segment(self.database, segment.number)
-            del self._segments[segment.number]
+            self._drop_graphs(segment.family, segment.kind)
+            self._delete(segment)
+
+    def _delete(self, segment: Segment) -> None:
+        delete_segment(self.database, segment.number)
+        del self._segments[segment.number]
+
+    def _drop_graphs(self, family: Family, kind: str) -> None:
+        """Remove the graphs, which what changes now may have made; whoever changed it makes them again."""
+        if family is Family.NAMES or (family, kind) in _IN_GRAPHS:
+            for segment in [one for one in self._segments.values() if one.family is Family.GRAPHS]:
+                self._delete(segment)
 
     def merge(self, family: Family, merged: Callable[[list[Segment]], Mapping[str, Array]]) -> None:
         """Replace segments that are due by one, whose arrays `merged` makes."""
         for kind in self.kinds(family):
             while due := self.due(family, kind):
-                self.add(family, kind, merged(due))
-                self.drop(due)
+                self._add(family, kind, merged(due))
+                for segment in due:
+                    self._delete(segment)
 
     def due(self, family: Family, kind: str) -> list[Segment]:
         """The next segments of a kind to merge into one; empty where merging gains nothing."""

@@ -89,8 +89,8 @@ class Hidden:
             database.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE {condition}")
 
     def mask(self, segment: Segment) -> Segment:
-        """The segment with hidden rows marked as removed. (Hidden names are left out when they are read.)"""
-        if segment.family is Family.NAMES or not len(self.units):
+        """The segment with hidden rows marked as removed. Hidden names are left out when they are read."""
+        if segment.family in (Family.NAMES, Family.GRAPHS) or not len(self.units):
             return segment
         if segment.family is Family.LINKS:
             sources = np.repeat(segment.arrays["nodes"], np.diff(segment.arrays["starts"]))

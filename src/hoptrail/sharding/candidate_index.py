@@ -17,9 +17,10 @@ from hoptrail.models.encoder import Encoder
 from hoptrail.sharding.shard import Contents
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Name
+from hoptrail.structures.passage_graph import NAMES
 from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.structure_names import MENTIONS
-from hoptrail.structures.title_mentions import NAMES, TitleMentions
+from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Kind, Usage
 
 

@@ -21,6 +21,7 @@ from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived, Name, Row, Target
+from hoptrail.structures.passage_graph import NAMES, make_graph, stored_graph
 from hoptrail.structures.sentence_entities import entity_key
 from hoptrail.structures.sentences import READ, SentencePlaces
 from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
@@ -35,9 +36,6 @@ from hoptrail.structures.title_scanning import (
 )
 from hoptrail.types import Kind, Span, Unit
 
-NAMES = "names"
-"""The kind of names."""
-
 Titles = Mapping[str, list[str]]
 """See `title_scanning.title_index`."""
 
@@ -51,6 +49,13 @@ class TitleMentions(Derived):
     built_from = (PASSAGES, SENTENCES, EXTRACTIONS)
     names = (NAMES,)
     fingerprint = "2"  # changed by hand when this class makes other rows
+
+    def update(self, context: BuildContext) -> None:
+        """As `Derived.update`; then the graph of path search is made, if anything that it joins has changed."""
+        Derived.update(self, context)
+        snapshot = context.writer.snapshot()
+        if snapshot.count(Kind.PASSAGE) and stored_graph(snapshot) is None:
+            context.writer.names.put_derived(NAMES, make_graph(snapshot).stored())
 
     def target_rows(self, context: BuildContext) -> Target:
         """Also the rows of unchanged sentences with a name that is a title only now, or no longer; all after many changes."""

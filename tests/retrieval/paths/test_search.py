@@ -17,7 +17,7 @@ from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, choose_bridges
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES
-from hoptrail.retrieval.paths.graph import PassageGraph, Postings
+from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries, stretches
 from hoptrail.retrieval.paths.question_scores import names_asked
 from hoptrail.retrieval.paths.scoring import (
@@ -30,6 +30,7 @@ from hoptrail.retrieval.paths.scoring import (
 )
 from hoptrail.retrieval.paths.search import BRIDGE, DIRECT, PathSettings, describe, search_paths
 from hoptrail.structures.extractions import Extractions
+from hoptrail.structures.passage_graph import Lists
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.structure_names import MENTIONS
 from hoptrail.structures.title_mentions import TitleMentions
@@ -95,12 +96,12 @@ def test_stretches_lie_between_punctuation_and_conjunctions(question: str, found
     assert stretches(question) == found
 
 
-def test_postings_give_what_was_entered_once() -> None:
-    postings = Postings.of(np.array([2, 0, 2, 2], np.int32), np.array([7, 1, 3, 7], np.int32), 4)
-    assert [postings.at(row).tolist() for row in range(4)] == [[1], [], [3, 7], []]
-    places, values = postings.of_all(np.array([2, 1, 0]))
+def test_lists_give_what_was_entered_once() -> None:
+    lists = Lists.of(np.array([2, 0, 2, 2], np.int32), np.array([7, 1, 3, 7], np.int32), 4)
+    assert [lists.at(row).tolist() for row in range(4)] == [[1], [], [3, 7], []]
+    places, values = lists.of_all(np.array([2, 1, 0]))
     assert (places.tolist(), values.tolist()) == ([0, 0, 2], [3, 7, 1])
-    nothing = Postings.of(np.zeros(0, np.int32), np.zeros(0, np.int32), 2)
+    nothing = Lists.of(np.zeros(0, np.int32), np.zeros(0, np.int32), 2)
     assert nothing.of_all(np.array([0, 1]))[1].tolist() == []
 
 

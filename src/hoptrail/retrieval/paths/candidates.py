@@ -129,7 +129,7 @@ class Walk:
         self.scores, self.settings, self.near = scores, settings, scores.near
         self.shares = scores.shares()
         self.direct = _direct_scores(scores.queries, self.shares)
-        self.asked = np.zeros(len(scores.graph.counts), dtype=bool)
+        self.asked = np.zeros(len(scores.graph.keys), dtype=bool)
         self.asked[list(scores.asked)] = True
         seeds = _seeds(scores, self.shares, self.direct)
         self.promise = np.full(len(seeds), -1, dtype=np.float32)
@@ -186,7 +186,7 @@ class Walk:
         graph, names = self.scores.graph, np.concatenate([source.names for source in sources])
         of_name = np.repeat(np.arange(len(sources)), [len(source.names) for source in sources])
         titles = np.array([source.title for source in sources])[of_name]
-        counts, asked = graph.counts[names], self.asked[names]
+        counts, asked = graph.namers.counts(names), self.asked[names]
         at, owners = graph.owners.of_all(names)
         parts = [(of_name[at], owners, np.where(names[at] == titles[at], 0.6, 1.0))]
         rare = np.flatnonzero(counts <= self.settings.rare)

@@ -92,8 +92,9 @@ class CandidateFeatures:
         steps = list(range(1, len(queries.texts)))
         standing, referring = list(queries.self_contained), list(queries.referring)
         ranks = _ranks(found.direct, rows)
-        named = np.isin(scores.graph.titles[rows], list(scores.asked))
-        namers = np.append(scores.graph.counts, 0)[scores.graph.titles[rows]]
+        titles = scores.graph.titles[rows]
+        named = np.isin(titles, list(scores.asked))
+        namers = np.where(titles >= 0, scores.graph.namers.counts(titles), 0)
         bridged = self.bridged_best
         columns = [
             scores.keywords[rows, 0], scores.passages[rows, 0], scores.sentences[rows, 0], found.direct[rows],
@@ -188,7 +189,7 @@ class CandidateFeatures:
         """
         starts = np.searchsorted(joins.names, joins.names)
         x, y = ranges(starts, np.searchsorted(joins.names, joins.names, "right") - starts)
-        counts = self.scores.graph.counts[joins.names]
+        counts = self.scores.graph.namers.counts(joins.names)
         bridged = np.isin(joins.names, [bridge.name for bridge in self.candidates.bridges])
         common = (counts > COMMON) & ~bridged
         one, other = joins.called[x], joins.called[y]
@@ -212,7 +213,7 @@ class CandidateFeatures:
         pair, pair_first, pair_second = cover.jointly(cover.sentences, a, b)
         whole, whole_first, whole_second = cover.jointly(cover.passages, first, second)
         columns = [
-            joins.called[y], np.log1p(graph.counts[joins.names[x]]), joins.positions[x], self.cosines[a, 0],
+            joins.called[y], np.log1p(graph.namers.counts(joins.names[x])), joins.positions[x], self.cosines[a, 0],
             pair, pair - pair_first, pair - pair_second, whole, whole - whole_first, whole - whole_second,
             _weighted(cover.said[a] | cover.said[b], cover.relation), unit_length(one + other) @ question,
             (one * other).sum(axis=1), unit_length(self.vectors[a] + self.vectors[b]) @ question,
