@@ -12,7 +12,9 @@ from hoptrail.corpus.segments import Family
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import View
 from hoptrail.corpus.writer import writing_to
+from hoptrail.indexing import Watcher, update_index
 from hoptrail.structures.passage_graph import GraphArrays, make_graph, stored_graph
+from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Document
@@ -35,6 +37,7 @@ def equal(one: GraphArrays | None, other: GraphArrays) -> bool:
 def site(tmp_path: Path, documents: list[Document]) -> Site:
     site = Site(tmp_path / "index")
     site.build(*STRUCTURES, add=documents)
+    update_index(site.folder, [], site.encoder, [Passages(site.limits), *STRUCTURES], Watcher())
     return site
 
 
@@ -80,5 +83,5 @@ def test_it_comes_back_after_a_repair(site: Site) -> None:
         writer.commit()
     repair(site.folder, site.encoder.encode)
     assert stored_graph(site.snapshot) is None
-    site.build(*STRUCTURES)
+    update_index(site.folder, [], site.encoder, [Passages(site.limits), *STRUCTURES], Watcher())
     assert equal(stored_graph(site.snapshot), make_graph(site.snapshot))

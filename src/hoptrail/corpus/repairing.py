@@ -78,8 +78,9 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
         for number, _ in damaged:
             database.delete("postings", "segment", [number])
             delete_segment(database, number)
-        if lost:  # in the same commit: after a stop, the next repair would find no damage
-            write_head(database, unfinished(read_head(database)))
+        if damaged:  # in the same commit: after a stop, the next repair would find no damage
+            head = read_head(database)
+            write_head(database, unfinished(head) if lost else replace(head, settled={}))
         database.commit()
     remove_folder(folder / _NEW)
     with writing_rows(folder) as writer:
