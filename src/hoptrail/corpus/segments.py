@@ -195,7 +195,7 @@ class SegmentWriter(Segments):
         del self._segments[segment.number]
 
     def _drop_graphs(self, family: Family, kind: str) -> None:
-        """Remove the graphs, which what changes now may have made; whoever changed it makes them again."""
+        """Remove the graphs, because they may be made from what changes now."""
         if family is Family.NAMES or (family, kind) in _IN_GRAPHS:
             for segment in [one for one in self._segments.values() if one.family is Family.GRAPHS]:
                 self._delete(segment)
