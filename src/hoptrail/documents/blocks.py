@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from hoptrail.documents.decoding import cleaned
 from hoptrail.text.dates import find_date
@@ -16,7 +17,7 @@ from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import sentence_ends, shortened_ends
 from hoptrail.types import Block, BlockKind, Cell
 
-_LONGEST_LEAD = 300
+LONGEST_LEAD = 300
 """Characters that blocks repeat of the sentence that introduces their list, and of a heading."""
 
 DEEPEST_HEADING = 6
@@ -136,7 +137,7 @@ class _Writer:
             )
         )
         if piece.kind is BlockKind.HEADING:
-            heading = _line(text)[:_LONGEST_LEAD]
+            heading = _line(text)[:LONGEST_LEAD]
             self._headings.append((piece.level, heading, piece.date or find_date(heading) or above))
         self._write(text)
 
@@ -157,7 +158,7 @@ class _Writer:
             return ""
         above = self._items[: max(0, piece.level - 1)]
         skipped = [""] * (piece.level - 1 - len(above))
-        self._items = [*above, *skipped, _line(text)[:_LONGEST_LEAD]]
+        self._items = [*above, *skipped, _line(text)[:LONGEST_LEAD]]
         return next((item for item in reversed(above) if item), self._lead)
 
 
@@ -167,7 +168,7 @@ def lead_in(paragraph: str) -> str:
     if not text.endswith((":", "：")):
         return ""
     last_start = [0, *sentence_ends(text)[:-1]][-1]
-    return _line(text[last_start:])[-_LONGEST_LEAD:]
+    return _line(text[last_start:])[-LONGEST_LEAD:]
 
 
 def _cells(piece: Piece, labels: Sequence[str], values: Sequence[str], start: int) -> tuple[Cell, ...]:
@@ -200,13 +201,9 @@ def ends_within(text: str, blocks: Sequence[Block], longest: int) -> tuple[int, 
 
 def _line_ends(text: str) -> list[int]:
     """The ends of the lines; a blank line belongs to the line before it."""
-    starts = [0]
-    place = 0
-    for line in text.splitlines(keepends=True):
-        if line.strip() and place:
-            starts.append(place)
-        place += len(line)
-    return [*starts[1:], len(text)]
+    lines = text.splitlines(keepends=True)
+    starts = accumulate(map(len, lines), initial=0)
+    return [*(start for start, line in zip(starts, lines, strict=False) if start and line.strip()), len(text)]
 
 
 def pack(blocks: Sequence[Block]) -> str:

@@ -1,4 +1,5 @@
-"""Parses files in a child process, so that a hostile file harms no other: `Parsing` is the parent's side, `main` the child's.
+"""Parses files in a child process, so that a hostile file harms no other: it can make any parser use all the memory and time it
+gets. `Parsing` is the parent's side, `main` the child's.
 
 One child parses many files and is replaced after any failure: starting Python for every file would cost more than parsing it. The
 child, `python -m hoptrail.documents.child LIMITS` with ReadingLimits as JSON, limits its memory and CPU time and opens no file

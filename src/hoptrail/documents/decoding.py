@@ -92,24 +92,21 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
         or _strictly(data, "utf-8")
         or _as_declared(data, declared)
     )
-    text, notes = certain or _as_damaged_utf8(data) or _as_western(data) or _guess(data)
-    if len(_CONTROL.findall(text, 0, _SAMPLE)) > max(8, min(len(text), _SAMPLE) // 100):
+    decoded = certain or _as_damaged_utf8(data) or _as_western(data) or _guess(data)
+    if len(_CONTROL.findall(decoded.text, 0, _SAMPLE)) > max(8, min(len(decoded.text), _SAMPLE) // 100):
         raise Unreadable("is full of control characters: binary data, not text")
-    clean = cleaned(text)
-    return Decoded(clean.text, (*notes, *clean.notes))
+    clean = cleaned(decoded.text)
+    return Decoded(clean.text, (*decoded.notes, *clean.notes))
 
 
-_Result = tuple[str, tuple[str, ...]]
-
-
-def _strictly(data: bytes, encoding: str, *notes: str) -> _Result | None:
+def _strictly(data: bytes, encoding: str, *notes: str) -> Decoded | None:
     try:
-        return data.decode(encoding), notes
+        return Decoded(data.decode(encoding), notes)
     except (UnicodeDecodeError, LookupError):
         return None
 
 
-def _by_mark(data: bytes) -> _Result | None:
+def _by_mark(data: bytes) -> Decoded | None:
     if data.startswith(codecs.BOM_UTF8):
         return _as_damaged_utf8(data.removeprefix(codecs.BOM_UTF8), marked=True)
     results = (
@@ -120,7 +117,7 @@ def _by_mark(data: bytes) -> _Result | None:
     return next(filter(None, results), None)
 
 
-def _by_nul_bytes(data: bytes) -> _Result | None:
+def _by_nul_bytes(data: bytes) -> Decoded | None:
     """UTF-16 or UTF-32 without a mark: NUL bytes of spaces and Latin letters are at a fixed position in every 2 or 4 bytes."""
     sample = data[:_SAMPLE]
     if not sample or 0 not in sample:
@@ -136,24 +133,21 @@ def _by_nul_bytes(data: bytes) -> _Result | None:
         encoding = "utf-16-be"
     else:
         encoding = ""
-    result = _strictly(data, encoding, f"read as {encoding.upper()}, by the positions of its NUL bytes")
-    if result is None or "\0" in result[0]:
+    decoded = _strictly(data, encoding, f"read as {encoding.upper()}, by the positions of its NUL bytes")
+    if decoded is None or "\0" in decoded.text:
         raise Unreadable("holds NUL bytes: binary data, not text")
-    return result
+    return decoded
 
 
-def _by_escapes(data: bytes) -> _Result | None:
+def _by_escapes(data: bytes) -> Decoded | None:
     """ISO-2022, used in Japanese and Korean mail and old pages. All its bytes are ASCII, so it would pass for UTF-8."""
     encoding = next((encoding for escape, encoding in _ESCAPES if escape in data), None)
     if encoding is None or not data.isascii():
         return None
-    text, whole, bad = _decode_lossily(data, encoding)
-    if whole < bad:
-        return None
-    return text, (f"read as {encoding}, by its escape sequences", *_loss_notes(bad, encoding))
+    return _lossily(data, encoding, f"read as {encoding}, by its escape sequences")
 
 
-def _as_declared(data: bytes, label: str | None) -> _Result | None:
+def _as_declared(data: bytes, label: str | None) -> Decoded | None:
     """In the encoding that a browser uses for `label`, if a page can declare it."""
     try:
         name = codecs.lookup((label or "").lower().removeprefix("x-")).name
@@ -164,34 +158,33 @@ def _as_declared(data: bytes, label: str | None) -> _Result | None:
     return _strictly(data, encoding, note) if encoding in _DECLARABLE else None
 
 
-def _as_damaged_utf8(data: bytes, *, marked: bool = False) -> _Result | None:
+def _as_damaged_utf8(data: bytes, *, marked: bool = False) -> Decoded | None:
     """UTF-8 with some bytes of another encoding, or cut off. Without a mark, at least half of its characters above ASCII must be
     whole: in texts of 13 other encodings, read as UTF-8, at most 27 in 100 are.
     """
-    text, whole, bad = _decode_lossily(data, "utf-8")
-    return None if whole < bad and not marked else (text, _loss_notes(bad, "UTF-8"))
+    return _lossily(data, "UTF-8", certain=marked)
 
 
-def _decode_lossily(data: bytes, encoding: str) -> tuple[str, int, int]:
-    """The text with undecodable bytes replaced, the number of whole characters above ASCII, and that of replacements."""
+def _lossily(data: bytes, encoding: str, *notes: str, certain: bool = False) -> Decoded | None:
+    """The text with undecodable bytes replaced; unless the encoding is `certain`, None if these are most bytes above ASCII."""
     text = data.decode(encoding, errors="replace")
     mark = "\N{REPLACEMENT CHARACTER}"
     bad = text.count(mark) - data.count(mark.encode())
-    return text, len(text) - len(text.encode("ascii", "ignore")) - bad, bad
+    whole = len(text) - len(text.encode("ascii", "ignore")) - bad
+    if whole < bad and not certain:
+        return None
+    lost = (f"{bad} byte sequences are not {encoding} and were replaced by U+FFFD",) if bad else ()
+    return Decoded(text, (*notes, *lost))
 
 
-def _loss_notes(bad: int, encoding: str) -> tuple[str, ...]:
-    return (f"{bad} byte sequences are not {encoding} and were replaced by U+FFFD",) if bad else ()
-
-
-def _as_western(data: bytes) -> _Result | None:
+def _as_western(data: bytes) -> Decoded | None:
     """Windows-1252, if letters above ASCII stand as usual among ASCII letters and are at most a tenth, too few for a guess."""
-    result = _strictly(data, "cp1252", _GUESSED.format("cp1252"))
-    text = result[0] if result else ""
-    return None if len(_LETTER.sub("", text)) < 0.9 * len(text) or _NOT_WESTERN.search(text) else result
+    decoded = _strictly(data, "cp1252", _GUESSED.format("cp1252"))
+    text = decoded.text if decoded else ""
+    return None if len(_LETTER.sub("", text)) < 0.9 * len(text) or _NOT_WESTERN.search(text) else decoded
 
 
-def _guess(data: bytes) -> _Result:
+def _guess(data: bytes) -> Decoded:
     """The guess of charset-normalizer, but Windows-1252, by far the commonest, if it fits as well."""
     from charset_normalizer import from_bytes
 
@@ -204,5 +197,4 @@ def _guess(data: bytes) -> _Result:
     western = next((match for match in matches if "cp1252" in match.could_be_from_charset), best)
     as_good = western.chaos <= best.chaos and western.coherence >= best.coherence - 0.1
     encoding = "cp1252" if western is not best and as_good else best.encoding
-    text = data.decode(encoding, errors="replace")
-    return text, (_GUESSED.format(encoding),)
+    return Decoded(data.decode(encoding, errors="replace"), (_GUESSED.format(encoding),))

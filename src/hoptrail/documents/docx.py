@@ -1,7 +1,7 @@
 """Parses Word files (.docx) into headings, paragraphs, list items, table rows, code and quotes, in document order.
 
 Tracked changes count as accepted. Headers, footers, formulas, pictures and automatic numbers of list items and headings are left
-out. The archive is checked before anything is unpacked. Meant to run in the child process.
+out. The archive is checked before anything is unpacked.
 
 Asides are moved into the body of the opened document: text boxes, footnotes and comments after their paragraph or table, endnotes
 at the end. A note begins with the number that stands in the text (`[1]`, for an endnote `[i]`), a comment with its author and
@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from dataclasses import replace
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.docx_styles import NAMESPACE, Role, Styles
+from hoptrail.documents.docx_styles import NAMESPACE, Styles
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import bold_headings
 from hoptrail.documents.sheet_rows import SAMPLE, has_header
@@ -49,43 +50,38 @@ def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def _title(document: WordDocument, styles: Styles) -> str:
-    title = str(document.core_properties.title or "").strip()
-    if title:
-        return title
-    for paragraph in islice(_within(document.element.body, _PARAGRAPH), 20):
-        text = _paragraph(paragraph)
-        if styles.is_title(paragraph) and text.strip():
-            return text
-    return ""
+    first = filter(styles.is_title, islice(_within(document.element.body, _PARAGRAPH), 20))
+    texts = (text for paragraph in first if (text := _paragraph(paragraph)).strip())
+    return str(document.core_properties.title or "").strip() or next(texts, "")
 
 
 def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
-    """Yield the pieces of the body. Adjacent paragraphs of code become one piece; paragraph numbers do not count asides."""
+    """Yield the pieces of the body. Adjacent paragraphs of code become one piece."""
+    for kind, run in groupby(_blocks(document, styles), key=lambda piece: piece.kind):
+        if kind is BlockKind.CODE:
+            first, *others = run
+            yield replace(first, text="\n".join(piece.text for piece in (first, *others)))
+        else:
+            yield from run
+
+
+def _blocks(document: WordDocument, styles: Styles) -> Iterator[Piece]:
+    """Yield the paragraphs and rows of the body. Paragraph numbers do not count asides."""
     tables = paragraphs = 0
-    code: list[str] = []
-    place = ""
     for block in _within(document.element.body, _PARAGRAPH, _TABLE):
-        role = styles.role(block) if block.tag == _PARAGRAPH else Role(BlockKind.ROW)
-        text = _paragraph(block) if block.tag == _PARAGRAPH else ""
-        aside = block.get(_PLACE, "")
-        paragraphs += bool(text.strip()) and not aside
-        if role.kind is BlockKind.CODE:
-            place = place if code else f"paragraph {paragraphs}"
-            code.append(text)
-            continue
-        if code:
-            yield Piece(BlockKind.CODE, "\n".join(code), place=place)
-            code = []
-        place = aside or f"paragraph {paragraphs}"
         if block.tag == _TABLE:
             tables += 1
             yield from _table(block, tables)
+            continue
+        role, text, aside = styles.role(block), _paragraph(block), block.get(_PLACE, "")
+        paragraphs += bool(text.strip()) and not aside
+        place = f"paragraph {paragraphs}"
+        if role.kind is BlockKind.CODE:
+            yield replace(role, text=text, place=place)
         else:
             text = _NUMBER.sub(r"\1 ", text.strip()) if aside else text
             bold = not aside and styles.is_bold(block, _within(block, _RUN))
-            yield Piece(role.kind, text, role.level, role.ordered, place=place, bold=bold)
-    if code:
-        yield Piece(BlockKind.CODE, "\n".join(code), place=place)
+            yield replace(role, text=text, place=aside or place, bold=bold)
 
 
 def _asides_after_lists(pieces: Iterator[Piece]) -> Iterator[Piece]:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hoptrail.documents.blocks import DEEPEST_HEADING
+from hoptrail.documents.blocks import DEEPEST_HEADING, Piece
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
@@ -29,41 +28,30 @@ def _tag(tag: str) -> str:
     return f"{NAMESPACE}{tag}"
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
-    """The kind of block that a paragraph is, with its level and order."""
-
-    kind: BlockKind
-    level: int = 0
-    ordered: bool = False
-
-
 class Styles:
-    """The styles and lists of a document, looked up by the paragraph."""
+    """The styles and lists of a document, looked up by the paragraph. A role is a piece without text: a kind, level and order."""
 
     def __init__(self, document: WordDocument) -> None:
         self._styles = {style.get(_tag("styleId")): style for style in document.styles.element.iter(_tag("style"))}
         defaults = (name for name, style in self._styles.items() if style.get(_tag("default")) in {"1", "true"})
         self._default = next((name for name in defaults if self._styles[name].get(_tag("type")) == "paragraph"), None)
         self._ordered = _list_levels(document)
-        self._roles: dict[str | None, Role] = {}
+        self._roles: dict[str | None, Piece] = {}
 
     def is_title(self, paragraph: Any) -> bool:
         """Whether its style is or is based on Title and has `title` in its name: styles for authors may be based on it too."""
         names = list(map(_style_name, self._chain(_style_of(paragraph))))
         return "Title" in names and _TITLE.search(names[0]) is not None
 
-    def role(self, paragraph: Any) -> Role:
-        """The kind of block that a paragraph is."""
+    def role(self, paragraph: Any) -> Piece:
         name = _style_of(paragraph)
-        role = self._roles.get(name)
-        if role is None:
-            title = self.is_title(paragraph)
-            role = self._roles[name] = Role(BlockKind.HEADING, 1) if title else self._role_of_style(name)
+        if name not in self._roles:
+            self._roles[name] = _heading(1) if self.is_title(paragraph) else self._role_of_style(name)
+        role = self._roles[name]
         if role.kind is BlockKind.HEADING:
             return role
         level = _outline_level(paragraph)
-        return Role(BlockKind.HEADING, level) if level else self._item(paragraph, name) or role
+        return _heading(level) if level else self._item(paragraph, name) or role
 
     def is_bold(self, paragraph: Any, runs: Iterable[Any]) -> bool:
         """Whether all text of a paragraph's runs is bold, by themselves or by the paragraph's style."""
@@ -75,22 +63,22 @@ class Styles:
     def _bold_by_style(self, name: str | None) -> str:
         return next(filter(None, map(_bold, self._chain(name))), "") if name else ""
 
-    def _role_of_style(self, name: str | None) -> Role:
+    def _role_of_style(self, name: str | None) -> Piece:
         for style in self._chain(name):
             style_name = _style_name(style)
             heading = _HEADING.fullmatch(style_name)
             level = int(heading[1]) if heading else _outline_level(style)
             if level:
-                return Role(BlockKind.HEADING, min(level, DEEPEST_HEADING))
+                return _heading(min(level, DEEPEST_HEADING))
             if _CODE.search(style_name):
-                return Role(BlockKind.CODE)
+                return Piece(BlockKind.CODE)
             if _QUOTE.fullmatch(style_name):
-                return Role(BlockKind.QUOTE)
+                return Piece(BlockKind.QUOTE)
             if item := self._item(style, name):
                 return item
-        return Role(BlockKind.PARAGRAPH)
+        return Piece(BlockKind.PARAGRAPH)
 
-    def _item(self, element: Any, style: str | None) -> Role | None:
+    def _item(self, element: Any, style: str | None) -> Piece | None:
         """A list item if a paragraph or style has a numbering, or a paragraph if that removes it from lists; else None. A style
         name such as `List Bullet 2` has the depth.
         """
@@ -100,13 +88,12 @@ class Styles:
         numbers = (_value(one, "pPr", "numPr", "numId") for one in self._chain(style))
         number = _value(numbering, "numId") or next(filter(None, numbers), None)
         if number in {None, "0"}:
-            return Role(BlockKind.PARAGRAPH)
+            return Piece(BlockKind.PARAGRAPH)
         depth = int(_value(numbering, "ilvl") or 0)
         style_name = _style_name(self._styles[style]) if style in self._styles else ""
         match = re.fullmatch(r"List (?:Bullet|Number|Continue)? ?(\d)", style_name)
-        return Role(
-            BlockKind.ITEM, max(depth + 1, int(match[1]) if match else 1), self._ordered.get((number, depth), False)
-        )
+        level = max(depth + 1, int(match[1]) if match else 1)
+        return Piece(BlockKind.ITEM, level=level, ordered=self._ordered.get((number, depth), False))
 
     def _chain(self, name: str | None) -> Iterator[Any]:
         style = self._styles.get(name or self._default)
@@ -115,6 +102,10 @@ class Styles:
                 return
             yield style
             style = self._styles.get(_value(style, "basedOn"))
+
+
+def _heading(level: int) -> Piece:
+    return Piece(BlockKind.HEADING, level=level)
 
 
 def _find(element: Any, *tags: str) -> Any | None:

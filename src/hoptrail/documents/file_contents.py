@@ -18,7 +18,7 @@ from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_ending, true_form
 from hoptrail.documents.jsonl import Line, holds_records, read_lines
 from hoptrail.documents.limits import MIB, ReadingLimits
-from hoptrail.documents.marks import TICK, FileMark, Known, day_of, mark_of, nothing_known, times_of
+from hoptrail.documents.marks import TICK, FileMark, Known, day_of, mark_of, times_of
 from hoptrail.documents.walking import LeftOut, files_of, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
@@ -89,16 +89,29 @@ def is_readable(path: Path) -> bool:
     """Whether a file has a known ending, or else its content is text or of a recognisable form.
     Raises: Unreadable: it is a damaged gzip file. OSError: it could not be opened or read.
     """
-    return form_of(without_packing(path)) is not None or _begins_as_text(path)
+    if form_of(without_packing(path)) is not None:
+        return True
+    with path.open("rb") as stream:
+        is_packed = without_packing(path) != path and stream.peek(2)[:2] == _GZIP_MARK
+        beginning = _unpacked(stream, _BEGINNING) if is_packed else stream.read(_BEGINNING)
+    if true_form(None, beginning) is not None:
+        return True
+    if beginning.startswith(_POSTSCRIPT):
+        return False
+    try:
+        decode(beginning if len(beginning) < _BEGINNING else beginning[: beginning.rfind(b"\n") + 1] or beginning)
+    except Unreadable:
+        return False
+    return True
 
 
 def contents_at(
     sources: Sequence[str | Path],
     limits: ReadingLimits,
     findings: Findings,
-    known: Known = nothing_known,
+    known: Known,
     *,
-    follow: bool = False,
+    follow: bool,
 ) -> Iterator[Content]:
     """Yield the contents of files and folders: see `read_sources`."""
     for source in sources:
@@ -165,7 +178,6 @@ def failure(path: Path, error: Unreadable | OSError) -> DocumentError:
 
 
 def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileContent | DocumentError:
-    """Read a file again, for a second parse."""
     try:
         return _whole_file(path, form_of(without_packing(path)), limits, findings)
     except (Unreadable, OSError) as error:
@@ -203,26 +215,6 @@ def _unpacked(stream: IO[bytes], most: int) -> bytes:
             return packed.read(most)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise Unreadable(f"is a damaged gzip file ({error})") from error
-
-
-def _begins_as_text(path: Path) -> bool:
-    beginning = _beginning(path)
-    if true_form(None, beginning) is not None:
-        return True
-    if beginning.startswith(_POSTSCRIPT):
-        return False
-    try:
-        decode(beginning if len(beginning) < _BEGINNING else beginning[: beginning.rfind(b"\n") + 1] or beginning)
-    except Unreadable:
-        return False
-    return True
-
-
-def _beginning(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        if without_packing(path) == path or stream.peek(2)[:2] != _GZIP_MARK:
-            return stream.read(_BEGINNING)
-        return _unpacked(stream, _BEGINNING)
 
 
 def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[Line | DocumentError, None, bool]:

@@ -103,12 +103,10 @@ def _title(tree: LexborHTMLParser) -> str:
 
 def _date(tree: LexborHTMLParser) -> str:
     """The date of the page. Several different dates in `time` elements belong to its content, not to the page."""
-    for selector in _DATES:
-        for element in tree.css(selector):
-            if date := find_date(element.attributes.get("content") or ""):
-                return date
+    elements = (element for selector in _DATES for element in tree.css(selector))
+    declared = filter(None, (find_date(element.attributes.get("content") or "") for element in elements))
     times = {find_date(element.attributes.get("datetime") or "") for element in tree.css("time[datetime]")}
-    return times.pop() if len(times) == 1 else ""
+    return next(declared, times.pop() if len(times) == 1 else "")
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ DEEPEST = 10_000
 
 _TAGS = re.compile(
     r"<!--.*?(?:-->|\Z)"
-    r"|<(?P<raw>script|style|textarea|title|xmp|iframe|noembed|noframes)\b.*?(?:</(?P=raw)\b[^>]*+>|\Z)"
+    rf"|<(?P<raw>{_RAW})\b.*?(?:</(?P=raw)\b[^>]*+>|\Z)"
     r"""|<(?P<closes>/?)(?P<name>[a-z][^\s/>]*+)(?P<rest>(?:[^>"']++|"[^"]*+"|'[^']*+')*+)""",
     re.IGNORECASE | re.DOTALL,
 )

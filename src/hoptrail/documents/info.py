@@ -41,14 +41,10 @@ _FULL = 55
 
 @dataclass(frozen=True, slots=True)
 class _Paragraph:
-    """Lines without a blank one. `indent` is the smallest of a line."""
+    """Lines without a blank one, and the number of the first."""
 
     number: int
     lines: list[str]
-
-    @property
-    def indent(self) -> int:
-        return min(map(_indent, self.lines))
 
 
 @dataclass(slots=True)
@@ -93,10 +89,10 @@ class _Reader:
     def _paragraph(self, paragraph: _Paragraph) -> Iterator[Piece]:
         """Yield the items, the example or the text."""
         lines, place = paragraph.lines, f"line {paragraph.number}"
-        indent = paragraph.indent
         if (mark := _MARK.match(lines[0])) is not None and (mark["number"] is None or mark["number"][:-1].isdigit()):
             yield from self._marked(paragraph)
             return
+        indent = min(map(_indent, lines))
         self._close(indent)
         outer = self._bodies[-1] if self._bodies else 0
         tags = _tags(lines) if indent < outer + _STEP else 0

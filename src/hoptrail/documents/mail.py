@@ -2,7 +2,6 @@
 
 The plain text is preferred to the HTML. Each attachment is read by the parser of its format, under a heading with its name; an
 attachment that cannot be read is named in the notes. The place of a piece of plain text is its first line as a reader sees it.
-Meant to run in the child process.
 """
 
 from __future__ import annotations
@@ -250,10 +249,6 @@ _ORIGINAL = re.compile(
 """The line below which mail programs put the original mail without quotation marks."""
 
 
-_Line = tuple[int, int, str]
-"""The number of a line from 1, how many quotation marks stand before its text, and the text."""
-
-
 def text_pieces(text: str, *, flowed: bool = False) -> Iterator[Piece]:
     """Yield the pieces of a mail's text. `flowed`: a line that ends with a space continues in the next (RFC 3676)."""
     lines = list(enumerate(text.split("\n"), 1))
@@ -269,7 +264,8 @@ def text_pieces(text: str, *, flowed: bool = False) -> Iterator[Piece]:
             yield replace(piece, place=f"line {numbered[line][0]}")
 
 
-def _with_depths(lines: list[tuple[int, str]]) -> Iterator[_Line]:
+def _with_depths(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Yield each line with its number, how many quotation marks stand before its text, and the text."""
     below = 0
     for number, line in lines:
         if _ORIGINAL.match(line.strip()):

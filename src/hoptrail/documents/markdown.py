@@ -114,7 +114,6 @@ class _Reader:
         self._footnote = ""
 
     def read(self, tokens: Sequence[Token]) -> Iterator[Piece]:
-        """Yield the pieces in order."""
         for token in tokens:
             if token.map and token.nesting >= 0:
                 self._place = f"line {token.map[0] + self._lines_before + 1}"

@@ -6,13 +6,12 @@ Where a line break is a space, it is kept after lines too short to have been wra
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from hoptrail.documents.blocks import Piece, lead_in
-from hoptrail.text.sentences import FULL_LINE, is_labelled_pair
+from hoptrail.text.sentences import FULL_LINE, is_labelled_pair, width_of
 from hoptrail.types import BlockKind
 
 
@@ -198,9 +197,9 @@ def line_break(line: str, following: str) -> str:
     """The separator between two lines: a line break, or if the first was wrapped a space (nothing in Chinese and Japanese). A
     line was wrapped if it is full and the two are not lines with labels.
     """
-    if _columns(line[-FULL_LINE:]) < FULL_LINE or is_labelled_pair(f"{line}\n{following}", 0, len(line) + 1):
+    if width_of(line[-FULL_LINE:]) < FULL_LINE or is_labelled_pair(f"{line}\n{following}", 0, len(line) + 1):
         return "\n"
-    return "" if _columns(line[-1:]) == 2 == _columns(following[:1]) else " "
+    return "" if width_of(line[-1:]) == 2 == width_of(following[:1]) else " "
 
 
 def unwrapped(text: str, source: str = "") -> str:
@@ -210,9 +209,3 @@ def unwrapped(text: str, source: str = "") -> str:
         source_lines = lines
     breaks = [line_break(*pair) for pair in pairwise(source_lines)]
     return "".join(line + end for line, end in zip(lines, [*breaks, ""], strict=True))
-
-
-def _columns(line: str) -> int:
-    if line.isascii():
-        return len(line)
-    return len(line) + sum(unicodedata.east_asian_width(character) in "WF" for character in line)

@@ -89,7 +89,6 @@ class _Lines:
         return self._lines[self._next - 1]
 
     def take_while(self, predicate: Callable[[str], object]) -> Iterator[str]:
-        """Consume lines while `predicate` holds."""
         while (line := self.next) is not None and predicate(line):
             yield self.take()
 
@@ -106,7 +105,6 @@ class _Reader:
         self._quotes: list[str] = []
 
     def read(self) -> Iterator[Piece]:
-        """Yield the pieces of the file in order."""
         while (line := self._lines.next) is not None:
             take = self._taker(line) or _Reader._paragraph
             yield from take(self)
@@ -115,15 +113,15 @@ class _Reader:
         """The method for a line; None for a line of a paragraph."""
         return next((take for pattern, take in self._TAKERS if pattern.match(line)), None)
 
-    def _close_lists(self, line: str) -> None:
-        """End the lists that a line other than an item does not belong to, by its indentation."""
-        while self._indents and _indent(line) <= self._indents[-1]:
+    def _close_lists(self, indent: int) -> None:
+        """End the lists whose items have at least this indentation."""
+        while self._indents and indent <= self._indents[-1]:
             self._indents.pop()
             self._lists.end()
 
     def _heading(self) -> Iterator[Piece]:
         place, line = self._lines.place, self._lines.take()
-        self._close_lists("")
+        self._close_lists(0)
         self._quotes.clear()
         stars, _, text = line.partition(" ")
         text = _PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1)
@@ -137,7 +135,7 @@ class _Reader:
 
     def _block(self) -> Iterator[Piece]:
         line = self._lines.take()
-        self._close_lists(line)
+        self._close_lists(_indent(line))
         match = _BLOCK.match(line)
         name = match["name"].lower() if match else ""
         if name in _QUOTES:
@@ -180,13 +178,13 @@ class _Reader:
 
     def _fixed(self) -> Iterator[Piece]:
         place = self._lines.place
-        self._close_lists(self._lines.next or "")
+        self._close_lists(_indent(self._lines.next or ""))
         lines = [line.strip().removeprefix(":").removeprefix(" ") for line in self._lines.take_while(_FIXED.match)]
         yield self._lists.piece(BlockKind.CODE, "\n".join(lines), place)
 
     def _table(self) -> Iterator[Piece]:
         """Rows above the first rule are headers if there are rows below it."""
-        self._close_lists(self._lines.next or "")
+        self._close_lists(_indent(self._lines.next or ""))
         rows: list[tuple[str, list[TableCell]]] = []
         heads = 0
         while (line := self._lines.next) is not None and _ROW.match(line):
@@ -208,9 +206,7 @@ class _Reader:
         if match is None:
             return
         indent = _indent(line)
-        while self._indents and indent < self._indents[-1]:
-            self._indents.pop()
-            self._lists.end()
+        self._close_lists(indent + 1)
         if not self._indents or indent > self._indents[-1]:
             self._indents.append(indent)
             self._lists.begin(ordered=match["number"] is not None)
@@ -223,7 +219,7 @@ class _Reader:
 
     def _paragraph(self) -> Iterator[Piece]:
         place, line = self._lines.place, self._lines.take()
-        self._close_lists(line)
+        self._close_lists(_indent(line))
         kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
         yield self._lists.piece(kind, _join([line, *self._plain_lines(-1)]), place)
 

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, lead_in
+from hoptrail.documents.blocks import DEEPEST_HEADING, LONGEST_LEAD, Parsed, lead_in
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.text.dates import find_date
@@ -43,14 +43,12 @@ of the heading is enough; a line of `=` may be of any greater length if the head
 _SENTENCE_ENDS = ".,;:!?"
 _STRENGTH = """=*#+-~^"'`_"""
 """Characters of underlines, in order of heading level. Headings with a line above as well rank before all of these."""
-_LONGEST_PATH = 300
-"""Characters of a heading that the blocks below it repeat."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     """The start and kind of a block. `level`: the depth of a list item, or of a heading its level or (negative) rank. `date` is
-    that of a changelog entry; other headings may have one in their text.
+    that of a changelog entry; other headings may have one in their text. `end`: that of a heading of one line.
     """
 
     start: int
@@ -59,19 +57,19 @@ class _Part:
     ordered: bool = False
     title: str = ""
     date: str = ""
+    end: int = 0
+
+
+def _heading(start: int, title: str, level: int = 1, end: int = 0, date: str = "") -> _Part:
+    return _Part(start, BlockKind.HEADING, level, title=squeeze(title)[:LONGEST_LEAD], date=date, end=end)
 
 
 def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
     """Blocks that tile `text`; none if it is a single paragraph. `lines`: the place of each block is its first line. A paragraph
     that begins with a bullet or number, or has at least two lines that do, consists of list items. Its other lines belong to the
-    item before them.
+    item before them. Ranks of headings become levels, counted over the ranks that the text uses.
     """
-    return _build_blocks(text, entries_of(text), lines)
-
-
-def _build_blocks(text: str, entries: Mapping[int, LineHeading], lines: bool) -> tuple[Block, ...]:
-    """Ranks of headings become levels, counted over the ranks that the text uses."""
-    parts = list(_ranked_parts(text, entries))
+    parts = list(_ranked_parts(text))
     if len(parts) < 2:
         return ()
     ranks = sorted({part.level for part in parts if part.level < 0})
@@ -101,15 +99,15 @@ def _build_blocks(text: str, entries: Mapping[int, LineHeading], lines: bool) ->
     return tuple(blocks)
 
 
-def _ranked_parts(text: str, entries: Mapping[int, LineHeading]) -> Iterator[_Part]:
+def _ranked_parts(text: str) -> Iterator[_Part]:
     """The blocks in order. Underlined and numbered headings have a negative rank in place of their level."""
     outlined = _OUTLINES_ITSELF.search(text) is not None
     paragraphs = list(_paragraphs(text))
-    headings = entries or numbered_headings(text, paragraphs)
+    headings = _entries(text) or _numbered_headings(text, paragraphs)
     for start, end in paragraphs:
         begin = start
         if (heading := headings.get(_first_line(text, start))) is not None:
-            yield _Part(start, BlockKind.HEADING, heading.level, title=_title(heading.title), date=heading.date)
+            yield replace(heading, start=start)
             begin = min(end, heading.end)
         part = _outline_part(text, begin, end) if outlined else None
         if part is not None:
@@ -117,8 +115,8 @@ def _ranked_parts(text: str, entries: Mapping[int, LineHeading]) -> Iterator[_Pa
             continue
         while (underlined := _underlined_heading(text, begin, end)) is not None:
             above, below = (_STRENGTH.index((underlined[name] or "_")[0]) for name in ("above", "below"))
-            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + UNDERLINED_RANK
-            yield _Part(begin, BlockKind.HEADING, rank, title=_title(underlined["title"]))
+            rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + _UNDERLINED_RANK
+            yield _heading(begin, underlined["title"], rank)
             begin = underlined.end()
         if text[begin:end].strip():
             yield from _paragraph_parts(text, begin, end)
@@ -133,12 +131,8 @@ def _outline_part(text: str, start: int, end: int) -> _Part | None:
     below = _OUTLINED.match(text, end)
     has_body = end < len(text) and (below is None or len(below["stars"]) > depth)
     if is_line and (has_body or (depth == 1 and _NUMBER.search(stars["title"]))):
-        return _Part(start, BlockKind.HEADING, depth, title=_title(stars["title"]))
+        return _heading(start, stars["title"], depth)
     return _Part(start, BlockKind.ITEM, 1) if is_line or (depth > 1 and "\n*" not in text[start:end]) else None
-
-
-def _title(text: str) -> str:
-    return squeeze(text)[:_LONGEST_PATH]
 
 
 def _underlined_heading(text: str, start: int, end: int) -> re.Match[str] | None:
@@ -189,9 +183,8 @@ def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
     Raises: Unreadable: the bytes are not text.
     """
     decoded = decode(data)
-    entries = entries_of(decoded.text)
-    blocks = _build_blocks(decoded.text, entries, lines=True)
-    if entries:
+    blocks = plain_blocks(decoded.text)
+    if entries := _entries(decoded.text):
         date = next(iter(entries.values())).date
         return Parsed("", decoded.text, decoded.notes, blocks, date, "latest entry" if date else "")
     tops = [block for block in blocks if block.kind is BlockKind.HEADING and block.level == 1]
@@ -210,38 +203,30 @@ _BEGINS_DATED, _DATED_LINE = re.compile(rf"\s*{_DATED}"), re.compile(rf"^{_DATED
 _LINE = re.compile(rf"^(?:{_HEADING}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class LineHeading:
-    """A heading of one line: its title, the end of the line, its level or (negative) rank, and its date, or empty."""
-
-    title: str
-    end: int
-    level: int = 1
-    date: str = ""
-
-
-def entries_of(text: str) -> dict[int, LineHeading]:
+def _entries(text: str) -> dict[int, _Part]:
     """The headings of the entries by their start, in order, with the day in the heading or signature; empty if the text does not
     begin with one.
     """
     if _BEGINS_DATED.match(text):
         days = _DATED_LINE.finditer(text)
-        return {day.start(): LineHeading(day["title"], day.end(), date=find_date(day["day"])) for day in days}
+        return {
+            day.start(): _heading(day.start(), day["title"], end=day.end(), date=find_date(day["day"])) for day in days
+        }
     if not _BEGINS.match(text):
         return {}
-    entries: dict[int, LineHeading] = {}
+    entries: dict[int, _Part] = {}
     last = -1
     for match in _LINE.finditer(text):
         if match["title"]:
             last = match.start()
-            entries[last] = LineHeading(match["title"].rstrip(), match.end())
+            entries[last] = _heading(last, match["title"], end=match.end())
         elif not entries[last].date:
             entries[last] = replace(entries[last], date=find_date(match["signed"]))
     return entries
 
 
 _SECTION = re.compile(r"\s*(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})\.?[ \t]+(?=[A-Z/])")
-_TOP = re.compile(r"\s*\d{1,2}\.[ \t]")
+_TOP = re.compile(r"(\s*)\d{1,2}\.[ \t]")
 """The start of a section that is in no other one, or of a list item."""
 _CHAPTER = re.compile(
     r"\s*(?P<kind>Part|Chapter|Appendix|Article|Section) (?:\d{1,3}|[IVXL]{1,7}|[A-Z])(?![\w-])", re.IGNORECASE
@@ -258,15 +243,15 @@ _BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")
 """The start of a line that may directly follow a heading."""
 _ITEM = re.compile(r"(?P<mark>[-*+•‣])+[ \t]")
 _FRAME = " \t*=#-:"
-RELEASE_RANK = -10
+_RELEASE_RANK = -10
 """Rank of release headings: after all underlined ones and chapters, and before sections, which follow by depth."""
-UNDERLINED_RANK = RELEASE_RANK - 4
+_UNDERLINED_RANK = _RELEASE_RANK - 4
 """All ranks of underlined headings are lower; from here on follow those of chapters."""
 _LONGEST = 80
 _NO_HEADING = (".", ",", ";", "!")
 
 
-def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, LineHeading]:
+def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, _Part]:
     """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
     lines = list(_first_lines(text, paragraphs))
     sections, chapters = _sections(lines), _chapters(lines)
@@ -274,14 +259,14 @@ def numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[
     releases: dict[str, set[str]] = defaultdict(set)
     for shape, (_, _, line) in zip(shapes, lines, strict=True):
         releases[shape].add(line)
-    headings: dict[int, LineHeading] = {}
+    headings: dict[int, _Part] = {}
     for shape, (start, end, line) in zip(shapes, lines, strict=True):
         if start in sections:
-            headings[start] = LineHeading(line.strip().rstrip(":"), end, RELEASE_RANK + len(sections[start]))
+            headings[start] = _heading(start, line.strip().rstrip(":"), _RELEASE_RANK + len(sections[start]), end)
         elif start in chapters:
-            headings[start] = LineHeading(line.strip(_FRAME), end, chapters[start])
+            headings[start] = _heading(start, line.strip(_FRAME), chapters[start], end)
         elif shape != line and len(releases[shape]) > 1 and _WORD.search(shape) and _may_release(line, bool(sections)):
-            headings[start] = LineHeading(line.strip(_FRAME), end, RELEASE_RANK)
+            headings[start] = _heading(start, line.strip(_FRAME), _RELEASE_RANK, end)
     return headings
 
 
@@ -325,27 +310,15 @@ def _sections(lines: Sequence[_Line]) -> dict[int, _Section]:
     """The section numbers by the starts of their lines, of each number its last line. `3.` is one only with the indentation of
     such a line above `3.1` and so on: others are list items.
     """
-    numbered = [
-        _Numbered(start, number, len(line) - len(line.lstrip()), _TOP.match(line) is not None)
-        for start, _, line in lines
-        if (number := _section(line))
-    ]
-    last = {one.number: one for one in numbered if len(one.number) > 1}
-    first_below = {one.number[0]: one.start for one in reversed(list(last.values()))}
-    heads = {one.number: one for one in numbered if one.is_item and one.start < first_below.get(one.number[0], 0)}
-    indents = {one.indent for one in heads.values()}
-    last |= {one.number: one for one in numbered if len(one.number) == 1 and (not one.is_item or one.indent in indents)}
-    return _rising(sorted((one.start, one.number) for one in (last | heads).values()))
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbered:
-    """A line with its section number. `is_item`: it may as well begin a list item."""
-
-    start: int
-    number: _Section
-    indent: int
-    is_item: bool
+    numbered = [(number, start, line) for start, _, line in lines if (number := _section(line))]
+    below = {number: start for number, start, _ in numbered if len(number) > 1}
+    first_below = {number[0]: start for number, start in reversed(below.items())}
+    tops = [(number, start, _TOP.match(line)) for number, start, line in numbered if len(number) == 1]
+    heads = {number: (start, top[1]) for number, start, top in tops if top and start < first_below.get(number[0], 0)}
+    indents = {len(indent) for _, indent in heads.values()}
+    found = below | {number: start for number, start, top in tops if top is None or len(top[1]) in indents}
+    found |= {number: start for number, (start, _) in heads.items()}
+    return _rising(sorted((start, number) for number, start in found.items()))
 
 
 def _rising(numbered: Sequence[tuple[int, _Section]]) -> dict[int, _Section]:
@@ -363,4 +336,4 @@ def _chapters(lines: Sequence[_Line]) -> dict[int, int]:
     """The ranks of chapters and the like by the starts of their lines."""
     kinds = {start: match["kind"].lower() for start, _, line in lines if (match := _CHAPTER.match(line))}
     number = Counter(kinds.values())
-    return {start: UNDERLINED_RANK + _CHAPTERS[kind] for start, kind in kinds.items() if number[kind] > 1}
+    return {start: _UNDERLINED_RANK + _CHAPTERS[kind] for start, kind in kinds.items() if number[kind] > 1}

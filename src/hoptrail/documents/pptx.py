@@ -1,7 +1,6 @@
 """Parses PowerPoint files (.pptx) slide by slide: titles as headings, bullets as list items, tables, charts and notes.
 
-Left out are hidden slides, with a note, pictures, shapes without text, and the date, number and footer of each slide. Meant to
-run in the child process.
+Left out are hidden slides, with a note, pictures, shapes without text, and the date, number and footer of each slide.
 """
 
 from __future__ import annotations
@@ -33,9 +32,7 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(
             f"has {len(slides)} slides, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
         )
-    shown = [
-        (number, slide) for number, slide in enumerate(slides, 1) if slide.element.get("show") not in {"0", "false"}
-    ]
+    shown = [numbered for numbered in enumerate(slides, 1) if numbered[1].element.get("show") not in {"0", "false"}]
     hidden = len(slides) - len(shown)
     title = str(presentation.core_properties.title or "").strip()
     title = "" if _UNTITLED.fullmatch(title.lower()) else title
@@ -101,11 +98,8 @@ def _text(paragraph: Any) -> str:
 
 def _table(table: Any, place: str) -> Iterator[Piece]:
     """Yield the rows of a table; a cell that spans rows is repeated in each of them."""
-    rows = [
-        [squeeze(_origin(table, row, column).text_frame.text) for column in range(len(table.columns))]
-        for row in range(len(table.rows))
-    ]
-    yield from table_pieces(rows, place)
+    places = [[(row, column) for column in range(len(table.columns))] for row in range(len(table.rows))]
+    return table_pieces([[squeeze(_origin(table, *one).text_frame.text) for one in row] for row in places], place)
 
 
 def _origin(table: Any, row: int, column: int) -> Any:

@@ -97,7 +97,6 @@ def _heads_values(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def header_piece(headers: Sequence[str], place: str) -> Piece:
-    """The header row of a table."""
     return Piece(BlockKind.ROW, level=1, cells=tuple(("", header) for header in headers if header.strip()), place=place)
 
 
@@ -109,10 +108,10 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str) -> Piece
 
 def table_pieces(rows: Sequence[Sequence[str]], place: str) -> Iterator[Piece]:
     """Yield the rows of a table that stands at one place."""
-    headers = rows[0] if has_header(rows) else ()
+    headers, *body = rows if has_header(rows) else ((), *rows)
     if headers:
         yield header_piece(headers, place)
-    for row in rows[1:] if headers else rows:
+    for row in body:
         yield row_piece(headers, row, place)
 
 
@@ -122,7 +121,7 @@ def sheet_pieces(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Piece]:
     Raises: Unreadable: there are more rows than the limit `rows`.
     """
     headers: Sequence[str] = ()
-    extent = 0, 0
+    extent = 0, 0  # the first column with text, and the one after the last
     runs = groupby(_bounded(rows, limits.rows), lambda row: bool(_filled(row)))
     for table in (run for is_filled, run in runs if is_filled):
         sample = list(islice(table, SAMPLE))
@@ -130,7 +129,8 @@ def sheet_pieces(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Piece]:
             place, cells = sample.pop(0)
             yield Piece(BlockKind.PARAGRAPH, next(filter(str.strip, cells)), place=place)
             sample += islice(table, 1)
-        first, end = _extent(sample)
+        filled = [column for row in sample for column in _filled(row)]
+        first, end = min(filled, default=0), max(filled, default=-1) + 1
         known = [cells[first:end] for _, cells in sample]
         continues = headers and (first, end) == extent
         if has_header(known) and (not continues or _heads_values(known)):
@@ -148,12 +148,6 @@ def _bounded(rows: Iterable[Row], most: int) -> Iterator[Row]:
         if number > most:
             raise Unreadable(f"has more than {most} rows: split it, or raise the limit `rows`")
         yield row
-
-
-def _extent(rows: Sequence[Row]) -> tuple[int, int]:
-    """The range of columns with text: the first, and the one after the last."""
-    filled = [column for row in rows for column in _filled(row)]
-    return min(filled, default=0), max(filled, default=-1) + 1
 
 
 def _filled(row: Row) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import UsageError
+from hoptrail.text.sentences import without_space
 from hoptrail.text.words import words_in
 from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit, content_id
 
@@ -100,9 +101,7 @@ def _pack_ends(pieces: Sequence[_Piece], limit: int) -> list[int]:
 
 def _passage(document: Document, start: int, end: int) -> Unit:
     """The passage between two offsets, without white space at its ends."""
-    text = document.text[start:end].strip()
-    start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
-    span = Span(document.id, start, start + len(text))
+    span = Span(document.id, *without_space(document.text, start, end))
     unit_id = content_id("p", document.id, str(span.start), str(span.end))
     blocks, ends = document.blocks_within(span), document.sentence_ends_within(span)
-    return Unit(unit_id, Kind.PASSAGE, document.title, text, (span,), blocks, ends)
+    return Unit(unit_id, Kind.PASSAGE, document.title, document.slice(span), (span,), blocks, ends)

@@ -1,7 +1,7 @@
 """Parses Excel workbooks (.xlsx) sheet by sheet into rows, with values as a reader sees them and the headers of their columns.
 
 Values of formulas are those last computed. Formulas, charts, comments and pictures are left out, and so are hidden sheets, with a
-note. Meant to run in the child process.
+note.
 
 The library that reads the values does not report formats. Each cell's style is looked up in the sheet's XML, and its number
 format is applied if it shows digits: percent, currencies, decimals, thousands separators. The library handles date formats.
@@ -16,10 +16,9 @@ import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, reduce
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
-from xml.etree.ElementTree import ParseError
 
 from hoptrail.documents.archives import check_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
@@ -53,14 +52,12 @@ def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
         shown = [sheet.name for sheet in sheets if sheet.name not in hidden]
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             formats = NumberFormats(archive)
-            pieces = _pieces(workbook, shown, formats, limits)
-            parsed = assemble(formats.title, pieces, largest=limits.text)
-    except (CalamineError, zipfile.BadZipFile, ParseError, KeyError, ValueError) as error:
+            parsed = assemble(formats.title, _pieces(workbook, shown, formats, limits), largest=limits.text)
+    except (CalamineError, zipfile.BadZipFile, ET.ParseError, KeyError, ValueError) as error:
         raise Unreadable(f"is not an Excel file, or a damaged one ({error})") from error
-    notes = [f"hidden sheets were left out: {', '.join(hidden)}"] if hidden else []
-    if formats.uncomputed:
-        notes.append(f"{formats.uncomputed} formulas hold no value: open the file in a spreadsheet program and save it")
-    return replace(parsed, notes=tuple(notes))
+    left_out = f"hidden sheets were left out: {', '.join(hidden)}" if hidden else ""
+    empty = f"{formats.uncomputed} formulas hold no value: open the file in a spreadsheet program and save it"
+    return replace(parsed, notes=tuple(filter(None, (left_out, empty if formats.uncomputed else ""))))
 
 
 def _pieces(
@@ -159,7 +156,6 @@ class NumberFormats:
         """Formulas without a value in the sheets read so far."""
 
     def sheet(self, name: str) -> SheetFormats:
-        """Read the formats of the sheet with this name."""
         formats = SheetFormats()
         with self._archive.open(self._paths[name]) as sheet:
             rest = b""
@@ -185,10 +181,7 @@ class NumberFormats:
 
 @cache
 def _column(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - 64
-    return number
+    return reduce(lambda number, letter: 26 * number + letter - 64, letters, 0)
 
 
 def _parse_member(archive: zipfile.ZipFile, name: str) -> ET.Element | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hoptrail.text.dates import dates_said
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import Block, Kind, Span, Unit
 
 _KEYED = re.compile(r"^(?:[-*+•]\s+)?(?P<key>[^\W_][^:=|\n]{0,50}?)\s*(?::|\|)\s+(?P<value>\S[^\n|]{0,160})$")
 
@@ -35,13 +35,12 @@ def cells_of(units: Sequence[Unit], *, dated: bool = False) -> Iterator[Cell]:
         if unit.kind not in {Kind.PASSAGE, Kind.SENTENCE}:
             continue
         for said in statements_of(unit):
-            yield from _row_cells(said, dated=dated) if said.block and said.block.cells else _line_cells(said)
+            block = said.block
+            yield from _row_cells(said, block, dated=dated) if block and block.cells else _line_cells(said)
 
 
-def _row_cells(said: UnitStatement, *, dated: bool) -> Iterator[Cell]:
-    block, first = said.block, said.unit.sources[0].start
-    if block is None:
-        return
+def _row_cells(said: UnitStatement, block: Block, *, dated: bool) -> Iterator[Cell]:
+    first = said.unit.sources[0].start
     values = [said.unit.text[max(0, cell.start - first) : max(0, cell.end - first)] for cell in block.cells]
     above = content_stems(" ".join((said.unit.title, *block.path)))
     key = content_stems(values[0])

@@ -53,7 +53,6 @@ class Mention:
     shape: Shape
 
     def overlaps(self, other: Mention) -> bool:
-        """Whether the two share a character."""
         return self.start < other.end and other.start < self.end
 
 
@@ -168,12 +167,16 @@ def _continues(text: str, before: Word, word: Word) -> bool:
 
 def _inner_article(text: str, run: Sequence[Word], word: Word) -> bool:
     """Whether `word` is an article after `of` inside a title: `The Worries of the City`."""
-    return word.text == "the" and run[-1].text == "of" and text[word.end : word.end + 2].strip()[:1].isupper()
+    return word.text == "the" and run[-1].text == "of" and _before_capital(text, word)
+
+
+def _before_capital(text: str, word: Word) -> bool:
+    return text[word.end : word.end + 2].strip()[:1].isupper()
 
 
 def _opens_name(text: str, word: Word) -> bool:
     if _ORDINAL.match(word.text) and text[max(0, word.start - 2) : word.start] == ", ":
-        return text[word.end : word.end + 2].strip()[:1].isupper()
+        return _before_capital(text, word)
     if not word.capitalised:
         return False
     if len(word.text) == 1 and text[word.end : word.end + 1] == ".":
@@ -184,7 +187,7 @@ def _opens_name(text: str, word: Word) -> bool:
 def _inside_title(text: str, word: Word) -> bool:
     """Whether a capitalised function word opens a title: mid-sentence before another capital, `the author of The Saltwife`."""
     before = text[max(0, word.start - 3) : word.start].rstrip()
-    return bool(before) and before[-1].isalnum() and text[word.end : word.end + 2].strip()[:1].isupper()
+    return bool(before) and before[-1].isalnum() and _before_capital(text, word)
 
 
 def _finish_name(text: str, run: list[Word], *, question: bool) -> Iterator[Mention]:

@@ -168,8 +168,14 @@ def is_labelled_pair(text: str, line: int, following: int) -> bool:
 
 def _is_short_line(text: str, end: int) -> bool:
     """Whether the line that ends at `end` is shorter than `FULL_LINE`, so that its break is not mere wrapping."""
-    line = text[max(0, end - FULL_LINE) : end].rpartition("\n")[2]
-    return len(line) + sum(unicodedata.east_asian_width(character) in "WF" for character in line) < FULL_LINE
+    return width_of(text[max(0, end - FULL_LINE) : end].rpartition("\n")[2]) < FULL_LINE
+
+
+def width_of(line: str) -> int:
+    """The width of a line; a Chinese or Japanese character takes two columns."""
+    if line.isascii():
+        return len(line)
+    return len(line) + sum(unicodedata.east_asian_width(character) in "WF" for character in line)
 
 
 def _stop_ends(text: str, mark: re.Match[str]) -> bool:

@@ -33,17 +33,13 @@ def summarise(sentences: Sequence[str], limit: int) -> str:
 
 def _choose(lines: Sequence[str], stems: Sequence[frozenset[str]], worth: Sequence[float], limit: int) -> list[int]:
     chosen: list[int] = []
-    remaining = limit
-    candidates = set(range(len(lines)))
     similarity = [0.0] * len(lines)
-    while candidates:
-        fitting = [at for at in sorted(candidates) if len(lines[at].split()) <= remaining and worth[at] > 0]
-        if not fitting:
-            break
-        best = max(fitting, key=lambda at: worth[at] * (1 - _SIMILARITY_COST * similarity[at]))
+    candidates = [at for at in range(len(lines)) if worth[at] > 0]
+    while candidates := [at for at in candidates if len(lines[at].split()) <= limit]:
+        best = max(candidates, key=lambda at: worth[at] * (1 - _SIMILARITY_COST * similarity[at]))
         chosen.append(best)
-        candidates.discard(best)
-        remaining -= len(lines[best].split())
+        candidates.remove(best)
+        limit -= len(lines[best].split())
         for at in candidates:
             overlap = len(stems[at] & stems[best]) / max(1, len(stems[at] | stems[best]))
             similarity[at] = max(similarity[at], overlap)

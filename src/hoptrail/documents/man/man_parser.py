@@ -36,8 +36,6 @@ _SKIPPED = word_set(
 
 
 class _Reader:
-    """Reads the lines of a page."""
-
     def __init__(self) -> None:
         self.page = Page()
         self.date = ""
@@ -64,7 +62,6 @@ class _Reader:
         } | self._lists.handlers
 
     def read(self, text: str) -> Iterator[Piece]:
-        """Yield the pieces of a page in order."""
         lines = self.page.roff.lines(text)
         for line in lines:
             if line.macro == "TS":
@@ -142,7 +139,7 @@ class _Reader:
         """Begin or end an indentation. A paragraph of one line before it is the tag of an item, as DocBook and AsciiDoc write."""
         page = self.page
         if line.macro == "RE":
-            yield from page.outdent()
+            yield from page.close(page.outdent())
             return
         if page.lines == 1 and page.words and page.code is None:
             text, place = page.words.take(), page.place

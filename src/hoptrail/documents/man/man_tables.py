@@ -36,7 +36,11 @@ def read_table(lines: list[Line], inline: Callable[[Line], str]) -> Iterator[Pie
     sets it in bold unlike the others, if all its cells are in bold, or if only it has a rule below.
     """
     formats, rows = _parts(lines, inline)
-    heads = bool(rows) and len(rows) > 1 and (_heads_by_format(formats) or _heads_by_use(rows))
+    heads = len(rows) > 1 and (
+        _heads_by_format(formats)
+        or (rows[0].is_bold and not rows[1].is_bold)
+        or (rows[0].ruled and not any(row.ruled for row in rows[1:-1]))
+    )
     table = Table()
     above: list[str] = []
     for place, row in enumerate(rows):
@@ -53,10 +57,6 @@ def _heads_by_format(formats: list[str]) -> bool:
     return is_ruled or (
         len(keys) == 2 and keys[0] != keys[1] and bool(keys[0]) and all(map(_EMPHASISED.search, keys[0]))
     )
-
-
-def _heads_by_use(rows: list[_Row]) -> bool:
-    return (rows[0].is_bold and not rows[1].is_bold) or (rows[0].ruled and not any(row.ruled for row in rows[1:-1]))
 
 
 def _parts(lines: list[Line], inline: Callable[[Line], str]) -> tuple[list[str], list[_Row]]:

@@ -69,8 +69,7 @@ class MdocLists:
         if self._open:
             yield from self._flush()
             self._open.pop()
-            base = self._page.bases.pop() if len(self._page.bases) > 1 else 0
-            yield from self._page.close(max(0, base - 1))
+            yield from self._page.close(max(0, self._page.outdent() - 1))
 
     def _item(self, line: Line) -> Iterator[Piece]:
         """Begin an item with its tag, or a row of a table with its cells."""

@@ -155,6 +155,6 @@ class Page:
             raise Unreadable("has lists nested too deep")
         self.lists.begin(ordered=ordered)
 
-    def outdent(self) -> Iterator[Piece]:
-        """End the innermost indentation with its lists."""
-        yield from self.close(self.bases.pop() if len(self.bases) > 1 else 0)
+    def outdent(self) -> int:
+        """End the innermost indentation. Returns the number of lists outside it."""
+        return self.bases.pop() if len(self.bases) > 1 else 0

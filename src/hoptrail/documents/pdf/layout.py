@@ -34,7 +34,6 @@ class Line:
 
     @cached_property
     def text(self) -> str:
-        """The texts of its fragments with a space between neighbours."""
         return " ".join(fragment.text for fragment in self.fragments)
 
     @property
@@ -57,17 +56,14 @@ class Line:
 
     @property
     def size(self) -> float:
-        """The font size of its longest fragment."""
         return self._main.size
 
     @property
     def bold(self) -> bool:
-        """Whether all its fragments are bold."""
         return all(fragment.bold for fragment in self.fragments)
 
     @property
     def mono(self) -> bool:
-        """Whether all its fragments are monospaced."""
         return all(fragment.mono for fragment in self.fragments)
 
 
@@ -130,7 +126,11 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
     width = int(right - left)
     if not 50 < width < 20_000:
         return None
-    crossing = _crossing(fragments, left, width)
+    steps = [0] * (width + 2)
+    for fragment in fragments:
+        steps[max(0, int(fragment.left - left))] += 1
+        steps[min(width + 1, int(fragment.right - left) + 1)] -= 1
+    crossing = list(accumulate(steps))  # the fragments at each point
     inner = range(width // 6, width - width // 6)
     fewest = min(crossing[place] for place in inner)
     if fewest > _SPANNING * len(fragments):
@@ -141,14 +141,6 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
     sides = ([f for f in fragments if f.right <= place], [f for f in fragments if f.left >= place])
     wide = len(best) >= 0.5 * median(fragment.size for fragment in fragments)
     return place if wide and all(_is_prose(side, len(fragments)) for side in sides) else None
-
-
-def _crossing(fragments: Sequence[Fragment], left: float, width: int) -> list[int]:
-    steps = [0] * (width + 2)
-    for fragment in fragments:
-        steps[max(0, int(fragment.left - left))] += 1
-        steps[min(width + 1, int(fragment.right - left) + 1)] -= 1
-    return list(accumulate(steps))
 
 
 def _is_prose(side: Sequence[Fragment], total: int) -> bool:

@@ -40,8 +40,10 @@ class Ocr:
 
     def fragments(self, page: Any, number: int) -> list[Fragment]:
         """The lines of a page without text; empty if the page has no picture, or the program is missing or out of time."""
+        import pypdfium2.raw as pdfium
+
         program = shutil.which("tesseract")
-        if program is None or not _has_picture(page):
+        if program is None or not any(page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3)):
             return []
         seconds = self._until - time.monotonic()
         if seconds <= 0:
@@ -57,7 +59,6 @@ class Ocr:
         return lines
 
     def notes(self) -> Iterator[str]:
-        """Yield notes on pages read by OCR or skipped."""
         if self.read:
             yield f"{len(self.read)} scanned pages were read by OCR (tesseract): expect mistakes"
         if self.late:
@@ -65,12 +66,6 @@ class Ocr:
                 f"{len(self.late)} scanned pages, from page {self.late[0]}, were not read: OCR takes longer than the limit "
                 "`parsing_seconds`; raise it, or run OCR first"
             )
-
-
-def _has_picture(page: Any) -> bool:
-    import pypdfium2.raw as pdfium
-
-    return any(thing.type == pdfium.FPDF_PAGEOBJ_IMAGE for thing in page.get_objects(max_depth=3))
 
 
 def _render(page: Any) -> bytes:
@@ -98,7 +93,6 @@ def _recognise(program: str, picture: bytes, seconds: float) -> str:
 
 
 def _lines(table: str) -> Iterator[Fragment]:
-    """Yield the recognised lines as fragments."""
     scale = 72 / _DPI  # points per pixel
     words: dict[tuple[str, str, str], list[dict[str, str]]] = defaultdict(list)
     for row in csv.DictReader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE):

@@ -1,8 +1,7 @@
 """Parses PDF files into headings, paragraphs, list items, code and tables in reading order, each with its page.
 
 The structure is inferred from the positions of characters, because most files do not declare it. Formulas are read character by
-character. Scanned pages are read if the program `tesseract` is installed. Meant to run in the child process (see `child`): a
-hostile file can make any PDF parser use all the memory and time it gets.
+character. Scanned pages are read if the program `tesseract` is installed.
 
 Running heads, footers and page numbers are left out. A line at the top or bottom of a page is one of them if the same words,
 apart from digits, stand at the same height on nearby pages, and a gap separates it from the text. The only line of a page stays.
@@ -243,11 +242,8 @@ def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragmen
         for key in {key for line in (*rows[:_EDGE], *rows[-_EDGE:]) for key in _keys(line)}:
             pages_by_key[key].append(number)
     remaining = []
-    for number, page in enumerate(pages):
-        rows = lines[number]
-        repeated = [
-            _is_repeated(number, line, pages_by_key, len(pages)) or _is_page_number(line, number + 1) for line in rows
-        ]
+    for number, (page, rows) in enumerate(zip(pages, lines, strict=True)):
+        repeated = [_is_repeated(number, line, pages_by_key, len(pages)) for line in rows]
         dropped = {*_edge(rows, repeated), *_edge(rows[::-1], repeated[::-1])}
         remaining.append([fragment for fragment in page if fragment not in dropped])
     return remaining
@@ -264,11 +260,6 @@ def _edge(lines: Sequence[Line], repeated: Sequence[bool]) -> Iterator[Fragment]
         yield from line.fragments
 
 
-def _is_page_number(line: Line, number: int) -> bool:
-    match = _PAGE_NUMBER.fullmatch(line.text)
-    return match is not None and int(match["page"]) == number
-
-
 def _keys(line: Line) -> tuple[_Key, _Key]:
     """The words of a line without digits and its height, rounded in two ways: lines of nearly the same height share a key."""
     words = _NUMBER.sub("#", line.text)
@@ -276,6 +267,10 @@ def _keys(line: Line) -> tuple[_Key, _Key]:
 
 
 def _is_repeated(number: int, line: Line, pages_by_key: dict[_Key, list[int]], pages: int) -> bool:
-    """Whether nearby pages repeat a line. In a document of two pages it must have a number, as two letters may begin alike."""
+    """Whether a line is the number of its page (counted from 0), or nearby pages repeat it. In a document of two pages it must
+    then have a number, as two letters may begin alike.
+    """
+    if (match := _PAGE_NUMBER.fullmatch(line.text)) and int(match["page"]) == number + 1:
+        return True
     near = max(sum(abs(page - number) <= _NEAR for page in pages_by_key[key]) for key in _keys(line))
     return near >= 2 and _NUMBER.search(line.text) is not None if pages == 2 else near >= 3

@@ -95,7 +95,6 @@ class _Builder:
         self._indents: list[float] = []
 
     def add(self, column: Column, page: int, grids: Sequence[Grid]) -> None:
-        """Add the parts of a column."""
         tables = {table.first: table for table in aligned_tables(column.lines)}
         leading = _leading(column.lines)
         place, before = 0, None
@@ -174,7 +173,6 @@ class _Builder:
         return 0
 
     def _last(self, kind: BlockKind) -> Part | None:
-        """The last part, if it is of this kind."""
         return self.parts[-1] if self.parts and self.parts[-1].kind is kind else None
 
     def _code(self, line: Line, before: Line | None, page: int) -> None:

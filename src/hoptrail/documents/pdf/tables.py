@@ -10,7 +10,7 @@ import ctypes
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from hoptrail.documents.pdf.fragments import Fragment
@@ -91,16 +91,11 @@ def grids_of(rules: Rules, fragments: Sequence[Fragment]) -> list[Grid]:
 def _boxes(page: Any) -> Iterator[_Box]:
     import pypdfium2.raw as pdfium
 
+    # The library's own objects for these would take as long again.
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
-    number = pdfium.FPDFPage_CountObjects(page)
-    paths = 0
-    for place in range(number):
-        path = pdfium.FPDFPage_GetObject(page, place)
-        if pdfium.FPDFPageObj_GetType(path) != pdfium.FPDF_PAGEOBJ_PATH:
-            continue
-        paths += 1
-        if paths > _MOST_PATHS:
-            return
+    objects = (pdfium.FPDFPage_GetObject(page, place) for place in range(pdfium.FPDFPage_CountObjects(page)))
+    paths = (one for one in objects if pdfium.FPDFPageObj_GetType(one) == pdfium.FPDF_PAGEOBJ_PATH)
+    for path in islice(paths, _MOST_PATHS):
         if pdfium.FPDFPath_CountSegments(path) > 6:
             yield from _segments(pdfium, path)
         elif pdfium.FPDFPageObj_GetBounds(path, left, bottom, right, top):
@@ -142,8 +137,10 @@ def _connected(horizontal: Sequence[_Box], vertical: Sequence[_Box]) -> Iterator
 
 
 def _split_by_touch(lines: Sequence[_Box], others: Sequence[_Box]) -> tuple[list[_Box], list[_Box]]:
-    touching = [any(_touch(line, other) for other in others) for line in lines]
-    return [*compress(lines, touching)], [line for line, touches in zip(lines, touching, strict=True) if not touches]
+    parts: tuple[list[_Box], list[_Box]] = [], []
+    for line in lines:
+        parts[not any(_touch(line, other) for other in others)].append(line)
+    return parts
 
 
 def _touch(one: _Box, other: _Box) -> bool:
@@ -156,17 +153,14 @@ def _grid(lines: tuple[list[_Box], list[_Box]], fragments: Sequence[Fragment]) -
     ys = _distinct(line.top for line in lines[0])
     if not (3 <= len(xs) <= _LARGEST_GRID and 3 <= len(ys) <= 10 * _LARGEST_GRID):
         return None
-    inside: dict[tuple[int, int], list[Fragment]] = {}
+    cells: list[list[list[Fragment]]] = [[[] for _ in xs[1:]] for _ in ys[1:]]
     contents = set()
     for fragment in fragments:
         row = _slot(ys, fragment.base - 0.3 * fragment.size)
         for column, part in _split_at_columns(fragment, xs) if row is not None else ():
-            inside.setdefault((row or 0, column), []).append(part)
+            cells[row or 0][column].append(part)
             contents.add(fragment)
-    places = [[(row, column) for column in range(len(xs) - 1)] for row in range(len(ys) - 1)]
-    rows = tuple(
-        tuple(" ".join(line.text for line in lines_of(inside.get(place, ()))) for place in row) for row in places
-    )
+    rows = tuple(tuple(" ".join(line.text for line in lines_of(cell)) for cell in row) for row in cells)
     return Grid(xs, ys, tuple(row for row in rows if any(row)), frozenset(contents)) if _is_table(rows) else None
 
 
@@ -182,11 +176,10 @@ def _split_at_columns(fragment: Fragment, xs: Sequence[float]) -> Iterator[tuple
 
 
 def _is_table(rows: Sequence[Sequence[str]]) -> bool:
-    filled = [[bool(cell) for cell in row] for row in rows]
-    full = [row for row in filled if any(row)]
-    columns = [any(row[number] for row in filled) for number in range(len(rows[0]))]
-    cells = sum(map(sum, full))
-    return len(full) > 1 and sum(columns) > 1 and cells >= _FILLED * len(full) * sum(columns)
+    full = sum(map(any, rows))
+    columns = sum(map(any, zip(*rows, strict=True)))
+    cells = sum(bool(cell) for row in rows for cell in row)
+    return full > 1 and columns > 1 and cells >= _FILLED * full * columns
 
 
 def _distinct(places: Iterable[float]) -> tuple[float, ...]:
