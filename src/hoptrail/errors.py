@@ -26,6 +26,8 @@ HoptrailError
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -89,6 +91,15 @@ class IndexMismatch(IndexUnavailable):
 
 class StorageError(HoptrailError):
     """The file system or the object store refused a write or a read; the last committed state is intact."""
+
+
+@contextmanager
+def disk_errors(what: str, advice: str = ".") -> Iterator[None]:
+    """Raise an OSError in the body as a StorageError: `what` could not be done, the system's reason, and the advice."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{what}: {error.strerror or error}{advice}") from error
 
 
 class OutOfResources(HoptrailError):

@@ -44,6 +44,7 @@ class Styles:
         return "Title" in names and _TITLE.search(names[0]) is not None
 
     def role(self, paragraph: Any) -> Piece:
+        """The kind of block that a paragraph is."""
         name = _style_of(paragraph)
         if name not in self._roles:
             self._roles[name] = _heading(1) if self.is_title(paragraph) else self._role_of_style(name)

@@ -178,6 +178,7 @@ def failure(path: Path, error: Unreadable | OSError) -> DocumentError:
 
 
 def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileContent | DocumentError:
+    """Read a file again, for a second parse."""
     try:
         return _whole_file(path, form_of(without_packing(path)), limits, findings)
     except (Unreadable, OSError) as error:

@@ -97,6 +97,7 @@ def _heads_values(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def header_piece(headers: Sequence[str], place: str) -> Piece:
+    """The header row of a table."""
     return Piece(BlockKind.ROW, level=1, cells=tuple(("", header) for header in headers if header.strip()), place=place)
 
 

@@ -156,6 +156,7 @@ class NumberFormats:
         """Formulas without a value in the sheets read so far."""
 
     def sheet(self, name: str) -> SheetFormats:
+        """Read the formats of the sheet with this name."""
         formats = SheetFormats()
         with self._archive.open(self._paths[name]) as sheet:
             rest = b""

@@ -173,24 +173,20 @@ def _verbalise(question: str) -> str:
     return f"What is the {relation} of {subject}?" if arrows else question
 
 
-def placed_questions(path: Path) -> Iterator[tuple[str, Question]]:
+def placed_questions(path: Path, kind: type[Question | OwnQuestion] = Question) -> Iterator[tuple[str, Question]]:
     """Yield the questions of a file in order, each with its place (file and line).
     Raises: DataError: a line is malformed, has an empty id or question, or repeats an id.
     """
     seen: set[str] = set()
     for line in read_lines(path):
-        question = line.read_as(Question)
-        _check_question(question, line.place, seen)
+        row = line.read_as(kind)
+        question = row.as_question() if isinstance(row, OwnQuestion) else row
+        if not question.id or not question.question.strip():
+            raise DataError(f"{line.place}: id and question must not be empty")
+        if question.id in seen:
+            raise DataError(f"{line.place}: question id {question.id} occurs twice")
+        seen.add(question.id)
         yield line.place, question
-
-
-def _check_question(question: Question, place: str, seen: set[str]) -> None:
-    """Check id and wording, and add the id to the `seen` ones."""
-    if not question.id or not question.question.strip():
-        raise DataError(f"{place}: id and question must not be empty")
-    if question.id in seen:
-        raise DataError(f"{place}: question id {question.id} occurs twice")
-    seen.add(question.id)
 
 
 def score_question(question: Question, prediction: str | None, rule: Rule) -> AnswerScore:
@@ -248,6 +244,11 @@ class OwnQuestion:
     documents: tuple[str, ...] = ()
     shows: tuple[str, ...] | str = ()
 
+    def as_question(self) -> Question:
+        """The question; its documents support it."""
+        shows = _as_tuple(self.shows)
+        return Question(self.id, self.question, self.answers, self.type, self.documents, items=self.items, shows=shows)
+
 
 @dataclass(frozen=True, slots=True)
 class FurtherPassage:
@@ -287,15 +288,10 @@ def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bo
 
 
 def _questions(path: Path, documents: Path, files: Set[str]) -> Iterator[Question]:
-    seen: set[str] = set()
-    for line in read_lines(path):
-        row = line.read_as(OwnQuestion)
-        gold, shows = row.documents, _as_tuple(row.shows)
-        question = Question(row.id, row.question, row.answers, row.type, gold, items=row.items, shows=shows)
-        _check_question(question, line.place, seen)
-        _check_gold(question, line.place)
-        if unknown := sorted(set(row.documents) - files):
-            raise DataError(f"{line.place}: question {row.id} names {unknown[0]}, which {documents} does not hold")
+    for place, question in placed_questions(path, OwnQuestion):
+        _check_gold(question, place)
+        if unknown := sorted(set(question.supporting) - files):
+            raise DataError(f"{place}: question {question.id} names {unknown[0]}, which {documents} does not hold")
         yield question
 
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 from pathlib import Path
 
-from hoptrail.errors import RecordingError, StorageError, TaskFailed, UsageError
+from hoptrail.errors import RecordingError, TaskFailed, UsageError, disk_errors
 from hoptrail.language.chat.grounding import grounded_facts
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.chat.prompting import load_prompt
@@ -79,11 +78,10 @@ def write_training_set(
     settings = settings or DistillingSettings()
     teacher = _Teacher(_open_recording(stored, settings.model), chat)
     counts = TrainingCounts()
-    try:
+    with disk_errors(f"cannot write the training set to {out}"):
         out.mkdir(parents=True, exist_ok=True)
         (out / MANIFEST).unlink(missing_ok=True)
-        with ExitStack() as stack:
-            files = {name: stack.enter_context((out / name).open("wb")) for name in (TRAIN, VALIDATION)}
+        with (out / TRAIN).open("wb") as train, (out / VALIDATION).open("wb") as validation:
             for passage in passages:
                 line = teacher.line(passage, counts)
                 if line is None:
@@ -91,11 +89,9 @@ def write_training_set(
                 held_out = is_held_out(passage.document, settings)
                 counts.validation += held_out
                 counts.train += not held_out
-                files[VALIDATION if held_out else TRAIN].write(line)
+                (validation if held_out else train).write(line)
         manifest = _manifest(teacher.chat.model, counts, out, settings)
         (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write the training set to {out}: {error.strerror or error}.") from error
     return counts
 
 
@@ -111,7 +107,6 @@ class _TracedRecording(RecordedChat):
     last: tuple[ChatRequest, ChatReply] | None = None
 
     def forget(self) -> None:
-        """Drop the last request and reply."""
         self.last = None
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:

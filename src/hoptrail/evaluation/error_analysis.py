@@ -151,7 +151,6 @@ class _TrailAnalysis:
         self._sub_questions = [text for text in dict.fromkeys(texts) if not self._is_whole(text)]
 
     def first_cause(self) -> tuple[Cause, str]:
-        """The cause and the evidence for it."""
         if all(self._is_whole(reading.question) for reading in self._trail.readings):
             return self._missed(self._plan.whole) or (Cause.NOT_READ, "all gold passages were handed over")
         if len(self._plan.steps) == 1:

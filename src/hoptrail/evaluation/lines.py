@@ -14,12 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import IO, TypeVar
+from typing import TypeVar
 
-from hoptrail.errors import DataError, StorageError
+from hoptrail.errors import DataError, disk_errors
 from hoptrail.json_object import JsonObject, reader_of
 
 T = TypeVar("T")
+
+_ENCODING = "utf-8-sig"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ def read_lines(path: Path) -> Iterator[Line]:
     """
     number = 0
     try:
-        with _open(path) as file:
+        packed = path.suffix == ".gz"
+        with gzip.open(path, "rt", encoding=_ENCODING) if packed else path.open(encoding=_ENCODING) as file:
             for number, text in enumerate(file, start=1):
                 if text.strip():
                     yield line_of(text, f"{path}, line {number}")
@@ -72,26 +75,15 @@ class GrowingFile:
         """Write a record and flush it to disk; `what` names it in errors.
         Raises: StorageError: it could not be written. The records before it are intact, and it may be tried again.
         """
-        with self._appending:
-            try:
-                with self.path.open("r+b" if self.path.exists() else "wb") as file:
-                    file.truncate(self.end)
-                    file.seek(self.end)
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-            except OSError as error:
-                message = (
-                    f"{what} could not be written to {self.path}: {error.strerror or error}; make room and run again"
-                )
-                raise StorageError(message) from error
+        refused = disk_errors(f"{what} could not be written to {self.path}", "; make room and run again")
+        with self._appending, refused:
+            with self.path.open("r+b" if self.path.exists() else "wb") as file:
+                file.truncate(self.end)
+                file.seek(self.end)
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
             self.end += len(content)
-
-
-def _open(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig")
-    return path.open(encoding="utf-8-sig")
 
 
 def line_of(text: str, place: str) -> Line:

@@ -83,13 +83,11 @@ def randomisation_p(differences: Sequence[float] | FloatVector, seed: int) -> fl
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """The p values corrected by Holm's method, which controls the chance of any false finding among them all."""
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
-    corrected = [0.0] * len(p_values)
-    before = 0.0
-    for rank, place in enumerate(order):
-        before = max(before, min(1.0, p_values[place] * (len(p_values) - rank)))
-        corrected[place] = before
-    return tuple(corrected)
+    values = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    corrected = np.empty_like(values)
+    corrected[order] = np.maximum.accumulate(np.minimum(1.0, values[order] * np.arange(len(values), 0, -1)))
+    return tuple(corrected.tolist())
 
 
 def _every_sign(size: int) -> Iterator[FloatVector]:

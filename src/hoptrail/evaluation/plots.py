@@ -119,7 +119,10 @@ def to_page(comparison: run_comparison.Comparison, runs: Sequence[Run]) -> str:
     """
     title = f"{comparison.data}: {', '.join(comparison.runs)}"
     charts = list(_charts(comparison, runs))
-    script = _library() + "".join(_embed(number, chart) for number, chart in enumerate(charts))
+    script = _library()
+    for number, chart in enumerate(charts):
+        content = chart.to_json(indent=None).replace("<", "\\u003c")  # otherwise a name could end the script
+        script += f"\nvegaEmbed('#plot{number}', {content}, {{actions: false}});"
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style><script type="module">{script}</script>'
     body = "".join(
         (*(f'<div id="plot{number}"></div>' for number in range(len(charts))), *map(_table, tables_of(comparison)))
@@ -139,11 +142,6 @@ def _library() -> str:
     """The drawing library as one script; `vegaEmbed` is its entry."""
     script: str = _extra("vl_convert").javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return script.replace("</script", "<\\/script")
-
-
-def _embed(number: int, chart: Any) -> str:
-    content = chart.to_json(indent=None).replace("<", "\\u003c")  # otherwise a name could end the script
-    return f"\nvegaEmbed('#plot{number}', {content}, {{actions: false}});"
 
 
 def _table(table: TextTable) -> str:

@@ -199,8 +199,6 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class _Response:
-    """An answer, or only a ranking, or an error."""
-
     answer: Answer | None = None
     ranking: Ranking = ()
     error: str | None = None

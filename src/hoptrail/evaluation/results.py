@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from hoptrail.errors import DataError, StorageError
+from hoptrail.errors import DataError, StorageError, disk_errors
 from hoptrail.evaluation.answer_scores import AnswerScore
 from hoptrail.evaluation.lines import GrowingFile, line_of
 from hoptrail.evaluation.outcomes import Outcome
@@ -98,15 +98,12 @@ class ResultsFile:
         self.finished[result.question] = result
 
     def _load(self) -> None:
-        try:
-            with self._path.open("rb") as file:
-                for number, line in enumerate(file, start=1):
-                    if not line.endswith(b"\n"):
-                        break  # torn by a kill: its question is asked again
-                    self._take(line, number)
-                    self._file.end += len(line)
-        except OSError as error:
-            raise StorageError(f"{self._path} cannot be read: {error.strerror or error}") from error
+        with disk_errors(f"{self._path} cannot be read", ""), self._path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.endswith(b"\n"):
+                    break  # torn by a kill: its question is asked again
+                self._take(line, number)
+                self._file.end += len(line)
 
     def _take(self, text: bytes, number: int) -> None:
         try:
@@ -128,13 +125,14 @@ def open_results(path: Path, fingerprint: str) -> Iterator[ResultsFile]:
         DataError: a complete line is not a result: the file was altered.
     """
     owner = FileLock(f"{path}.lock")
-    try:
+    with disk_errors(f"results cannot be kept in {path}", ""):
         path.parent.mkdir(parents=True, exist_ok=True)
-        owner.acquire(blocking=False)
-    except Timeout as error:
-        raise StorageError(f"{path} is in use by another evaluation; wait for it, or choose another --work") from error
-    except OSError as error:
-        raise StorageError(f"results cannot be kept in {path}: {error.strerror or error}") from error
+        try:
+            owner.acquire(blocking=False)
+        except Timeout as error:
+            raise StorageError(
+                f"{path} is in use by another evaluation; wait for it, or choose another --work"
+            ) from error
     try:
         yield ResultsFile(path, fingerprint)
     finally:

@@ -275,12 +275,12 @@ def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> Iterator
         if answers := judged_answers(run, questions):
             sure = risk_coverage.sure_answers(answers)
             yield Confidence(
-                label,
-                len(answers),
-                mean([float(not answer.correct) for answer in answers]),
-                risk_coverage.area_under_risk(answers),
-                risk_coverage.calibration_error(risk_coverage.calibration_table(answers)),
-                risk_coverage.brier_score(answers),
-                sure,
-                sure.n / len(questions) if sure else 0.0,
+                run=label,
+                answers=len(answers),
+                risk=mean([float(not answer.correct) for answer in answers]),
+                area=risk_coverage.area_under_risk(answers),
+                calibration=risk_coverage.calibration_error(risk_coverage.calibration_table(answers)),
+                brier=risk_coverage.brier_score(answers),
+                sure=sure,
+                coverage=sure.n / len(questions) if sure else 0.0,
             )

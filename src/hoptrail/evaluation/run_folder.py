@@ -13,15 +13,15 @@ the fingerprint of the results: other settings, another language or another corp
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from glob import escape
 from pathlib import Path
 
 from hoptrail.atomic_write import replace_file
-from hoptrail.errors import DataError, StorageError, UsageError
+from hoptrail.errors import DataError, UsageError, disk_errors
 from hoptrail.evaluation.answer_scores import Rule
 from hoptrail.evaluation.datasets import Question, placed_questions
 from hoptrail.evaluation.lines import read_lines
@@ -100,13 +100,8 @@ class RunFolder:
         with self._writing():
             replace_file(self.path / RESULTS, _lines(rows))
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            message = f"the run cannot be kept in {self.path}: {error.strerror or error}; make room and run again"
-            raise StorageError(message) from error
+    def _writing(self) -> AbstractContextManager[None]:
+        return disk_errors(f"the run cannot be kept in {self.path}", "; make room and run again")
 
 
 @dataclass(frozen=True)
@@ -171,14 +166,13 @@ def _find(place: Path) -> Path:
 
 def _read_header(path: Path) -> RunHeader:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        with disk_errors(f"{path} cannot be read", ""):
+            content = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(content, dict) and content.get("format") != FORMAT:
             raise DataError(
                 f"{path} has format {content.get('format')}; this version reads {FORMAT}: make the run again"
             )
         header: RunHeader = reader_of(RunHeader).validate_python(content)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
         raise DataError(f"{path} was altered: {str(error).splitlines()[0]}; make the run again") from error
     return header

@@ -271,13 +271,8 @@ def _threaded(items: Iterator[Item], work: Callable[[Item], Result], threads: in
 def leave_only_the_corpus(index: Index, dataset: Dataset) -> None:
     """Remove documents from a reused index that are no longer in the data: retrieval must search the data and nothing else."""
     name_of, present = _name_of(dataset), _names(dataset)
-    outdated = [
-        source
-        for document in index.contents().documents
-        for source in document.sources
-        if name_of(source) not in present
-    ]
-    if outdated:
+    sources = (source for document in index.contents().documents for source in document.sources)
+    if outdated := [source for source in sources if name_of(source) not in present]:
         index.remove(outdated)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hoptrail.errors import DataError, StorageError
+from hoptrail.errors import DataError, disk_errors
 from hoptrail.evaluation.lines import GrowingFile
 from hoptrail.json_object import reader_of
 from hoptrail.types import Answer, Kind, Ranking, Unit, Verdict
@@ -144,10 +144,8 @@ def read_trails(path: Path) -> dict[str, TrailRecord]:
 
 def _members(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield size and unpacked content of every complete member of the file; ends at a torn one."""
-    try:
+    with disk_errors(f"{path} cannot be read", ""):
         content = memoryview(path.read_bytes())
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror or error}") from error
     start = 0
     while start < len(content):
         try:

@@ -17,13 +17,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from hoptrail.corpus.copying import check_empty
+from hoptrail.corpus.copying import check_empty, copy_index
 from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_folder, write_file
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.segments import ARRAYS
 from hoptrail.errors import IndexDamaged, IndexUnavailable
-from hoptrail.publishing.address import Address
+from hoptrail.publishing.address import Address, is_address
 from hoptrail.publishing.manifest import (
     CHUNKS,
     Manifest,
@@ -161,9 +161,6 @@ def restore(source: str, folder: Path) -> None:
         UsageError: `folder` is not empty.
         HoptrailError: as `copy_index` and `Follower.first` do.
     """
-    from hoptrail.corpus.copying import copy_index
-    from hoptrail.publishing.address import is_address
-
     if not is_address(source):
         copy_index(Path(source), folder)
         return
@@ -208,7 +205,6 @@ class _Source:
         self._base = {file.name: (base / file.name, file) for file in manifest.files} if base and manifest else {}
 
     def write(self, file: StoredFile, path: Path) -> None:
-        """Write a file."""
         near, known = self._base.get(file.name, (None, None))
         if near and known == file and file.name != DATABASE:  # an array, which never changes
             with suppress(OSError):  # it is missing, or the file system has no links

@@ -57,13 +57,12 @@ class Objects:
         """An object and its version; None where there is none.
         Raises: Unchanged: its version is still `other_than`; the object was not sent.
         """
-        import obstore
         from obstore.exceptions import NotFoundError, NotModifiedError
 
         known = (other_than or {}).get("e_tag")
         with self._failing():
             try:
-                found = obstore.get(self._store, name, options={"if_none_match": known} if known else None)
+                found = self._store.get(name, options={"if_none_match": known} if known else None)
                 content = bytes(found.bytes())
             except NotModifiedError as error:
                 raise Unchanged from error
@@ -75,16 +74,13 @@ class Objects:
 
     def put(self, name: str, content: bytes) -> None:
         """Write an object."""
-        import obstore
-
         with self._failing():
-            obstore.put(self._store, name, content, use_multipart=False)
+            self._store.put(name, content, use_multipart=False)
 
     def replace(self, name: str, content: bytes, version: UpdateVersion | None) -> None:
         """Write an object only if it still has this version, or (None) does not exist.
         Raises: Outdated: it does not. (Also if this write took effect and the response was lost.)
         """
-        import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         known: UpdateVersion | None = None
@@ -92,24 +88,21 @@ class Objects:
             known = {key: value for key, value in version.items() if value is not None}  # type: ignore[assignment]
         with self._failing():
             try:
-                obstore.put(self._store, name, content, mode=known or "create", use_multipart=False)
+                self._store.put(name, content, mode=known or "create", use_multipart=False)
             except (AlreadyExistsError, PreconditionError) as error:
                 raise Outdated from error
 
     def written(self, under: str) -> dict[str, datetime]:
         """The objects below a folder with the times when they were written, by the clock of the store."""
-        import obstore
-
         with self._failing():
-            return {item["path"]: item["last_modified"] for items in obstore.list(self._store, under) for item in items}
+            return {item["path"]: item["last_modified"] for items in self._store.list(under) for item in items}
 
     def delete(self, name: str) -> None:
         """Delete an object if it exists."""
-        import obstore
         from obstore.exceptions import NotFoundError
 
         with self._failing(), suppress(NotFoundError, FileNotFoundError):
-            obstore.delete(self._store, name)
+            self._store.delete(name)
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

@@ -99,8 +99,6 @@ def publish(folder: Path, address: str, *, keep_hours: float = KEEP_HOURS, afres
 
 
 class _Sender:
-    """Sends the chunks of one publication."""
-
     def __init__(self, objects: Objects, number: int, before: Manifest | None) -> None:
         self.sent = self.sent_bytes = 0
         self._objects = objects

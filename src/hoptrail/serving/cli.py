@@ -95,9 +95,7 @@ def program(
 def index(
     sources: Annotated[list[str] | None, typer.Argument(metavar="SOURCE...", help="Files, folders, or JSONL.")] = None,
     folder: options.IndexFoundOrNew = None,
-    recipes: Annotated[
-        list[str] | None, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need.")
-    ] = None,
+    recipes: options.BuiltFor = None,
     language: options.LanguageName = None,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Read all files again, and rebuild what another language made.")
@@ -129,7 +127,7 @@ def index(
     else:  # Ray installs signal handlers when it starts; ours are installed after it and win
         with open_executor(on, address) as place, options.watching() as watcher, without_failed_tasks_logged():
             report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=place, sync=sync or None)
-        _print_report(report, verbose=verbose)
+        options.say(render.render_indexing(report, verbose=verbose))
     if report.failures:
         raise typer.Exit(options.INCOMPLETE if report.documents else options.FAILED)
 
@@ -147,10 +145,6 @@ def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *
         raise UsageError(f"there is no index at {folder} to build more for: name at least one file or folder to index.")
 
 
-def _print_report(report: IndexingReport, *, verbose: bool) -> None:
-    options.say(render.render_indexing(report, verbose=verbose))
-
-
 def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool) -> None:
     """Index again after each change; print the first report and every later one that did something."""
     from hoptrail.watching import watch
@@ -159,7 +153,7 @@ def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool 
         shown = False
         for report in watch(opened, sources, recipes, watcher, sync=sync):
             if not shown or report.did_something:
-                _print_report(report, verbose=verbose)
+                options.say(render.render_indexing(report, verbose=verbose))
             if not shown:
                 options.say("watching; Ctrl-C ends")
             shown = True
@@ -363,7 +357,3 @@ def _report_error(error: HoptrailError) -> int:
     if isinstance(error, UsageError):
         return options.WRONG_USAGE
     return options.STOPPED if isinstance(error, Interrupted | EndpointRefused) else options.FAILED
-
-
-if __name__ == "__main__":
-    main()

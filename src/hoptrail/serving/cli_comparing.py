@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -46,22 +46,20 @@ def compare(
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE.html", help="Write a page with plots.")] = None,
 ) -> None:
     """Compare runs: means with intervals and significant differences, also by hops and by type."""
-    from hoptrail.evaluation.run_comparison import compare as side_by_side
+    from hoptrail.evaluation import run_comparison, run_tables
     from hoptrail.evaluation.run_folder import open_run
-    from hoptrail.evaluation.run_tables import tables_of, to_csv, to_markdown
 
     opened = [open_run(run) for run in runs]
-    comparison = side_by_side(opened)
+    comparison = run_comparison.compare(opened)
     if markdown is not None:
-        write_text(markdown, to_markdown(comparison))
+        write_text(markdown, run_tables.to_markdown(comparison))
     if csv is not None:
-        write_text(csv, to_csv(comparison))
+        write_text(csv, run_tables.to_csv(comparison))
     if html is not None:
         from hoptrail.evaluation.plots import to_page
 
         write_text(html, to_page(comparison, opened))
-    for table in tables_of(comparison):
-        show_table(table)
+    show_tables(run_tables.tables_of(comparison))
 
 
 @trail.command("diff")
@@ -75,18 +73,15 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Find where the trails of two runs first differ: at which stage, how often, and whether it helped."""
-    from hoptrail.evaluation.run_comparison import labels_of
+    from hoptrail.evaluation import run_comparison, run_tables, trail_diff
     from hoptrail.evaluation.run_folder import open_run
-    from hoptrail.evaluation.run_tables import departures_json, departures_tables
-    from hoptrail.evaluation.trail_diff import diff_trails
 
     runs = [open_run(first), open_run(second)]
-    departures = diff_trails(*runs, exact=exact)
+    departures, labels = trail_diff.diff_trails(*runs, exact=exact), run_comparison.labels_of(runs)
     if as_json:
-        print_json(departures_json(departures, labels_of(runs)))
-        return
-    for table in departures_tables(departures, labels_of(runs), examples):
-        show_table(table)
+        print_json(run_tables.departures_json(departures, labels))
+    else:
+        show_tables(run_tables.departures_tables(departures, labels, examples))
 
 
 def errors(
@@ -95,30 +90,28 @@ def errors(
     as_json: AsJson = False,
 ) -> None:
     """Count the first causes of wrong answers."""
-    from hoptrail.evaluation.error_analysis import analyse_errors
-    from hoptrail.evaluation.run_comparison import labels_of
+    from hoptrail.evaluation import error_analysis, run_comparison, run_tables
     from hoptrail.evaluation.run_folder import open_run
-    from hoptrail.evaluation.run_tables import errors_json, errors_tables
 
     opened = [open_run(run) for run in runs]
-    analyses = [analyse_errors(run) for run in opened]
+    analyses, labels = list(map(error_analysis.analyse_errors, opened)), run_comparison.labels_of(opened)
     if as_json:
-        print_json(errors_json(analyses, labels_of(opened)))
-        return
-    for table in errors_tables(analyses, labels_of(opened), examples):
-        show_table(table)
+        print_json(run_tables.errors_json(analyses, labels))
+    else:
+        show_tables(run_tables.errors_tables(analyses, labels, examples))
 
 
-def show_table(table: TextTable) -> None:
-    """Print a table with words aligned left and numbers right."""
-    shown = Table(box=None, pad_edge=False)
-    for name, column in zip(table.header, zip(*table.rows, strict=True), strict=True):
-        numeric = all(set(cell) <= _NUMERIC for cell in column)
-        shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in table.rows:
-        shown.add_row(*(plain(cell) for cell in row))
-    note = [Text(table.note, style="dim")] if table.note else []
-    console_of().print(Group(Text(table.title, style="bold"), shown, *note, Text("")))
+def show_tables(tables: Iterable[TextTable]) -> None:
+    """Print tables with words aligned left and numbers right."""
+    for table in tables:
+        shown = Table(box=None, pad_edge=False)
+        for name, column in zip(table.header, zip(*table.rows, strict=True), strict=True):
+            numeric = all(set(cell) <= _NUMERIC for cell in column)
+            shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        for row in table.rows:
+            shown.add_row(*(plain(cell) for cell in row))
+        note = [Text(table.note, style="dim")] if table.note else []
+        console_of().print(Group(Text(table.title, style="bold"), shown, *note, Text("")))
 
 
 def reproduce(
@@ -142,16 +135,15 @@ def reproduce(
     from hoptrail.settings import load_settings
 
     named = tables_named(tables or [])
+    own = load_settings(settings)
     if run:
         if data is None or work is None or not tables:
             raise UsageError("--run needs the tables, --data (the folder with the data sets) and --work.")
         if not data.is_dir():
             raise UsageError(f"--data {data} is not a folder: name the one that holds the data sets.")
-    own = load_settings(settings)
-    model, digest = configured_model(own.chat.model), digest_of_settings(own)
-    if run and data is not None and work is not None:
         for table in named:
             _run(table, data, work, settings, own)
+    model, digest = configured_model(own.chat.model), digest_of_settings(own)
     found = {table.id: found_values(table, work, model, data, digest) if work else None for table in named}
     cells = {table.id: cells_of(table, found[table.id]) for table in named}
     if as_json:
@@ -185,7 +177,7 @@ def _run(table: PublishedTable, data: Path, work: Path, settings: Path | None, o
             continue
         say(command)
         ended = subprocess.run(
-            [sys.executable, "-m", "hoptrail.serving.cli", *arguments],
+            [sys.executable, "-m", "hoptrail", *arguments],
             check=False,
             stdout=sys.stderr,  # our standard output is for the cells only
         )
@@ -234,32 +226,18 @@ def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Cell
     title = f"{total.total()} published values in {len(tables)} tables"
     note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would produce each."
     header = ("table", *(status.name.replace("_", " ").lower() for status in Status))
-    show_table(TextTable(title, header, tuple(rows), note))
+    show_tables([TextTable(title, header, tuple(rows), note)])
 
 
 def _show_cells(table: PublishedTable, cells: tuple[Cell, ...]) -> None:
     from hoptrail.evaluation.run_tables import TextTable
 
-    rows = tuple(
-        (
-            cell.row,
-            cell.column,
-            f"{cell.value:g}",
-            *("-" if found is None else f"{found:.2f}" for found in (cell.measured, cell.by_rules)),
-            cell.status,
-            cell.why,
-        )
-        for cell in cells
-    )
-    runs = dict.fromkeys(cell.run for cell in cells if cell.run)
+    rows = []
+    for cell in cells:
+        ours = ("-" if found is None else f"{found:.2f}" for found in (cell.measured, cell.by_rules))
+        rows.append((cell.row, cell.column, f"{cell.value:g}", *ours, cell.status, cell.why))
+    header = ("row", "column", "published", "here", "by rules", "status", "why")
     note = f"Published: {table.setting}. Here: {table.here}. Tolerance {table.tolerance:g}."
-    show_table(
-        TextTable(
-            f"{table.paper}: {table.title}",
-            ("row", "column", "published", "here", "by rules", "status", "why"),
-            rows,
-            note,
-        )
-    )
-    for run in runs:
+    show_tables([TextTable(f"{table.paper}: {table.title}", header, tuple(rows), note)])
+    for run in dict.fromkeys(cell.run for cell in cells if cell.run):
         console_of().print(Text(run), soft_wrap=True)

@@ -63,26 +63,24 @@ def evaluate(
     settings: options.SettingsFile = None,
 ) -> None:
     """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
-    from hoptrail.evaluation.datasets import load_dataset, single_hops_of
+    from hoptrail.evaluation import datasets, runner
     from hoptrail.evaluation.oracle import OracleLanguage
     from hoptrail.evaluation.own_context import evaluate_own_contexts
-    from hoptrail.evaluation.runner import INDEX_FOLDER
-    from hoptrail.evaluation.runner import evaluate as run
 
     options.check_writable(out)
     if own_context and threads > 1:
         raise UsageError("--own-context asks one question at a time: leave --threads out.")
-    dataset = load_dataset(data, questions, limit)
-    dataset = single_hops_of(dataset) if single_hops else dataset
+    dataset = datasets.load_dataset(data, questions, limit)
+    dataset = datasets.single_hops_of(dataset) if single_hops else dataset
     with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
         folder = work or Path(temporary)
         # The oracle cannot build anything, so the index keeps the language of the settings.
         builder = None if language == OracleLanguage.name else language
-        opened = options.open_index(folder / INDEX_FOLDER / dataset.name, settings, builder)
+        opened = options.open_index(folder / runner.INDEX_FOLDER / dataset.name, settings, builder)
         names, performer = options.named(recipes), language or opened.settings.language
         _check_performer(performer, dataset, [] if retrieval_only else names, opened.settings, work)
         chosen: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
-        measure = evaluate_own_contexts if own_context else run
+        measure = evaluate_own_contexts if own_context else runner.evaluate
         report = measure(dataset, names, opened, folder, performer, watcher, **chosen)
     _show_report(report, None if own_context else work, out)
 
@@ -127,11 +125,9 @@ def _print_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -
     from hoptrail.recipes.catalogue import recipe_settings
 
     for name in recipes:
-        own = recipe_settings(name, settings.recipes)
-        tokens, count = own.evidence_tokens, len(dataset.questions)
-        estimate = estimate_asking(count, settings.chat, evidence_tokens=tokens, effort=own.effort)
-        line = f"{name} may take for {count} questions: {estimate}"
-        options.say(line)
+        own, count = recipe_settings(name, settings.recipes), len(dataset.questions)
+        estimate = estimate_asking(count, settings.chat, evidence_tokens=own.evidence_tokens, effort=own.effort)
+        options.say(f"{name} may take for {count} questions: {estimate}")
 
 
 @probe.command("lost-in-retrieval")

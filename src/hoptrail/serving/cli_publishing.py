@@ -29,25 +29,18 @@ def publish(
 ) -> None:
     """Publish the last commit of an index to an object store; only changes are sent."""
     done = send(folder, address, keep_hours=keep_hours, afresh=afresh)
+    what = "already this commit; nothing was sent, "
     if done.sent_bytes:
-        message = (
-            f"publication {done.number} is commit {done.commit}: {done.sent_chunks:,} of {done.chunks:,} chunks sent, "
-            f"{done.sent_bytes:,} bytes for an index of {done.size:,}; {done.removed:,} old objects removed."
-        )
-    else:
-        message = (
-            f"publication {done.number} is already this commit; nothing was sent, {done.removed:,} old objects removed."
-        )
-    say(message)
+        sent = f"{done.sent_chunks:,} of {done.chunks:,} chunks sent, {done.sent_bytes:,} bytes"
+        what = f"commit {done.commit}: {sent} for an index of {done.size:,}; "
+    say(f"publication {done.number} is {what}{done.removed:,} old objects removed.")
 
 
 def shards(
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Files, folders, or JSONL.")],
     to: Annotated[str, typer.Option("--to", metavar="ADDRESS", help="s3://, gs:// or az:// and BUCKET/PATH.")],
     count: Annotated[int, typer.Option("--count", metavar="N", min=1, help="The number of shards.")],
-    recipes: Annotated[
-        list[str] | None, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need.")
-    ] = None,
+    recipes: options.BuiltFor = None,
     on: options.Place = RAY,
     address: options.RayAddress = "",
     settings: options.SettingsFile = None,

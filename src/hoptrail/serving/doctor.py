@@ -129,6 +129,5 @@ def _embeddings(name: str) -> Check:
 
 def _estimate(settings: Settings) -> Check:
     own = recipe_settings(settings.recipe, settings.recipes)
-    tokens = own.evidence_tokens
-    estimate = estimate_asking(QUESTIONS, settings.chat, evidence_tokens=tokens, effort=own.effort)
+    estimate = estimate_asking(QUESTIONS, settings.chat, evidence_tokens=own.evidence_tokens, effort=own.effort)
     return Check(f"{QUESTIONS} questions", works=True, says=f"by recipe {settings.recipe}: {estimate}")

@@ -18,7 +18,7 @@ from hoptrail.atomic_write import refuse_unwritable, replace_file
 from hoptrail.corpus.index_location import find_index, index_here, make_index_folder, new_index
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.errors import StorageError
+from hoptrail.errors import disk_errors
 from hoptrail.index import Index
 from hoptrail.json_object import JsonObject
 from hoptrail.language.lazy import CHAT
@@ -54,6 +54,9 @@ IndexFoundOrNew = Annotated[
 ]
 RecipeName = Annotated[
     str | None, typer.Option("--recipe", metavar="NAME", help="The recipe; `hoptrail recipes` lists them.")
+]
+BuiltFor = Annotated[
+    list[str] | None, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need.")
 ]
 LanguageName = Annotated[
     str | None, typer.Option("--language", metavar="NAME", help="What performs the language tasks.")
@@ -198,20 +201,13 @@ def print_json(content: JsonObject | list[JsonObject]) -> None:
 def check_writable(path: Path | None) -> None:
     """Refuse an unwritable file before there is anything to lose. Raises: StorageError: it cannot be written."""
     if path is not None:
-        with _writing(path):
+        with disk_errors(f"cannot write {path}"):
+            path.parent.mkdir(parents=True, exist_ok=True)
             refuse_unwritable(path)
 
 
 def write_text(path: Path, text: str) -> None:
     """Replace a file atomically. Raises: StorageError: it cannot be written."""
-    with _writing(path):
-        replace_file(path, text.encode())
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
+    with disk_errors(f"cannot write {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}.") from error
+        replace_file(path, text.encode())

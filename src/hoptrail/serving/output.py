@@ -50,8 +50,6 @@ def silence() -> None:
 
 
 class _Output:
-    """The stream, with `OutputRefused` in place of OSError."""
-
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 

@@ -21,7 +21,7 @@ from hoptrail.errors import DocumentError
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
 from hoptrail.text.dates import unit_date
-from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Unit, Usage, Verdict
+from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
@@ -72,13 +72,13 @@ def _settling(answer: Answer) -> list[RenderableType]:
     sentence = _lines(item.said)
     found = answer.items if len(answer.items) > 1 else (answer.text,)
     sentence.highlight_words([plain(one).plain for one in found], "bold green", case_sensitive=False)
-    replaced = [plain(f"replaces {_dated(one.date)}: {one.said}", "dim") for one in last if one.replaced]
+    replaced = [
+        plain(f"replaces what was said {f'in {one.date}' if one.date else 'before'}: {one.said}", "dim")
+        for one in last
+        if one.replaced
+    ]
     shown = (sentence, Text.assemble(_source(item), *[f"  {item.date}"] * bool(item.date)), *replaced)
     return [Padding(line, (0, 0, 0, 2)) for line in shown]
-
-
-def _dated(date: str) -> str:
-    return f"what was said in {date}" if date else "what was said before"
 
 
 def _source(item: Evidence | Statement) -> Text:
@@ -101,11 +101,9 @@ def _conclusion(answer: Answer) -> list[Text]:
         items = [Text.assemble(mark, plain(item, "green")) for mark, item in zip(marks, answer.items, strict=True)]
         number = f"{len(items)} {'steps' if ordered else 'items'}"
         return [Text.assemble(("Answer: ", "bold"), (number, "bold green"), (sure, "dim")), *items]
-    if answer.failed:
-        return [Text(FAILED, style="red"), *(_closest(item) for item in answer.closest)]
-    if not answer.closest:
-        return [Text(NOTHING_FOUND, style="yellow")]
-    return [Text(UNSETTLED, style="yellow"), *(_closest(item) for item in answer.closest)]
+    why = UNSETTLED if answer.closest else NOTHING_FOUND
+    head = Text(FAILED, style="red") if answer.failed else Text(why, style="yellow")
+    return [head, *map(_closest, answer.closest)]
 
 
 def _closest(statement: Statement) -> Text:
@@ -147,16 +145,12 @@ def render_ranking(ranking: Ranking) -> RenderableType:
     for column in ("score", "channel", "title", "date", "text"):
         table.add_column(column, justify="right" if column == "score" else "left", overflow="fold")
     for hit in ranking:
-        text = _excerpt(hit.unit)
+        rows = any(block.cells for block in hit.unit.blocks)
+        text = _lines(hit.unit.readable) if rows else plain(hit.unit.text)
         text.truncate(EXCERPT, overflow="ellipsis")
         title, date = plain(hit.unit.title, "magenta"), unit_date(hit.unit)
         table.add_row(f"{hit.score:.4g}", hit.channel, title, date, text)
     return table
-
-
-def _excerpt(unit: Unit) -> Text:
-    """The readable text of a unit: one line, or a line per table row."""
-    return _lines(unit.readable) if any(block.cells for block in unit.blocks) else plain(unit.text)
 
 
 def render_contents(contents: Contents) -> RenderableType:
@@ -191,30 +185,25 @@ def render_contents(contents: Contents) -> RenderableType:
 
 def render_indexing(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
     """What a run did, and its shortfalls. `verbose` names the skipped files."""
-    line = f"{report.added:,} documents added, {report.unchanged:,} unchanged"
-    if report.updated:
-        line += f", {report.updated:,} updated"
-    if report.moved:
-        line += f", {report.moved:,} moved"
-    if report.removed:
-        line += f", {report.removed:,} removed because their source no longer has them"
+    changes = _counted(
+        (report.updated, "updated"),
+        (report.moved, "moved"),
+        (report.removed, "removed because their source no longer has them"),
+    )
+    line = ", ".join([f"{report.added:,} documents added", f"{report.unchanged:,} unchanged", *changes])
     line += f"; {report.documents:,} in the index."
     if report.failures:
         number = len(report.failures)
         line += " 1 document was not read." if number == 1 else f" {number:,} documents were not read."
-    lines = [Text(line)]
-    if report.usage.calls:
-        spent = report.usage
-        lines.append(
-            Text(
-                f"{spent.calls:,} model calls: {spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens."
-            )
-        )
-    gone = []
+    lines: list[RenderableType] = [Text(line)]
+    if (spent := report.usage).calls:
+        tokens = f"{spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens"
+        lines.append(Text(f"{spent.calls:,} model calls: {tokens}."))
+    lines.append(render_shortfalls(report, verbose=verbose))
     if report.gone:
         files = "1 file is gone" if report.gone == 1 else f"{report.gone:,} files are gone"
-        gone.append(Text(f"{files}; --sync removes {'it' if report.gone == 1 else 'them'} from the index"))
-    return Group(*lines, render_shortfalls(report, verbose=verbose), *gone)
+        lines.append(Text(f"{files}; --sync removes {'it' if report.gone == 1 else 'them'} from the index"))
+    return Group(*lines)
 
 
 def render_shortfalls(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
@@ -270,19 +259,18 @@ def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
 
 def render_training(counts: TrainingCounts) -> RenderableType:
     """The sizes of a training set, and what was left out."""
-    left_out = ", ".join(
-        f"{number:,} {why}"
-        for number, why in (
-            (counts.without_reply, "without a reply to today's prompt and settings"),
-            (counts.unusable, "with a reply that the text does not support"),
-            (counts.repeated, "that repeat another"),
-        )
-        if number
+    left_out = _counted(
+        (counts.without_reply, "without a reply to today's prompt and settings"),
+        (counts.unusable, "with a reply that the text does not support"),
+        (counts.repeated, "that repeat another"),
     )
-    return Text(
-        f"{counts.train:,} examples for training, {counts.validation:,} for validation"
-        f"{f'; left out: {left_out}' if left_out else ''}."
-    )
+    head = f"{counts.train:,} examples for training, {counts.validation:,} for validation"
+    return Text(f"{head}; left out: {', '.join(left_out)}." if left_out else f"{head}.")
+
+
+def _counted(*counts: tuple[int, str]) -> list[str]:
+    """The counts that are not 0, each with what it counts."""
+    return [f"{number:,} {what}" for number, what in counts if number > 0]
 
 
 def failures(report: EvaluationReport) -> list[Text]:
@@ -301,14 +289,11 @@ def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
     from hoptrail.evaluation.lost_in_retrieval import Wording, label
 
     table = Table("retriever", "sub-question", *Wording, box=None, pad_edge=False)
-    places = dict.fromkeys((row.retriever, label(row)) for row in found.rows)
-    for retriever, place in places:
-        cells = {row.wording: row for row in found.rows if (row.retriever, label(row)) == (retriever, place)}
-        shown = (
-            f"{cells[wording].recall:.3f} ({cells[wording].questions})" if wording in cells else "-"
-            for wording in Wording
-        )
-        table.add_row(retriever, place, *shown)
+    cells: dict[tuple[str, str], dict[Wording, str]] = {}
+    for row in found.rows:
+        cells.setdefault((row.retriever, label(row)), {})[row.wording] = f"{row.recall:.3f} ({row.questions})"
+    for place, shown in cells.items():
+        table.add_row(*place, *(shown.get(wording, "-") for wording in Wording))
     head = f"{found.data}: recall@{found.k} of gold sub-questions, {found.questions} of {found.of} questions have a decomposition"
     return Group(Text(head), table)
 
@@ -324,29 +309,20 @@ def render_tree_coverage(found: TreeCoverage) -> RenderableType:
 
 def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
     """The number of replies written, and the sums of the ledger."""
-    counted = (
-        f"{ledger.calls:,} calls, {ledger.prompt_tokens:,} prompt and {ledger.completion_tokens:,} completion tokens"
+    tokens = f"{ledger.prompt_tokens:,} prompt and {ledger.completion_tokens:,} completion tokens"
+    notes = _counted(
+        (ledger.unsettled, "without a reply, at their estimate"),
+        (ledger.perhaps, "of them perhaps never sent"),
+        (ledger.estimated - ledger.unsettled, "counted by us"),
+        (ledger.unpriced, "of unknown price"),
     )
-    notes = [
-        f"{number:,} {what}"
-        for number, what in (
-            (ledger.unsettled, "without a reply, at their estimate"),
-            (ledger.perhaps, "of them perhaps never sent"),
-            (ledger.estimated - ledger.unsettled, "counted by us"),
-            (ledger.unpriced, "of unknown price"),
-        )
-        if number > 0
-    ]
-    return Text(
-        f"{replies:,} replies. The ledger: {counted}, {ledger.money:.6g} in money{''.join(f'; {note}' for note in notes)}."
-    )
+    spent = f"{ledger.calls:,} calls, {tokens}, {ledger.money:.6g} in money"
+    return Text(f"{replies:,} replies. The ledger: {'; '.join([spent, *notes])}.")
 
 
 def render_check(check: Check) -> RenderableType:
     """One result of `hoptrail doctor`."""
-    state = (
-        Text("works  ", style="green") if check.works else Text("fails  ", style="red" if check.needed else "yellow")
-    )
+    state = ("works  ", "green") if check.works else ("fails  ", "red" if check.needed else "yellow")
     line = Text.assemble(state, (f"{check.what}: ", "bold"), plain(check.says))
     return Text.assemble(line, "\n       ", plain(check.advice)) if check.advice else line
 

@@ -43,12 +43,14 @@ class Entry:
 
     @property
     def first_sentence(self) -> str:
+        """The first sentence of the description."""
         unit = self.said.unit
         start, end = next(iter(unit_sentences(unit, self.described, self.end)), (self.described, self.end))
         return squeeze(unit.text[start:end])
 
 
 def entries_of(unit: Unit) -> Iterator[Entry]:
+    """The entries of a unit, in order."""
     seen: Block | None = None
     for said in statements_of(unit):
         if said.block is not None and said.block is not seen:  # the first statement of each block

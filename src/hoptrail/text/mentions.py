@@ -53,6 +53,7 @@ class Mention:
     shape: Shape
 
     def overlaps(self, other: Mention) -> bool:
+        """Whether the two share a character."""
         return self.start < other.end and other.start < self.end
 
 

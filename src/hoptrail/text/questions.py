@@ -68,6 +68,7 @@ _NOUNS = {
 
 
 def type_of_noun(noun: str) -> Wanted:
+    """The answer type of a class noun."""
     other = Wanted.PERSON if is_person_noun(noun) else Wanted.THING
     return next((wanted for wanted, nouns in _NOUNS.items() if noun.lower() in nouns), other)
 

@@ -34,6 +34,7 @@ class Line:
 
     @cached_property
     def text(self) -> str:
+        """The texts of its fragments with a space between neighbours."""
         return " ".join(fragment.text for fragment in self.fragments)
 
     @property
@@ -56,14 +57,17 @@ class Line:
 
     @property
     def size(self) -> float:
+        """The font size of its longest fragment."""
         return self._main.size
 
     @property
     def bold(self) -> bool:
+        """Whether all its fragments are bold."""
         return all(fragment.bold for fragment in self.fragments)
 
     @property
     def mono(self) -> bool:
+        """Whether all its fragments are monospaced."""
         return all(fragment.mono for fragment in self.fragments)
 
 

@@ -59,6 +59,7 @@ class Ocr:
         return lines
 
     def notes(self) -> Iterator[str]:
+        """Yield notes on pages read by OCR or skipped."""
         if self.read:
             yield f"{len(self.read)} scanned pages were read by OCR (tesseract): expect mistakes"
         if self.late:

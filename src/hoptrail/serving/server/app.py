@@ -12,13 +12,7 @@ from fastapi import FastAPI
 
 from hoptrail.errors import HoptrailError
 from hoptrail.server_limits import ServerLimits
-from hoptrail.serving.server import (
-    openai_routes,
-    refusals,
-    routes_answering,
-    routes_documents,
-    routes_status,
-)
+from hoptrail.serving.server import openai_routes, refusals, routes_answering, routes_documents, routes_status
 from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.published_index import Following, PublishedIndex
@@ -75,9 +69,12 @@ def create_app(
 
 @contextlib.asynccontextmanager
 async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
-    """From the start of the server to its end."""
     warming = asyncio.create_task(asyncio.to_thread(_start, services, warm))
-    following = _following(services)
+    following = [
+        Following(one.name, one.index, one.warm)
+        for one in services.workspaces.values()
+        if isinstance(one.index, PublishedIndex)
+    ]
     for one in following:
         one.start()
     yield
@@ -85,7 +82,8 @@ async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
     for one in following:
         await asyncio.to_thread(one.end, services.limits.stop_seconds)
     await warming
-    await asyncio.to_thread(_stop, services)
+    for jobs in services.jobs.values():
+        await asyncio.to_thread(jobs.close, services.limits.stop_seconds)
 
 
 def _check_labels(services: Services, keys: Keys) -> None:
@@ -93,14 +91,6 @@ def _check_labels(services: Services, keys: Keys) -> None:
     for (name, _), labels in keys.limits.items():
         if workspace := services.workspaces.get(name):
             limited(workspace, labels)
-
-
-def _following(services: Services) -> list[Following]:
-    return [
-        Following(workspace.name, workspace.index, workspace.warm)
-        for workspace in services.workspaces.values()
-        if isinstance(workspace.index, PublishedIndex)
-    ]
 
 
 def _start(services: Services, warm: bool) -> None:
@@ -115,8 +105,3 @@ def _start(services: Services, warm: bool) -> None:
             log.error("workspace %s: %s", workspace.name, error)
         except Exception as error:  # noqa: BLE001 - the border of the thread: the others are served
             log.error("workspace %s could not be warmed: %s", workspace.name, type(error).__name__)
-
-
-def _stop(services: Services) -> None:
-    for jobs in services.jobs.values():
-        jobs.close(services.limits.stop_seconds)

@@ -197,7 +197,6 @@ def host_name(given: str) -> str:
 
 
 def _key_in(headers: Headers) -> str:
-    """The key of a request, or an empty string."""
     scheme, _, key = headers.get("authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else ""
 

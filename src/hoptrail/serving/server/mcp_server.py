@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -27,7 +27,7 @@ from starlette.types import Message, Receive, Scope, Send
 from hoptrail.serving import contract
 from hoptrail.serving.answer_text import written
 from hoptrail.serving.server.mcp_tools import AgentTool, Caller, Trails, tools_of
-from hoptrail.serving.server.refusals import as_refusal, not_found
+from hoptrail.serving.server.refusals import as_refusal, in_field, not_found
 from hoptrail.serving.server.services import Here, Place, Served, services_for
 from hoptrail.serving.server.workspaces import Workspace
 
@@ -85,7 +85,7 @@ class Agents:
             arguments = tool.arguments.model_validate(params.arguments or {})
             content = await tool.perform(caller, arguments)
         except ValidationError as error:
-            return _tool_error("; ".join(_fault(fault) for fault in error.errors(include_url=False)[:5]))
+            return _tool_error("; ".join(in_field(fault, "arguments") for fault in error.errors(include_url=False)[:5]))
         except Exception as error:  # noqa: BLE001 - the border of the process: a failure concerns only its call
             return _tool_error(_error_message(error))
         texts = [content["text"] if "text" in content else contract.to_text(content)]
@@ -236,11 +236,6 @@ def _error_message(error: Exception) -> str:
     if refusal.status == 500:
         log.error("a call of an agent failed: %s", type(error).__name__)
     return refusal.in_words(to_agent=True)
-
-
-def _fault(fault: Mapping[str, Any]) -> str:
-    """The argument and the violated rule, without the value."""
-    return f"{'.'.join(map(str, fault['loc']))[:100] or 'arguments'}: {fault['msg']}"
 
 
 def _resources(caller: Caller, start: int) -> tuple[list[protocol.Resource], int]:

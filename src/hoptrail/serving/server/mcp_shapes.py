@@ -4,35 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hoptrail.json_object import JsonObject
-from hoptrail.serving.server.wire import Name, Text
+from hoptrail.serving.server.wire import Name, Strict, Text
 
 
-class _Shape(BaseModel):
-    """Refuses unknown fields: misspelt arguments, and results that no longer fit their schema."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class NoArguments(_Shape):
+class NoArguments(Strict):
     """No arguments."""
 
 
-class TrailArguments(_Shape):
+class TrailArguments(Strict):
     trail: Annotated[str, Field(min_length=1, max_length=100, description="The `trail_id` returned by `ask`.")]
 
 
-class TextsArguments(_Shape):
+class TextsArguments(Strict):
     documents: Annotated[list[Text], Field(min_length=1, max_length=100)]
 
 
-class DocumentArguments(_Shape):
+class DocumentArguments(Strict):
     document: Annotated[Name, Field(description="The document's id.")]
 
 
-class Hit(_Shape):
+class Hit(Strict):
     unit: str
     kind: str
     score: float
@@ -40,7 +34,7 @@ class Hit(_Shape):
     document: str
 
 
-class Statement(_Shape):
+class Statement(Strict):
     """`start` and `end` are its span in the document, in code points; `text` is readable (a table row as `header: value`).
     `date` is the ISO date that applies, or empty; `file` is the name of its file.
     """
@@ -68,7 +62,7 @@ class Evidence(Statement):
     said: str
 
 
-class Hop(_Shape):
+class Hop(Strict):
     question: str
     asked: str
     hits: list[Hit]
@@ -76,14 +70,14 @@ class Hop(_Shape):
     verdict: Literal["answered", "unsupported", "unanswered", "failed"]
 
 
-class Usage(_Shape):
+class Usage(Strict):
     calls: int
     prompt_tokens: int
     completion_tokens: int
     seconds: float
 
 
-class Indexing(_Shape):
+class Indexing(Strict):
     """How far an indexing run that has not ended has come: `searchable` of its `documents` are found by the words of their
     `passages`, of which `encoded` have vectors. `goes_on`: it runs now.
     """
@@ -95,7 +89,7 @@ class Indexing(_Shape):
     goes_on: bool
 
 
-class Answered(_Shape):
+class Answered(Strict):
     """An abstention has no answer and the kind none: the question is not settled, and `closest` has the closest statements."""
 
     trail_id: str
@@ -114,7 +108,7 @@ class Answered(_Shape):
     indexing: Indexing | None = None
 
 
-class Source(_Shape):
+class Source(Strict):
     document: str
     start: int
     end: int
@@ -131,14 +125,14 @@ class HitWithText(Hit):
     sources: list[Source]
 
 
-class Found(_Shape):
+class Found(Strict):
     question: str
     recipe: str
     hits: list[HitWithText]
     indexing: Indexing | None = None
 
 
-class Step(_Shape):
+class Step(Strict):
     hop: int
     question: str
     asked: str
@@ -147,7 +141,7 @@ class Step(_Shape):
     evidence: list[Evidence]
 
 
-class Explained(_Shape):
+class Explained(Strict):
     """A trail, each hop with its evidence; `text` shows the same for people."""
 
     trail_id: str
@@ -158,7 +152,7 @@ class Explained(_Shape):
     text: str
 
 
-class JobItem(_Shape):
+class JobItem(Strict):
     id: str
     name: str
     state: str
@@ -167,7 +161,7 @@ class JobItem(_Shape):
     notes: list[str]
 
 
-class Progress(_Shape):
+class Progress(Strict):
     what: str
     done: int
     total: int
@@ -175,7 +169,7 @@ class Progress(_Shape):
     seconds_left: float | None
 
 
-class JobState(_Shape):
+class JobState(Strict):
     """`state`: waiting, indexing, done, failed or stopped; failed items have a reason."""
 
     id: str
@@ -186,7 +180,7 @@ class JobState(_Shape):
     items: list[JobItem]
 
 
-class Status(_Shape):
+class Status(Strict):
     """`contents` is the output of `hoptrail show --json`, with the number of documents in place of their list."""
 
     workspace: str

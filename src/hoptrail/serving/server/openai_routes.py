@@ -56,7 +56,7 @@ async def _answer(
     shape: Completion | ResponseWriter,
 ) -> Response:
     asked = Question(question=body.question, recipe=body.model, as_of=body.as_of)
-    if not here.workspace.is_empty and body.model not in await asyncio.to_thread(_usable_recipes, here.workspace):
+    if not here.workspace.index.is_empty and body.model not in await asyncio.to_thread(_usable_recipes, here.workspace):
         raise _unknown()
     if body.stream:
         return await stream(served, here, asked, shape.event)

@@ -72,22 +72,23 @@ class ChatRequest(OpenRequest):
     @property
     def question(self) -> str:
         """Raises: Refusal: the request asks for something unsupported, or has no question."""
-        refuse_requested(
-            {
-                "Tools": self.tools or self.functions,
-                "Several choices": self.n not in {None, 1},
-                "Response formats": (self.response_format or {}).get("type", "text") != "text",
-                "Modalities other than text": set(self.modalities or ["text"]) != {"text"},
-                "Log probabilities": self.logprobs,
-            }
-        )
-        return question_in(self.messages, "messages")
+        unsupported = {
+            "Tools": self.tools or self.functions,
+            "Several choices": self.n not in {None, 1},
+            "Response formats": (self.response_format or {}).get("type", "text") != "text",
+            "Modalities other than text": set(self.modalities or ["text"]) != {"text"},
+            "Log probabilities": self.logprobs,
+        }
+        return question_in(self.messages, "messages", unsupported)
 
 
-def question_in(messages: Sequence[Message | Item], field_name: str) -> str:
+def question_in(messages: Sequence[Message | Item], field_name: str, unsupported: Mapping[str, object]) -> str:
     """The text of the user's last message; `field_name` names the field of the messages in errors.
-    Raises: Refusal: there is none, it is too long, or it is not text.
+    Raises: Refusal: there is none, it is too long, or it is not text; or something `unsupported` is requested.
     """
+    for what, requested in unsupported.items():
+        if requested:
+            raise _unsupported(what)
     content = next((message.content for message in reversed(messages) if message.role == "user"), None)
     parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []
     if any(part.type not in TEXTS for part in parts):
@@ -100,13 +101,6 @@ def question_in(messages: Sequence[Message | Item], field_name: str) -> str:
     if any("\ud800" <= character <= "\udfff" for character in question):  # JSON can hold them
         raise not_valid(f"{field_name}: the question holds half of a character (a lone surrogate).")
     return question
-
-
-def refuse_requested(unsupported: Mapping[str, object]) -> None:
-    """Raises: Refusal: one of these features, which this server lacks, is requested."""
-    for what, requested in unsupported.items():
-        if requested:
-            raise _unsupported(what)
 
 
 def _unsupported(what: str) -> Refusal:
@@ -232,18 +226,15 @@ class ResponseRequest(OpenRequest):
     @property
     def question(self) -> str:
         """Raises: Refusal: the request asks for something unsupported, or has no question."""
-        refuse_requested(
-            {
-                "Tools": self.tools,
-                "Response formats": ((self.text or {}).get("format") or {}).get("type", "text") != "text",
-                "Earlier responses": self.previous_response_id or self.conversation,
-                "Stored prompts": self.prompt,
-                "Responses in the background": self.background,
-            }
-        )
-        return question_in(
-            [Item(role="user", content=self.input)] if isinstance(self.input, str) else self.input, "input"
-        )
+        unsupported = {
+            "Tools": self.tools,
+            "Response formats": ((self.text or {}).get("format") or {}).get("type", "text") != "text",
+            "Earlier responses": self.previous_response_id or self.conversation,
+            "Stored prompts": self.prompt,
+            "Responses in the background": self.background,
+        }
+        messages = [Item(role="user", content=self.input)] if isinstance(self.input, str) else self.input
+        return question_in(messages, "input", unsupported)
 
 
 @dataclass(slots=True)
@@ -259,18 +250,16 @@ class ResponseWriter:
 
     def whole(self, answer: JsonObject) -> JsonObject:
         """The whole response. An abstention is an ordinary message, with `abstained` and `closest` in the field `hoptrail`."""
-        return self._response(
-            "completed", [self._message([_content(answer)])], usage=_response_usage(answer), hoptrail=details_of(answer)
-        )
+        output, usage = [self._message([_content(answer)])], _response_usage(answer)
+        return self._response("completed", output, usage=usage, hoptrail=details_of(answer))
 
     def event(self, name: str, content: JsonObject) -> str:
         """An event of an answer as events of a response. Sub-questions and hops are events of our extension."""
         match name:
             case "question":
                 started = self._response("in_progress", [])
-                return self._event("response.created", response=started) + self._event(
-                    "response.in_progress", response=started
-                )
+                names = ("response.created", "response.in_progress")
+                return "".join(self._event(name, response=started) for name in names)
             case "answer":
                 return "".join(self._message_events(content)) + DONE
             case "error":

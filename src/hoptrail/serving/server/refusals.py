@@ -16,18 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from hoptrail.errors import (
-    EndpointBusy,
-    EndpointRefused,
-    HoptrailError,
-    IndexBusy,
-    IndexUnavailable,
-    Interrupted,
-    ModelUnavailable,
-    NotBuilt,
-    OutOfResources,
-    StorageError,
-)
+from hoptrail import errors
 from hoptrail.exhaustion import exhausted
 
 OPENAI = "/v1/"
@@ -120,36 +109,36 @@ def as_refusal(error: BaseException) -> Refusal:
 
 
 _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
-    EndpointBusy: (
+    errors.EndpointBusy: (
         503,
         "model_busy",
         "The language model does not answer, or demands too long a wait.",
         "Ask again in a few minutes.",
     ),
-    Interrupted: (504, "stopped", "The answer took longer than allowed, or was stopped.", "Ask again, or less."),
-    IndexBusy: (409, "busy", "Another process is writing to this workspace.", "Try again when it has finished."),
-    NotBuilt: (
+    errors.Interrupted: (504, "stopped", "The answer took longer than allowed, or was stopped.", "Ask again, or less."),
+    errors.IndexBusy: (409, "busy", "Another process is writing to this workspace.", "Try again when it has finished."),
+    errors.NotBuilt: (
         409,
         "not_built",
         "What this recipe searches was not built in this workspace.",
         "Choose another recipe, or ask the operator to build it.",
     ),
-    IndexUnavailable: (
+    errors.IndexUnavailable: (
         503,
         "workspace_unavailable",
         "The index of this workspace cannot be used.",
         "Ask the operator: `hoptrail verify` tells more.",
     ),
-    StorageError: (507, "storage", "The server's disk or object store failed.", "Ask the operator."),
-    OutOfResources: (
+    errors.StorageError: (507, "storage", "The server's disk or object store failed.", "Ask the operator."),
+    errors.OutOfResources: (
         503,
         "out_of_resources",
         "The server has no more memory, threads or open files.",
         "Try again in a minute.",
     ),
-    EndpointRefused: (502, "model_refused", "The language model refuses to serve.", "Ask the operator."),
-    ModelUnavailable: (503, "model_unavailable", "A model is not available.", "Ask the operator."),
-    HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),
+    errors.EndpointRefused: (502, "model_refused", "The language model refuses to serve.", "Ask the operator."),
+    errors.ModelUnavailable: (503, "model_unavailable", "A model is not available.", "Ask the operator."),
+    errors.HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),
 }
 """The first matching type counts."""
 
@@ -182,15 +171,15 @@ def install(app: FastAPI) -> None:
             return Refusal(
                 415, "wrong_type", "The content type of the request is not JSON.", "Set Content-Type: application/json."
             ).response(request.url.path)
-        return not_valid("; ".join(map(_fault, faults[:5])) or "The request is not valid.").response(request.url.path)
+        return not_valid("; ".join(map(in_field, faults[:5])) or "The request is not valid.").response(request.url.path)
 
     app.add_exception_handler(Refusal, refuse)
-    app.add_exception_handler(HoptrailError, refuse)
+    app.add_exception_handler(errors.HoptrailError, refuse)
     app.add_exception_handler(HTTPException, refuse_http)
     app.add_exception_handler(RequestValidationError, refuse_fields)
 
 
-def _fault(fault: Mapping[str, Any]) -> str:
-    """The field and the violated rule, without the value."""
+def in_field(fault: Mapping[str, Any], whole: str = "body") -> str:
+    """The field and the violated rule, without the value; `whole` names what has no field. `fault` is one of pydantic's."""
     place = ".".join(str(part) for part in fault.get("loc", ()) if part != "body")[:100]
-    return f"{place or 'body'}: {fault.get('msg', 'not valid')}"
+    return f"{place or whole}: {fault.get('msg', 'not valid')}"

@@ -24,7 +24,7 @@ from hoptrail.documents.marks import times_of
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.job import Job
-from hoptrail.serving.server.refusals import Refusal, not_found, not_valid
+from hoptrail.serving.server.refusals import Refusal, in_field, not_found, not_valid
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.wire import Text, as_file, document_json, summary_json
 from hoptrail.types import Document
@@ -172,8 +172,7 @@ def _texts_in(body: bytes, most: int) -> list[Text]:
     try:
         texts = _TEXTS.validate_json(body, strict=True)
     except ValidationError as error:
-        fault = error.errors(include_input=False, include_url=False)[0]
-        raise not_valid(f"{'.'.join(map(str, fault['loc']))[:100] or 'body'}: {fault['msg']}") from None
+        raise not_valid(in_field(error.errors(include_input=False, include_url=False)[0])) from None
     if not 0 < len(texts) <= most:
         raise not_valid(f"The request has {len(texts)} documents; 1 to {most} are accepted at once.")
     return texts

@@ -145,10 +145,8 @@ async def stream(
     workspace, desk = place.workspace, served.desk
     desk.check(place.client)
     work = await asyncio.to_thread(answering, workspace, asked, served.metrics, send_event)
-    names = {
-        "recipe": asked.recipe or workspace.index.settings.recipe,
-        "language": asked.language or workspace.index.settings.language,
-    }
+    settings = workspace.index.settings
+    names = {"recipe": asked.recipe or settings.recipe, "language": asked.language or settings.language}
     first = format_event("question", {"question": asked.question, **names})  # before a thread formats the next
     future, patience = desk.hand_in(work, place.client, computes=computes_here(workspace, asked.language))
     future.add_done_callback(lambda _: events.put_nowait(None))
@@ -174,16 +172,11 @@ async def _events(
             if event is None:
                 break
             yield event
-        yield _last_event(future, format_event, workspace)
+        try:
+            last = format_event("answer", contract.answer_json(result_of(future)) | indexing_of(workspace))
+        except Exception as error:  # noqa: BLE001 - the response has begun, so the error can only be an event
+            last = format_event("error", as_refusal(error).content)
+        yield last
     finally:
         patience.end()
         future.cancel()
-
-
-def _last_event(
-    future: asyncio.Future[Answer], format_event: Callable[[str, JsonObject], str], workspace: Workspace
-) -> str:
-    try:
-        return format_event("answer", contract.answer_json(result_of(future)) | indexing_of(workspace))
-    except Exception as error:  # noqa: BLE001 - the response has begun, so the error can only be an event
-        return format_event("error", as_refusal(error).content)

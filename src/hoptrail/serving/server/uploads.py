@@ -33,7 +33,7 @@ from hoptrail.documents.file_contents import ending_of, is_readable, without_pac
 from hoptrail.documents.forms import ENDINGS, name_of
 from hoptrail.documents.marks import FILE_TIME
 from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sources
-from hoptrail.errors import DocumentError, IndexBusy, StorageError
+from hoptrail.errors import DocumentError, IndexBusy, disk_errors
 from hoptrail.json_object import JsonObject
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server.refusals import Refusal, too_large
@@ -96,19 +96,17 @@ class Uploads:
         stem = name[: len(name) - len(ending)]
         name, whole_name = (shown(stem, longest) + ending or _UNNAMED for longest in (_LONGEST_NAME, len(stem)))
         upload = self.upload(f"{self.claims.mark}{secrets.token_hex(6)}", name, whole_name, ending)
-        try:
-            self.claims.hold()
-            write_file(upload.path, self._within_limit(content, sum(map(_size, self._folder.iterdir()))))
-            with suppress(Unreadable):  # a damaged one is stored: its job reports the fault
-                if not is_readable(upload.path):
-                    raise WrongType
-        except OSError as error:
-            with suppress(OSError):
-                self.discard([upload])
-            raise StorageError(f"cannot store an upload in {self._folder}: {error.strerror or error}.") from error
-        except BaseException:
-            self.discard([upload])
-            raise
+        with disk_errors(f"cannot store an upload in {self._folder}"):
+            try:
+                self.claims.hold()
+                write_file(upload.path, self._within_limit(content, sum(map(_size, self._folder.iterdir()))))
+                with suppress(Unreadable):  # a damaged one is stored: its job reports the fault
+                    if not is_readable(upload.path):
+                        raise WrongType
+            except BaseException:
+                with suppress(OSError):
+                    self.discard([upload])
+                raise
         return upload
 
     def upload(self, name: str, shown_name: str, whole_name: str, ending: str) -> Upload:
@@ -117,10 +115,8 @@ class Uploads:
 
     def settle(self) -> None:
         """Sync the names of all stored files to the disk."""
-        try:
+        with disk_errors(f"cannot store uploads in {self._folder}"):
             sync_folder(self._folder)
-        except OSError as error:
-            raise StorageError(f"cannot store uploads in {self._folder}: {error.strerror or error}.") from error
 
     def clear(self, marks: Collection[str], wanted: Collection[str]) -> None:
         """Remove the files of these marks except the uploads in `wanted` (ids), and JSON lines left by a kill."""
@@ -183,15 +179,19 @@ class Uploads:
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
-        """Held while uploads are prepared and indexed; their JSON lines are removed afterwards.
+        """Held while uploads are prepared and indexed, by one process at a time, since only one can write to the index. Their
+        JSON lines are removed afterwards.
         Raises: IndexBusy: another process holds it.
         """
-        with self.claims.preparing():
-            self._clear_prepared()
-            try:
-                yield
-            finally:
+        try:
+            with FileLock(self.claims.lock_of("preparing"), timeout=0):
                 self._clear_prepared()
+                try:
+                    yield
+                finally:
+                    self._clear_prepared()
+        except Timeout:
+            raise IndexBusy(f"another process is indexing uploads from {self._folder}.") from None
 
     def _clear_prepared(self) -> None:
         if paths := list(self._folder.glob("n*.jsonl")):
@@ -273,13 +273,13 @@ class Claims:
 
     def claiming(self) -> BaseFileLock:
         """Excludes all other threads and processes that claim marks, inside `with`."""
-        return FileLock(self._lock_of("claiming"))
+        return FileLock(self.lock_of("claiming"))
 
     def claim(self, mark: str) -> bool:
         """Try to take over a mark; returns False if this or another process already holds it."""
         if mark in self._held:
             return False
-        lock = FileLock(self._lock_of(mark), timeout=0, thread_local=False)
+        lock = FileLock(self.lock_of(mark), timeout=0, thread_local=False)
         try:
             lock.acquire()
         except Timeout:
@@ -299,19 +299,9 @@ class Claims:
             while self._held:
                 mark, lock = self._held.popitem()
                 if not any(path.suffix != LOCK for path in self._folder.glob(f"{mark}*")):
-                    self._lock_of(mark).unlink(missing_ok=True)
+                    self.lock_of(mark).unlink(missing_ok=True)
                 lock.release()
 
-    @contextmanager
-    def preparing(self) -> Iterator[None]:
-        """Held while uploads are prepared and indexed: one process at a time, since only one can write to the index.
-        Raises: IndexBusy: another process holds it.
-        """
-        try:
-            with FileLock(self._lock_of("preparing"), timeout=0):
-                yield
-        except Timeout:
-            raise IndexBusy(f"another process is indexing uploads from {self._folder}.") from None
-
-    def _lock_of(self, name: str) -> Path:
+    def lock_of(self, name: str) -> Path:
+        """The file of the lock of this name."""
         return self._folder / f"{name}{LOCK}"

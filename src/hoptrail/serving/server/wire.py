@@ -27,8 +27,8 @@ MOST_UNREAD = 100
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class _Request(BaseModel):
-    """Refuses unknown fields, since a misspelt one would otherwise be ignored."""
+class Strict(BaseModel):
+    """Refuses unknown fields: misspelt arguments, which would otherwise be ignored, and results that no longer fit."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -44,14 +44,14 @@ AsOf = Annotated[
 Asked = Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
 
 
-class Step(_Request):
+class Step(Strict):
     """A hop of an earlier answer: what was asked, and its answer."""
 
     asked: Asked
     answer: Annotated[str, Field(max_length=QUESTION_LIMIT)] | None
 
 
-class Before(_Request):
+class Before(Strict):
     """The answer that a question follows up, as the client received it."""
 
     question: Asked
@@ -67,7 +67,7 @@ class Before(_Request):
         return Answer(self.question, self.answer, recipe="", language="", trail=Trail(hops))
 
 
-class Question(_Request):
+class Question(Strict):
     """`recipe` and `language` default to the settings. `documents` (ids) limits the question to these. With `before`, a follow-up
     such as `and when was she born?` is completed from that answer.
     """
@@ -80,7 +80,7 @@ class Question(_Request):
     before: Before | None = None
 
 
-class Search(_Request):
+class Search(Strict):
     """At most `limit` hits; by default as many as the recipe returns."""
 
     question: Asked
@@ -89,7 +89,7 @@ class Search(_Request):
     as_of: AsOf | None = None
 
 
-class Text(_Request):
+class Text(Strict):
     """A document as text."""
 
     title: Annotated[str, Field(min_length=1, max_length=300)]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Final
+from typing import Final, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.errors import DocumentError, HoptrailError, Interrupted, UsageError
@@ -34,6 +34,8 @@ from hoptrail.structures.progress_tracker import Progress
 from hoptrail.syncing import IndexingReport
 from hoptrail.types import Document
 from hoptrail.watching import watch
+
+T = TypeVar("T")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -69,11 +71,6 @@ class Workspace:
         self._opening = Lock()
         self._languages: dict[str, Language] = {}
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no index yet."""
-        return self.index.is_empty
-
     def corpus(self, as_of: str = "", documents: Collection[str] = ()) -> Corpus:
         """The visible part of the last commit, as of a date, or only `documents` (ids) of it.
 
@@ -81,7 +78,7 @@ class Workspace:
             Refusal: nothing is indexed yet, `as_of` is not a date, or none of the documents is here.
             IndexUnavailable: the index cannot be used.
         """
-        if self.is_empty:
+        if self.index.is_empty:
             raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
         try:
             view = self.index.view(as_of, self.labels)
@@ -94,13 +91,18 @@ class Workspace:
             raise Refusal(404, "not_found", "None of the selected documents is here any more.", "Select others.")
         return corpus
 
-    @contextmanager
-    def reading(self) -> Iterator[Snapshot]:
+    def reading(self) -> AbstractContextManager[Snapshot]:
         """The visible part of the last commit, open until the end of `with`. The index must not be empty.
         Raises: IndexUnavailable: the index cannot be used.
         """
-        with self.index.reading(self.index.view(labels=self.labels)) as snapshot:
-            yield snapshot
+        return self.index.reading(self.index.view(labels=self.labels))
+
+    def _read(self, read: Callable[[Snapshot], T], nothing: T) -> T:
+        """What `read` gives for the visible part of the last commit; `nothing` if there is no index."""
+        if self.index.is_empty:
+            return nothing
+        with self.reading() as snapshot:
+            return read(snapshot)
 
     def check_changeable(self) -> None:
         """Raises: Refusal: the workspace is read-only."""
@@ -116,7 +118,7 @@ class Workspace:
         """Erase removed text from every file. Returns False while another process still reads an earlier state.
         Raises: IndexBusy: another process is writing.
         """
-        return self.is_empty or self.index.clean()
+        return self.index.is_empty or self.index.clean()
 
     def warm(self) -> None:
         """Load what the default recipe needs into memory, by a search that costs nothing.
@@ -182,35 +184,26 @@ class Workspace:
     def recipe_names(self) -> dict[str, bool]:
         """Every recipe, and whether it is usable here now."""
         settings = self.index.settings.recipes
-        if self.is_empty:
+        if self.index.is_empty:
             return {name: not needed_structures([name], settings) for name in RECIPES}
         with self.reading() as snapshot:
             return {name: bool(usable(name, snapshot, settings)) for name in RECIPES}
 
     def contents(self) -> Contents | None:
         """The contents of the index, read once per state; None if there is no index."""
-        if self.is_empty:
-            return None
-        with self.reading() as snapshot:
-            return _contents(snapshot)
+        return self._read(_contents, None)
 
     def by_title(self) -> Sequence[DocumentSummary]:
         """The documents by title, sorted once per state; none if there is no index."""
-        if self.is_empty:
-            return ()
-        with self.reading() as snapshot:
-            return _by_title(snapshot)
+        return self._read(_by_title, ())
 
     def existing_ids(self, names: Collection[str]) -> set[str]:
         """The ids among `names` whose documents are in the index."""
-        if self.is_empty:
-            return set()
-        with self.reading() as snapshot:
-            return {entry.id for entry in snapshot.register.of(names)}
+        return self._read(lambda snapshot: {entry.id for entry in snapshot.register.of(names)}, set())
 
     def document(self, name: str) -> Document | None:
         """The document with this id, or None."""
-        return None if self.is_empty else self.corpus().documents({name}).get(name)
+        return None if self.index.is_empty else self.corpus().documents({name}).get(name)
 
 
 def computes_here(workspace: Workspace, language: str | None) -> bool:
