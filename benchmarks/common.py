@@ -149,10 +149,16 @@ def free_port() -> int:
 @contextmanager
 def running_server(*options: str) -> Iterator[tuple[int, int]]:
     """The port and the process of `hoptrail serve OPTION...`, once it answers; exits if it does not start."""
+    port = free_port()
+    with answering([COMMAND, "serve", *options, "--port", str(port)], port) as process:
+        yield port, process
+
+
+@contextmanager
+def answering(command: Sequence[str | Path], port: int) -> Iterator[int]:
+    """The process of a command that serves this port, once it answers; exits if it does not start."""
     import httpx
 
-    port = free_port()
-    command = [COMMAND, "serve", *options, "--port", str(port)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
             while True:
@@ -161,9 +167,9 @@ def running_server(*options: str) -> Iterator[tuple[int, int]]:
                     break
                 except httpx.TransportError:
                     if process.poll() is not None:
-                        sys.exit("the server did not start")
+                        sys.exit(f"the server did not start: {' '.join(map(str, command))}")
                     time.sleep(0.1)
-            yield port, process.pid
+            yield process.pid
         finally:
             process.terminate()
 
