@@ -13,7 +13,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import EVERYTHING, View, checked_date, is_later
 from hoptrail.errors import UsageError
 from hoptrail.recipes.registry import RECIPES
-from hoptrail.structures.title_mentions import NAMES
+from hoptrail.structures.passage_graph import NAMES
 from hoptrail.types import Document, Kind
 from world import FACTS, HashingEncoder
 

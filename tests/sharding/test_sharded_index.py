@@ -28,7 +28,7 @@ from hoptrail.sharding.candidate_index import candidate_index
 from hoptrail.sharding.scatter import LocalShards
 from hoptrail.sharding.shard import Shard
 from hoptrail.sharding.sharded_index import ShardedIndex
-from hoptrail.structures.title_mentions import NAMES
+from hoptrail.structures.passage_graph import NAMES
 from hoptrail.types import Kind, Ranking, Unit
 from publishing.indexes import manifests_of
 from sharding.conftest import COUNT, Built, opened

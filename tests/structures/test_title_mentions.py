@@ -9,8 +9,9 @@ from unicodedata import normalize
 import pytest
 
 from hoptrail.documents.splitting import PassageLimits
+from hoptrail.structures.passage_graph import NAMES
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.title_mentions import NAMES, TitleMentions
+from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.structures.title_scanning import (
     MOST_NAMESAKES,
     NameSet,
