@@ -23,6 +23,8 @@ def roles(text: str) -> dict[str, str]:
             {"Dunmere", "3 May 1850"},
             {"Arden", "12 June 1921"},
         ),
+        ("Ida Berg MP (I) (3 May 1850 – 12 June 1921) was a pilot.", {"3 May 1850"}, {"12 June 1921"}),
+        ("Ida Berg (3 May 1850 12 June 1921) was a pilot.", {"3 May 1850"}, {"12 June 1921"}),
         ("Ida Berg (born 3 May 1850) is a pilot.", {"3 May 1850"}, set()),
         ("Ida Berg (died 12 June 1921) was a pilot.", set(), {"12 June 1921"}),
         ("The Gull (3 May 1850) is a boat.", set(), set()),

@@ -68,6 +68,11 @@ def test_countries_are_read_from_names_and_demonyms() -> None:
     assert country_of("Vellamar") is None
     assert same_value("a Norwegian", "Norway")
     assert not same_value("Norwegian", "Dane")
+    assert country_of("US") == country_of("the U.S.") == "united states"
+    assert country_of("tell us") is None
+    assert same_value("Austrian-German", "German")
+    assert same_value("Danish", "Norwegian- Danish")
+    assert not same_value("Austrian-German", "Danish")
     assert same_value("the Harbour Board", "Harbour Board")
     assert not same_value("", "")
 

@@ -7,18 +7,23 @@ from collections.abc import Sequence
 
 from hoptrail.text.mentions import Mention, Shape
 
+_PARENTHESIS = re.compile(r"\([^)]*\)")
+_NEAR = 120  # where the parenthesis begins, at the latest
 _DASH = re.compile(r"\s?[–—-]\s|\s[–—-]|[–—]")
 _DIED = re.compile(r"\b(?:died|dead|d\.)", re.IGNORECASE)
 _BORN = re.compile(r"\b(?:born|b\.)", re.IGNORECASE)
 
 
 def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
-    """Label each mention in the first parenthesis as `birth` or `death`, keyed by its start; empty if neither is told there."""
-    left = text.find("(", 0, 120)
-    right = text.find(")", left)
-    inside = [mention for mention in mentions if left < mention.start and mention.end <= right]
-    dates = [mention for mention in inside if mention.shape is Shape.DATE]
-    if left < 0 or not dates:
+    """Label each mention in the first parenthesis with a date as `birth` or `death`, keyed by its start; empty if neither is told
+    there.
+    """
+    for left, right in (match.span() for match in _PARENTHESIS.finditer(text) if match.start() < _NEAR):
+        inside = [mention for mention in mentions if left < mention.start and mention.end < right]
+        dates = [mention for mention in inside if mention.shape is Shape.DATE]
+        if dates:
+            break
+    else:
         return {}
     body = text[left:right]
     if died := _DIED.search(body):
@@ -27,6 +32,8 @@ def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
         turn = dash.start()
     elif _BORN.search(body):
         turn = right
+    elif len(dates) == 2:  # the dash between them was lost
+        turn = dates[1].start
     else:
         return {}
     return {mention.start: "birth" if mention.start < turn else "death" for mention in inside}

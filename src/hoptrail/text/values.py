@@ -82,9 +82,14 @@ def _number_in_words(text: str) -> float | None:
     return None if number is None else float(number)
 
 
+_ABBREVIATED = re.compile(r"\b(?:(?P<us>USA?|U\.S\.(?:A\.)?)|UK|U\.K\.)(?!\w)")
+
+
 @lru_cache(maxsize=16_384)
 def country_of(text: str) -> str | None:
     """The country in lower case that `text` names, directly or by its people or language."""
+    if abbreviated := _ABBREVIATED.search(text):
+        return "united states" if abbreviated["us"] else "united kingdom"
     lowered = squeeze(text).lower()
     named = {_COUNTRY_NAMES[name] for name in _COUNTRY.findall(lowered)}
     known = next((country for country in COUNTRIES if country in named), None)
@@ -130,10 +135,18 @@ def quantities_in(text: str) -> Iterator[Quantity]:
             yield Quantity(match.start(), number, unit)
 
 
+_JOINED = re.compile(r"\s?[-–/]\s?|,? and ")
+
+
+def countries_of(text: str) -> frozenset[str]:
+    """The countries in lower case that `text` names: two for `Austrian-German`."""
+    return frozenset(filter(None, map(country_of, _JOINED.split(text))))
+
+
 def same_value(first: str, second: str) -> bool:
     """Whether two short answers agree: both name one country, or the content words of one include those of the other."""
-    countries = country_of(first), country_of(second)
-    return _one_includes_other(first, second) if None in countries else countries[0] == countries[1]
+    one, other = countries_of(first), countries_of(second)
+    return bool(one & other) if one and other else _one_includes_other(first, second)
 
 
 def same_answer(one: str, other: str) -> bool:

@@ -176,3 +176,13 @@ def test_a_sheet_ends_before_its_longest(passage: MakeUnit) -> None:
     sheet = sheet_of(passage("Log", "It rained. " * 200), 120)
     assert len(sheet.text) <= 120
     assert sheet.parts
+
+
+@pytest.mark.parametrize(("words", "whole"), [("German", "Austrian-German"), ("Danish", "Danish"), ("Anglo", "Anglo")])
+def test_a_nationality_is_the_whole_of_a_joined_word(words: str, whole: str, passage: MakeUnit) -> None:
+    sheet = sheet_of(
+        passage("Ida Berg", "She is an Austrian-German pilot. Her Danish mother met an Anglo-Saxon."), 10_000
+    )
+    found = sheet.answer(*words_at(sheet, words), "What is the nationality of Ida Berg?")
+    assert found is not None
+    assert found.text == whole

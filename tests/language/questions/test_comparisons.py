@@ -27,6 +27,16 @@ ASKED_OF_EACH = {
         "When did Ida Berg die?",
         "When did Bo Marsh die?",
     ),
+    "Was Ida Berg or Bo Marsh born first?": (
+        Rule.EARLIER,
+        "When was Ida Berg born?",
+        "When was Bo Marsh born?",
+    ),
+    "Was the Night Ferry or the Grey Gull built later?": (
+        Rule.LATER,
+        "When was the Night Ferry built?",
+        "When was the Grey Gull built?",
+    ),
     "Who lived longer, Ida Berg or Bo Marsh?": (
         Rule.LONGER_LIFE,
         "When was Ida Berg born?",

@@ -19,6 +19,7 @@ QUESTIONS = {
         "price of a season ticket",
         "who is at the desk on Sunday",
         "In which hills does the Isk rise?",
+        "What was the cause of death of the keeper?",
         "",
     ),
     AnswerKind.YES_NO: (
@@ -47,6 +48,7 @@ QUESTIONS = {
         "What happened to the old pier?",
         "How does the pump work?",
         "what is the purpose of the second gate",
+        "What was the cause of the leak?",
     ),
 }
 

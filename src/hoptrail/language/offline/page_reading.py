@@ -16,6 +16,7 @@ from hoptrail.language.offline.cell_answers import best_cell
 from hoptrail.language.offline.contradicting import replaced
 from hoptrail.language.offline.evidence import OpenedEvidence
 from hoptrail.language.offline.full_names import asks_for_part, in_full
+from hoptrail.language.offline.parents import parent_found
 from hoptrail.language.offline.reader_input import Found, Sheet, sheet_of, sheet_of_statement
 from hoptrail.language.offline.ruling_out import may_answer, names_in_small_letters
 from hoptrail.language.offline.settings import OfflineSettings
@@ -182,6 +183,7 @@ class Reader:
                 if lived and not sheet.says_life(one.start, one.end, lived):
                     continue  # not the date of birth or death that is asked
                 found = sheet.answer(one.start, one.end, text, question.noun)
+                found = parent_found(found, one.start, one.end, question) if found else None
                 if found is None or _stems(found.text) in avoided or not may_answer(found.text, question, None):
                     continue
                 date = read_date(found.text) if question.wanted is Wanted.YEAR else None

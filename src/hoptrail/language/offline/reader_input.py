@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 from hoptrail.language.closeness import is_covered
 from hoptrail.text.dates import date_spans
-from hoptrail.text.lexicon import FUNCTION_WORDS
+from hoptrail.text.lexicon import DEMONYMS, FUNCTION_WORDS
 from hoptrail.text.lives import life_roles
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import base_title
@@ -32,6 +32,8 @@ _INITIAL = re.compile(r"(?<!\w)[A-Z][\w'’-]+ (?:[A-Z]\. ?)*[A-Z]\.?\Z")
 _FAMILY_NAME = re.compile(r"(?:(?<=\.)|\.) ?(?:[A-Z]\. ?)*([A-Z][\w'’-]+)")
 """What may follow a name that ends with an initial."""
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
+_PEOPLE = re.compile(r"\b(?:nationality|country|nation)\b", re.IGNORECASE)
+_JOINED_PEOPLES = re.compile(r"\b[A-Z][a-z]+(?:\s?[-–/]\s?[A-Z][a-z]+)+\b")
 _FILE_NAME = re.compile(r"\S+_\S+|[a-z][\w.]*-[A-Z]{3,}\S*")
 """A title such as `minutes_2024-03` or `wget-NEWS`."""
 
@@ -93,6 +95,7 @@ class Sheet:
             last = min([part.end, *(first for first, _ in self.barred if first > start)])
             start, end = self._with_address(start, min(end, last))
             end = self._end_of_person(start, end, last) if _WHO.search(question) else end
+            start, end = self._all_peoples(start, end) if _PEOPLE.search(question) else (start, end)
             answer = self._clean_answer(start, end)
         return Found(answer, part, in_title, is_date=date is not None) if answer else None
 
@@ -158,6 +161,14 @@ class Sheet:
         """The end of the span, or of the family name after it if it ends with an initial: `Ada B` of `Ada B. Lunt`."""
         rest = _FAMILY_NAME.match(self.text, end, last) if _INITIAL.search(self.text, start, end) else None
         return rest.end() if rest and rest[1].lower() not in FUNCTION_WORDS else end
+
+    def _all_peoples(self, start: int, end: int) -> tuple[int, int]:
+        """The span, or all of a joined word for peoples that it is a part of: `Austrian-German` for `German`."""
+        for joined in _JOINED_PEOPLES.finditer(self.text):
+            are_peoples = all(part in DEMONYMS for part in re.split(r"\W+", joined.group().lower()))
+            if joined.start() <= start and end <= joined.end() and are_peoples:
+                return joined.span()
+        return start, end
 
     def _clean_answer(self, start: int, end: int) -> str:
         """The answer without punctuation around it; a bare number gets its unit."""

@@ -79,6 +79,11 @@ class Comparison:
 
 
 _MOST_ANALYSED = 600
+_OFFERED = re.compile(
+    r"(?P<auxiliary>(?i:is|are|was|were|did|has|have)) (?P<sides>(?:the )?[A-Z][^,?]*? or (?:the )?[A-Z][^,?]*?)"
+    rf" (?P<ask>(?:[a-z]+ )*(?:{'|'.join(sorted(lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS))}))"
+)
+"""Two names with `or` between them, and what they are compared by."""
 
 
 def find_comparison(question: str) -> Comparison | None:
@@ -89,6 +94,8 @@ def find_comparison(question: str) -> Comparison | None:
     first = words(text)[0].lower if words(text) else ""
     if first in {"which", "who", "what", "whose", "of", "in"}:
         return _choice(text)
+    if offered := _OFFERED.fullmatch(text):  # `Was A or B born first?` is `Which was born first, A or B?`
+        return _choice(f"Which {offered['auxiliary'].lower()} {offered['ask']}, {offered['sides']}")
     return (_claim(text) or _pair(text)) if first in lexicon.AUXILIARIES else None
 
 

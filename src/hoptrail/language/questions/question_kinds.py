@@ -20,7 +20,8 @@ _DOING = word_set("do can should could must to would shall")
 _ACTORS = word_set("i we you one to people staff users someone somebody")
 _EXPLAINED = re.compile(
     r"^(?:why\b|how come\b|explain\b|describe\b|tell me about\b|what about\b|what happens\b|what happened\b|for what reason\b"
-    r"|what (?:is|was|were|are) the (?:reason|cause|purpose|background|difference)s?\b|what (?:does|do|did) .+ (?:do|mean)\??$"
+    r"|what (?:is|was|were|are) the (?:reason|cause(?! of death)|purpose|background|difference)s?\b"
+    r"|what (?:does|do|did) .+ (?:do|mean)\??$"
     r"|what for\b|.*\bwhat (?:is|was) it (?:for|about)\b)",
     re.IGNORECASE,
 )
