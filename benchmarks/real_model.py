@@ -203,7 +203,7 @@ def serving(python: Path) -> Iterator[str]:
 
 
 def hoptrail(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hoptrail.serving.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "hoptrail", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | {"OPENAI_API_KEY": ""}
     )

@@ -79,6 +79,8 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
             database.delete("postings", "segment", [number])
             delete_segment(database, number)
         if damaged:  # in the same commit: after a stop, the next repair would find no damage
+            for number in database.column("SELECT number FROM segments WHERE family = ?", Family.GRAPHS.value):
+                delete_segment(database, number)  # made from what may be lost; the next run makes it again
             head = read_head(database)
             write_head(database, unfinished(head) if lost else replace(head, settled={}))
         database.commit()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hoptrail.text.mentions import Mention, Shape
 
 _PARENTHESIS = re.compile(r"\([^)]*\)")
+_NEXT = re.compile(r"\s*")
 _NEAR = 120  # where the parenthesis begins, at the latest
 _DASH = re.compile(r"\s?[–—-]\s|\s[–—-]|[–—]")
 _DIED = re.compile(r"\b(?:died|dead|d\.)", re.IGNORECASE)
@@ -15,15 +16,17 @@ _BORN = re.compile(r"\b(?:born|b\.)", re.IGNORECASE)
 
 
 def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
-    """Label each mention in the first parenthesis with a date as `birth` or `death`, keyed by its start; empty if neither is told
-    there.
+    """Label each mention in the first parenthesis, or the first with a date of those that follow one another there, as `birth`
+    or `death`, keyed by its start; empty if neither is told there.
     """
-    for left, right in (match.span() for match in _PARENTHESIS.finditer(text) if match.start() < _NEAR):
+    left = text.find("(", 0, _NEAR)
+    dates: list[Mention] = []
+    while left >= 0 and not dates and (match := _PARENTHESIS.match(text, left)):
+        right = match.end()
         inside = [mention for mention in mentions if left < mention.start and mention.end < right]
         dates = [mention for mention in inside if mention.shape is Shape.DATE]
-        if dates:
-            break
-    else:
+        left = left if dates else _NEXT.match(text, right).end()  # type: ignore[union-attr]
+    if not dates:
         return {}
     body = text[left:right]
     if died := _DIED.search(body):
@@ -32,7 +35,8 @@ def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
         turn = dash.start()
     elif _BORN.search(body):
         turn = right
-    elif len(dates) == 2:  # the dash between them was lost
+    elif len(dates) == 2 and not (body[1 : dates[0].start - left] + text[dates[0].end : dates[1].start]).strip():
+        # the dash between them was lost
         turn = dates[1].start
     else:
         return {}

@@ -88,12 +88,14 @@ _ABBREVIATED = re.compile(r"\b(?:(?P<us>USA?|U\.S\.(?:A\.)?)|UK|U\.K\.)(?!\w)")
 @lru_cache(maxsize=16_384)
 def country_of(text: str) -> str | None:
     """The country in lower case that `text` names, directly or by its people or language."""
-    if abbreviated := _ABBREVIATED.search(text):
-        return "united states" if abbreviated["us"] else "united kingdom"
     lowered = squeeze(text).lower()
     named = {_COUNTRY_NAMES[name] for name in _COUNTRY.findall(lowered)}
     known = next((country for country in COUNTRIES if country in named), None)
-    return known or next((DEMONYMS[word.lower] for word in words(text) if word.lower in DEMONYMS), None)
+    known = known or next((DEMONYMS[word.lower] for word in words(text) if word.lower in DEMONYMS), None)
+    abbreviated = None if known else _ABBREVIATED.search(text)
+    if abbreviated is None or (text.isupper() and len(words(text)) > 1):  # `TELL US MORE`
+        return known
+    return "united states" if abbreviated["us"] else "united kingdom"
 
 
 _UNIT = re.compile(
@@ -146,7 +148,7 @@ def countries_of(text: str) -> frozenset[str]:
 def same_value(first: str, second: str) -> bool:
     """Whether two short answers agree: both name one country, or the content words of one include those of the other."""
     one, other = countries_of(first), countries_of(second)
-    return bool(one & other) if one and other else _one_includes_other(first, second)
+    return one <= other or other <= one if one and other else _one_includes_other(first, second)
 
 
 def same_answer(one: str, other: str) -> bool:

@@ -16,8 +16,6 @@ MakeUnit = Callable[[str, str], Unit]
 
 BOTH = [
     "Ida Lunt (1850 – 1921) was the daughter of Jon Lunt, 2nd Mayor of Arden and Berta Marsh, and the sister of Bo Lunt.",
-    "Her parents were Jon Lunt and Berta Marsh, daughter of Karl Marsh.",
-    "Ida was a child of Jon Lunt and Karl Marsh's daughter Berta Marsh.",
     "Ida was born to Jon Lunt and his second wife, Berta Marsh.",
 ]
 

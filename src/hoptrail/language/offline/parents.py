@@ -1,6 +1,6 @@
 """Which of two parents a statement names: `the son of Jon Lunt, a farmer, and his wife Ada Berg` names the father first.
 
-Reads `son of A and B`, `born to A and B`, `parents were A and B` and `his mother is B, daughter of C`. Where only one parent is
+Reads `son of A and B`, `born to A and B` and `his mother is B, daughter of C`. Where only one parent is
 named, without the word `father` or `mother`, it says nothing.
 """
 
@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass, replace
 
 from hoptrail.language.offline.reader_input import Found
-from hoptrail.text.lexicon import PREPOSITIONS
+from hoptrail.text.lexicon import DEMONYMS, PREPOSITIONS
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.questions import Question, Wanted
 from hoptrail.text.words import stem, words
 
-_BOTH = re.compile(r"\b(?:(?:son|daughter|child|children) of|born to|parents (?:are|were))\s+(?P<parents>[^;()]+)")
+_BOTH = re.compile(r"\b(?:(?:son|daughter) of|born to)\s+(?P<parents>[^;()]+)")
 _ENDS = re.compile(
     r"\.(?:\s+(?=[A-Z][a-z]+ [a-z])|\s*$)"
     r"|,? (?:and )?(?:the |an? )?(?:eldest |older |younger )?(?:grand)?(?:son|daughter|brother|sister|widow|nephew|niece)s? of\b"
@@ -25,6 +25,7 @@ _ENDS = re.compile(
 _AND = re.compile(r",? and ")
 _CHILD_OF = re.compile(r"^(?:(?:his|her|their|whose) (?:father|mother) (?:is|was)|(?:the )?(?:son|daughter|child) of) ")
 """Comes before the name in an answer to `who`."""
+_WOMAN = re.compile(r"(?:the )?(?:Queen|Princess|Lady|Mrs|Empress|Duchess|Countess)\b")
 _SAID = r"\b{kin}(?:,? (?:is|was|named|called)|,|:)? (?=[A-Z])"
 
 
@@ -73,7 +74,7 @@ def named_parent(kin: str, child: str, statement: str) -> Parent | None:
         ends = _ENDS.search(statement, said.end())
         own = said.end(), ends.start() if ends else len(statement)
         name = _first_name(statement[slice(*own)])
-        return Parent(name, own, (said.end(), len(statement))) if name else None
+        return Parent(name, own, (said.end(), len(statement))) if name and name.lower() not in DEMONYMS else None
     both = _BOTH.search(statement)
     if both is None:
         return None
@@ -82,10 +83,15 @@ def named_parent(kin: str, child: str, statement: str) -> Parent | None:
     joined = list(_AND.finditer(statement, start, end))[-1:]
     sides = [(start, joined[0].start()), (joined[0].end(), end)] if joined else []
     names = [_first_name(statement[slice(*side)]) for side in sides]
-    if not names or not all(names):
+    if not names or not all(names) or any(name.lower() in DEMONYMS for name in names):
         return None
-    named, at = (start, len(statement)), int(kin == "mother")
-    return Parent("", (start, start), named) if child in statement[start:end] else Parent(names[at], sides[at], named)
+    first, second = (statement[slice(*side)] for side in sides)
+    if " of " in first and " " not in names[1]:
+        return None  # one name or office, as in `Minister of Trade and Industry`
+    mother_first = bool(_WOMAN.match(first) or second.startswith("her husband "))
+    named, at = (start, len(statement)), int((kin == "mother") != mother_first)
+    is_parent = re.search(rf"\b{re.escape(child)}\b", statement[start:end])
+    return Parent("", (start, start), named) if is_parent else Parent(names[at], sides[at], named)
 
 
 def _first_name(text: str) -> str:

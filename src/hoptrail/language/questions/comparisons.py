@@ -79,9 +79,10 @@ class Comparison:
 
 
 _MOST_ANALYSED = 600
+_NAME = r"(?:the )?[A-Z][\w'’.-]*(?: (?:of )?(?:the )?[A-Z0-9][\w'’.-]*)*"
 _OFFERED = re.compile(
-    r"(?P<auxiliary>(?i:is|are|was|were|did|has|have)) (?P<sides>(?:the )?[A-Z][^,?]*? or (?:the )?[A-Z][^,?]*?)"
-    rf" (?P<ask>(?:[a-z]+ )*(?:{'|'.join(sorted(lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS))}))"
+    rf"(?P<auxiliary>(?i:is|are|was|were|has|have)) (?P<sides>{_NAME} or {_NAME}) "
+    rf"(?P<ask>(?:[a-z]+(?:ed|n|t) )?(?:{'|'.join(sorted(lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS))}))"
 )
 """Two names with `or` between them, and what they are compared by."""
 
