@@ -35,3 +35,15 @@ def test_birth_stands_before_the_dash_and_death_after_it(text: str, birth: set[s
     role_by_name = roles(text)
     assert {name for name, role in role_by_name.items() if role == "birth"} == birth
     assert {name for name, role in role_by_name.items() if role == "death"} == death
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Arden Cup (won in 1990 and 1995) is silver.",
+        "Max Holm (1990, 1995) won it.",
+        "Ida Berg (pilot) married Bo Lunt (1850 – 1921) in Arden.",
+    ],
+)
+def test_lists_of_years_and_the_lives_of_others_are_no_lives(text: str) -> None:
+    assert life_roles(text, find_mentions(text)) == {}

@@ -76,3 +76,17 @@ def test_an_answer_is_the_name_alone(words: str, read: str | None, passage: Make
     assert question is not None
     named = parent_found(found, start, start + len(words), question)
     assert (named and named.text) == read
+
+
+@pytest.mark.parametrize(
+    ("statement", "mother"),
+    [
+        ("Ida is the daughter of Ada Lind and her husband Karl Brandt.", "Ada Lind"),
+        ("Ida is the daughter of Queen Victoria and Prince Albert.", "Victoria"),
+        ("Ida is the daughter of Jon Berg, Minister of Trade and Industry.", None),
+        ("Ida was born to Swedish and Finnish parents.", None),
+    ],
+)
+def test_words_for_a_woman_tell_and_offices_and_peoples_name_nobody(statement: str, mother: str | None) -> None:
+    parent = named_parent("mother", "Ida", statement)
+    assert (parent and parent.name.removeprefix("Queen ")) == mother
