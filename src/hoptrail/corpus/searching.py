@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -115,7 +116,11 @@ class Matrix:
         live = [first + segment.live_rows() for first, segment in zip(self._firsts, segments, strict=False)]
         self._places: Places = np.concatenate([np.zeros(0, np.intp), *live])[order]
         """Where each row is among those of all segments."""
-        self._in_order = np.array_equal(self._places, np.arange(self._firsts[-1]))
+
+    @cached_property
+    def _in_order(self) -> bool:
+        """Whether rows are in the order of the segments. Found on first use, because sentences are too many and never need it."""
+        return np.array_equal(self._places, np.arange(self._firsts[-1]))
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from hoptrail.text.mentions import Mention, Shape
 
-_PARENTHESIS = re.compile(r"\([^)]*\)")
-_NEXT = re.compile(r"\s*")
+_PARENTHESIS = re.compile(r"(\([^)]*\))\s*")
 _NEAR = 120  # where the parenthesis begins, at the latest
 _DASH = re.compile(r"\s?[–—-]\s|\s[–—-]|[–—]")
 _DIED = re.compile(r"\b(?:died|dead|d\.)", re.IGNORECASE)
@@ -22,10 +21,10 @@ def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
     left = text.find("(", 0, _NEAR)
     dates: list[Mention] = []
     while left >= 0 and not dates and (match := _PARENTHESIS.match(text, left)):
-        right = match.end()
+        right = match.end(1)
         inside = [mention for mention in mentions if left < mention.start and mention.end < right]
         dates = [mention for mention in inside if mention.shape is Shape.DATE]
-        left = left if dates else _NEXT.match(text, right).end()  # type: ignore[union-attr]
+        left = left if dates else match.end()
     if not dates:
         return {}
     body = text[left:right]

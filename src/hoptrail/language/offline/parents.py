@@ -1,7 +1,7 @@
 """Which of two parents a statement names: `the son of Jon Lunt, a farmer, and his wife Ada Berg` names the father first.
 
-Reads `son of A and B`, `born to A and B` and `his mother is B, daughter of C`. Where only one parent is
-named, without the word `father` or `mother`, it says nothing.
+Reads `son of A and B`, `born to A and B` and `his mother is B, daughter of C`. Where only one parent is named, without the word
+`father` or `mother`, it says nothing.
 """
 
 from __future__ import annotations
@@ -82,10 +82,11 @@ def named_parent(kin: str, child: str, statement: str) -> Parent | None:
     end = min(both.end("parents"), ends.start() if ends else len(statement))
     joined = list(_AND.finditer(statement, start, end))[-1:]
     sides = [(start, joined[0].start()), (joined[0].end(), end)] if joined else []
-    names = [_first_name(statement[slice(*side)]) for side in sides]
+    said_of = [statement[slice(*side)] for side in sides]
+    names = list(map(_first_name, said_of))
     if not names or not all(names) or any(name.lower() in DEMONYMS for name in names):
         return None
-    first, second = (statement[slice(*side)] for side in sides)
+    first, second = said_of
     if " of " in first and " " not in names[1]:
         return None  # one name or office, as in `Minister of Trade and Industry`
     mother_first = bool(_WOMAN.match(first) or second.startswith("her husband "))
