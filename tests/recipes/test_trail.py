@@ -80,9 +80,11 @@ class Follower(ScriptedLanguage):
 
 def test_an_abstention_shows_the_statement_that_a_link_leads_to(corpus: Corpus) -> None:
     settings = TrailSettings(chain=NO_CHAIN, wide=False)
-    answer = TrailRecipe(corpus, Follower([(Read, Reading(None))]), settings).answer(QUESTION)
-    said = statements_of(answer.ranking[-1].unit)[0].text.strip()
+    recipe = TrailRecipe(corpus, Follower([(Read, Reading(None))]), settings)
+    answer, led_to = recipe.answer(QUESTION), recipe.retrieve(QUESTION)[-1].unit
+    said = statements_of(led_to)[0].text.strip()
     assert answer.text is None
+    assert answer.ranking[2].unit == led_to
     assert said in answer.closest[1].said
     without = TrailRecipe(corpus, ScriptedLanguage([(Read, Reading(None))]), settings).answer(QUESTION)
     assert not any(said in statement.said for statement in without.closest)
@@ -92,11 +94,12 @@ def test_an_abstention_shows_the_statement_that_a_link_leads_to(corpus: Corpus) 
 def test_an_answer_that_two_statements_give_as_well_is_surer(corpus: Corpus, said: str, confidence: float) -> None:
     replies: Script = [(Read, reading(3, confidence=0.4, answer=said))]
     settings = TrailSettings(chain=NO_CHAIN, wide=False, least_confidence=0.35)
-    answer = TrailRecipe(corpus, Follower(replies), settings).answer(QUESTION)
+    recipe = TrailRecipe(corpus, Follower(replies), settings)
+    answer = recipe.answer(QUESTION)
     assert answer.confidence == pytest.approx(confidence, abs=1e-4)
     is_believed = said == "the Grey Hills"
     assert answer.text == (said if is_believed else None)
-    linked = statements_of(answer.ranking[-1].unit)[0].text.strip()
+    linked = statements_of(recipe.retrieve(QUESTION)[-1].unit)[0].text.strip()
     assert is_believed != any(linked in statement.said for statement in answer.closest)
     assert TrailRecipe(corpus, ScriptedLanguage(replies), settings).answer(QUESTION).confidence == 0.4
 
@@ -130,7 +133,7 @@ def test_every_hop_reads_what_is_found_for_it_alone_and_then_the_path(corpus: Co
         chain=ChainSettings(search=2, path_read=3),
     )
     answer = recipe.answer(QUESTION)
-    best = [hit.unit.id for hit in answer.ranking[:3]]
+    best = [hit.unit.id for hit in recipe.retrieve(QUESTION)[:3]]
     for hop in answer.trail:
         names = [hit.unit.id for hit in hop.hits]
         assert len(names) == len(set(names)) <= 5

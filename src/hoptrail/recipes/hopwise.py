@@ -84,9 +84,10 @@ def next_questions(
     most: int,
     ask: Callable[[str, str], CitedHop],
     goes_on: Callable[[Sequence[CitedHop]], bool] = lambda _: True,
+    names: tuple[str, ...] = (),
 ) -> list[CitedHop]:
     """Ask one sub-question after another until none is left, one repeats, a task fails, there are `most` hops, or `goes_on`
-    (called with the hops so far) returns False.
+    (called with the hops so far) returns False. `names` are not to be cut.
 
     Each sub-question is chosen given the findings so far and, if it points back, completed from them. `ask` gets the
     sub-question and its completed form. A hop whose completed form still says `she` or `#1` counts as failed:
@@ -97,7 +98,7 @@ def next_questions(
     while len(hops) < most and goes_on(hops):
         findings = findings_of(hops)
         try:
-            following = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
+            following = meter.perform(Decompose(question, findings, one_at_a_time=True, names=names)).questions
             if not following:
                 break
             sub_question = completed = following[0]

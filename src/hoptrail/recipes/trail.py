@@ -6,6 +6,7 @@
                   reading gives nothing, and concluded together
     wide reading  everything that was found, at once                                          here, stage 3
     confidence    combined over the stages; below `least_confidence` the recipe abstains      trail_chain.py
+    order         the answer's passages: what was found to be evidence comes first            trail_order.py
 
 Stages run from the cheapest to the dearest, and end with the first answer that the language's own confidence makes sure enough.
 Adopted: completion before search (ChainRAG), one question at a time (HiRAG, SUNAR), verifying and rethinking (HiRAG),
@@ -38,11 +39,11 @@ from hoptrail.recipes.trail_chain import (
     combined_confidence,
     confirmed,
     with_failures,
-    without_repeats,
 )
+from hoptrail.recipes.trail_order import order_by_reading
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, search_paths
-from hoptrail.retrieval.rankings import pack
+from hoptrail.retrieval.rankings import pack, without_repeats
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Share
 from hoptrail.types import Answer, AnswerKind, Ranking, Span, Trail
 
@@ -121,11 +122,13 @@ class TrailRecipe:
         evidence = cite(hops, self.corpus)
         judge, linked = (self.language, read_links()) if text is None else (None, None)
         linked_spans = linked.leads if linked is not None else ()
+        together = read_links() if kind_asked(question) not in _READ_OFF else None
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
+        ordered = order_by_reading(found, opinions, together.leads if together else ())
         return Answer(
-            *(question, text, self.name, self.language.name, evidence, trail, meter.total, found, belief),
+            *(question, text, self.name, self.language.name, evidence, trail, meter.total, ordered, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
             closest=closest(question, shown, self.corpus, judge, _leads_of(opinions), linked_spans),

@@ -17,7 +17,7 @@ has none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -26,12 +26,12 @@ from hoptrail.language.tasks import Integrate, Reading, Verify
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, next_questions, read_packed
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import pack
+from hoptrail.retrieval.rankings import pack, without_repeats
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
-from hoptrail.text.normal_forms import same_words
+from hoptrail.text.normal_forms import base_title, same_words
 from hoptrail.text.values import same_answer
-from hoptrail.types import AnswerKind, Hit, Hop, Ranking, Span, Verdict
+from hoptrail.types import AnswerKind, Hop, Ranking, Span, Verdict
 
 _CONFIRMED, _UNCONFIRMED = 2.7, 0.78
 """Factors on the odds of an answer if two statements read together give the same one, or do not (docs/decisions/reading.md)."""
@@ -150,7 +150,10 @@ class Chain:
         """The chain's conclusions, one or two; none if the budget does not afford a hop."""
         if not self.settings.most_hops or not self._may_continue([]):
             return
-        hops = next_questions(question, self.budget.meter, self.settings.most_hops, self._hop, self._may_continue)
+        titles = tuple(dict.fromkeys(base_title(hit.unit.title) for hit in self.found))
+        hops = next_questions(
+            question, self.budget.meter, self.settings.most_hops, self._hop, self._may_continue, titles
+        )
         if not hops or any(cited.hop.answer is None for cited in hops):
             leads = self.attempts[-1].leads if self.attempts else ()
             yield Opinion(
@@ -221,11 +224,3 @@ class Chain:
         confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
         shown = [*hops, *report_hops(concluding, self.budget.meter)]
         return Opinion(reading.answer, confidence, shown, leads=self.attempts[-1].leads)
-
-
-def without_repeats(hits: Iterable[Hit]) -> Ranking:
-    """The first hit of each unit."""
-    first: dict[str, Hit] = {}
-    for hit in hits:
-        first.setdefault(hit.unit.id, hit)
-    return tuple(first.values())

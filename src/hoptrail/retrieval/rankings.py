@@ -75,6 +75,14 @@ def keep_ahead(fused: Ranking, ranking: Ranking, kept: int, ahead: int) -> Ranki
     return (*head, *(replace(hit, score=min(lowest, hit.score * scale)) for hit in tail))
 
 
+def without_repeats(hits: Iterable[Hit]) -> Ranking:
+    """The first hit of each unit."""
+    first: dict[str, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.unit.id, hit)
+    return tuple(first.values())
+
+
 def interleave(rankings: Sequence[Ranking], limit: int) -> Ranking:
     """Round robin: every ranking's first, then every ranking's second, without repeats. Scores are 1 / position."""
     units: dict[str, tuple[Unit, str]] = {}

@@ -119,7 +119,8 @@ class Study:
 
 def study(question: str, reader: Reader) -> Study:
     """Follow the plan, and read the question at once if the plan decomposes it."""
-    plan = make_plan(question, reader.settings.most_hops, reader.settings.question_characters)
+    settings, titles = reader.settings, reader.evidence.titles
+    plan = make_plan(question, settings.most_hops, settings.question_characters, titles)
     choice = None if plan.comparison else find_choice(question)
     sides = choice.sides if choice and all(map(find_names, choice.sides)) else ()
     followed = FollowedPlan(plan, (), None) if sides else follow(plan, reader, question)

@@ -195,7 +195,8 @@ class OfflineLanguage:
         evidence = open_evidence(task.evidence, self._settings)
         least = self._least(task.abstain)
         reading = self._read(task.question, evidence, least) if task.evidence else Reading(None)
-        plan = make_plan(task.question, self._settings.most_hops, self._settings.question_characters)
+        hops, longest = self._settings.most_hops, self._settings.question_characters
+        plan = make_plan(task.question, hops, longest, evidence.titles)
         concluded = conclude(task.question, plan, task.findings, evidence, reading)
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
 
@@ -225,7 +226,7 @@ def _without_evidence(task: object) -> Output:
 
 
 def _decompose(task: tasks.Decompose, settings: OfflineSettings) -> tasks.Decomposition:
-    questions = make_plan(task.question, settings.most_hops, settings.question_characters).questions
+    questions = make_plan(task.question, settings.most_hops, settings.question_characters, task.names).questions
     if not task.one_at_a_time:
         return tasks.Decomposition(questions)
     answered = all(finding.answer is not None for finding in task.findings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,8 +25,11 @@ class Plan:
         return self.comparison.verdict(answers) if self.comparison else answers[-1]
 
 
-def make_plan(question: str, most_hops: int, longest: int) -> Plan:
-    """The hops of `question`: at most `most_hops`; one for a question of more than `longest` characters."""
+def make_plan(question: str, most_hops: int, longest: int, names: Sequence[str] = ()) -> Plan:
+    """The hops of `question`: at most `most_hops`; one for a question of more than `longest` characters.
+
+    `names`, for instance titles of passages found for it, are never cut: `Accident on Hill Road`, `The Man Who Knew Too Much`.
+    """
     if len(question) > longest:
         return Plan((question,))
     question = direct(question)
@@ -34,4 +38,20 @@ def make_plan(question: str, most_hops: int, longest: int) -> Plan:
         asked = comparison.asked()
         if len(asked) <= most_hops:
             return Plan(asked, comparison)
-    return Plan(chain(question, most_hops))
+    return Plan(_chain_around(question, most_hops, names))
+
+
+def _chain_around(question: str, most_hops: int, names: Sequence[str]) -> tuple[str, ...]:
+    """The chain of a question whose names of several words are replaced by single words meanwhile."""
+    stand_ins: dict[str, str] = {}
+    for name in sorted(set(names), key=lambda name: (-len(name), name)):
+        if not name[:1].isupper() or " " not in name or name not in question:
+            continue
+        stand_in = f"Xq{'a' * (len(stand_ins) + 1)}z"
+        question, times = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", stand_in, question)
+        if times:
+            stand_ins[stand_in] = name
+    steps = chain(question, most_hops)
+    for stand_in, name in stand_ins.items():
+        steps = tuple(step.replace(stand_in, name) for step in steps)
+    return steps

@@ -1,0 +1,49 @@
+"""The order of the passages of an answer by `trail`: what reading found to be evidence comes before what search found alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from hoptrail.recipes.answering import covers_any
+from hoptrail.recipes.trail_chain import Opinion
+from hoptrail.retrieval.rankings import without_repeats
+from hoptrail.types import Hit, Ranking, Span
+
+KEPT = 2
+"""The best passages of the search keep their places, whatever was read."""
+_LINKED = 2
+"""Passages of two statements that were read together."""
+
+
+def order_by_reading(found: Ranking, opinions: Sequence[Opinion], linked: Sequence[Span]) -> Ranking:
+    """As many passages as in `found`, with scores 1 / position.
+
+    After the first KEPT come those that the opinions cite, the most confident opinion first; then the best passage for a
+    sub-question that was completed by earlier answers and found no answer itself; then those of two statements that were read
+    together (`linked`); then the rest in their order.
+    """
+    read = without_repeats((*found, *(hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)))
+    confident = sorted(opinions, key=lambda opinion: -opinion.confidence)
+    cited = chain.from_iterable(_of_spans(read, _support(opinion)) for opinion in confident)
+    together = _of_spans(read, linked)[:_LINKED]
+    order = without_repeats((*found[:KEPT], *cited, *_asked_on(opinions), *together, *found))[: len(found)]
+    return tuple(replace(hit, score=1 / position) for position, hit in enumerate(order, start=1))
+
+
+def _support(opinion: Opinion) -> list[Span]:
+    return [span for cited in opinion.hops for span in cited.support]
+
+
+def _of_spans(read: Ranking, spans: Sequence[Span]) -> Ranking:
+    """For each span in turn the first passage that has it, without repeats."""
+    holders = (next((hit for hit in read if covers_any(hit.unit, [span])), None) for span in spans)
+    return without_repeats(hit for hit in holders if hit is not None)
+
+
+def _asked_on(opinions: Sequence[Opinion]) -> Iterator[Hit]:
+    """The best passage for the last sub-question of a chain that broke off there, after an answered one."""
+    for opinion in opinions:
+        if len(opinion.hops) > 1 and opinion.hops[-1].hop.answer is None:
+            yield from opinion.hops[-1].hop.hits[:1]
