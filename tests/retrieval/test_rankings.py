@@ -13,6 +13,7 @@ from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.retrieval.rankings import (
     convex_scores,
     interleave,
+    keep_ahead,
     pack,
     ranked,
     reciprocal_ranks,
@@ -80,6 +81,38 @@ def test_interleaving_takes_turns_without_repeats() -> None:
     assert interleave([], 5) == ()
 
 
+def test_a_unit_keeps_the_channel_that_found_it_first() -> None:
+    (found,) = ranking(a=1)
+    other = Hit(found.unit, 9, "other")
+    assert [hit.channel for hit in interleave([(found,), (other,)], 5)] == ["test"]
+    assert [hit.channel for hit in interleave([(other,), (found,)], 5)] == ["other"]
+
+
+def test_what_is_kept_ahead_pushes_others_back_and_scores_still_fall() -> None:
+    fused = ranking(a=0.9, b=0.8, c=0.7, d=0.6, e=0.5)
+    moved = keep_ahead(fused, ranking(e=9, d=8, a=7), 2, 3)
+    assert names(moved) == ["a", "d", "e", "b", "c"]
+    assert [hit.score for hit in moved] == pytest.approx([0.9, 0.6, 0.5, 0.5, 0.7 * 0.5 / 0.8])
+    assert keep_ahead(fused, ranking(b=9, a=8), 2, 2) == fused, "they are ahead already: scores stay as they are"
+    assert keep_ahead(fused, (), 2, 3) == fused
+    assert keep_ahead((), ranking(a=1), 1, 3) == ()
+
+
+letters = st.permutations("abcdefgh")
+
+
+@given(letters, letters, st.integers(0, 8), st.integers(0, 8))
+def test_keeping_ahead_reorders_and_loses_nothing(fused: list[str], other: list[str], ahead: int, kept: int) -> None:
+    kept = min(kept, ahead)
+    first, second = (ranking(**{name: 8.0 - at for at, name in enumerate(order)}) for order in (fused, other))
+    moved = keep_ahead(first, second, kept, ahead)
+    assert sorted(names(moved)) == sorted(fused)
+    assert set(other[:kept]) <= set(names(moved)[:ahead])
+    for part in (names(moved)[:ahead], names(moved)[ahead:]):
+        assert part == [name for name in fused if name in part], "both parts keep their order"
+    assert sorted((hit.score for hit in moved), reverse=True) == [hit.score for hit in moved]
+
+
 def test_scores_that_are_no_numbers_come_last() -> None:
     assert names(ranking(a=math.nan, b=-math.inf, c=math.inf, d=0)) == ["c", "d", "a", "b"]
 
@@ -120,6 +153,14 @@ def test_triples_do_not_stand_for_the_sentence_they_were_taken_from() -> None:
 
 def test_what_does_not_fit_is_passed_over_for_what_does() -> None:
     assert names(pack((OTHER, LONG, hit("small", "w" * 20, Span("d3", 0, 20))), 20)) == ["other", "small"]
+
+
+def test_the_budget_may_be_spent_to_the_last_token_and_repeats_may_be_wanted() -> None:
+    cost = estimated_tokens(OTHER.unit.searchable)
+    twice = hit("twice", "y" * 40, Span("d3", 0, 40))
+    assert names(pack((OTHER, twice), 2 * cost)) == ["other", "twice"]
+    assert names(pack((OTHER, twice), 2 * cost - 1)) == ["other"]
+    assert names(pack((LONG, SENTENCE), 1000, repeats=True)) == ["long", "inside"]
 
 
 def test_the_first_is_always_taken() -> None:

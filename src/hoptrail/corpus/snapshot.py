@@ -65,6 +65,8 @@ class Snapshot:
         self.head = head or read_head(database)
         self.commit = commit_number(database)
         """The number of this commit; equal numbers are equal states."""
+        self.is_view = hidden is not NOTHING
+        """Whether it is restricted to a view."""
         self.register = Documents(database)
         self.texts = Texts(database, segments, hidden, dated=not borrowed)
         self.table = Units(database, self.texts)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hoptrail.documents.blocks import Piece
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pages.hierarchy import (
@@ -20,10 +21,15 @@ from hoptrail.retrieval.pages.hierarchy import (
 from hoptrail.retrieval.pages.titles import Title
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.structures.profiles import Profiles, ProfileSettings
-from hoptrail.types import Document, Kind
+from hoptrail.types import BlockKind, Document, Kind
+from pieces import document_of, unit_of
 from structures.site import Site
 from world import make_document, make_passage
 
+PIECES = tuple(
+    Piece(BlockKind.PARAGRAPH, text)
+    for text in ("It has four sails.", "Ida Voss owns it.", "Wheat and barley are ground.")
+)
 LONG = "The Kestrel Mill grinds barley. A heron nests on its high roof. Jonas Pell owns this mill. It has four sails."
 
 
@@ -127,6 +133,58 @@ def test_lines_of_profiles_from_a_file_are_no_part_of_chunks_where_they_are_apar
     assert "Ida Voss owns it." in apart
     assert "1820" not in apart
     assert "Owner:" not in apart
+
+
+def test_a_chunk_may_have_as_many_characters_and_words_as_the_limit() -> None:
+    document = make_document("Mill", "It has four. It has five. It has eight.")
+
+    def cut(**limit: Any) -> list[str]:
+        chunks = cut_passage(make_passage(document), document.sentences(), HierarchySettings(**limit))
+        return [chunk.text for chunk in chunks]
+
+    assert cut(chunk_characters=25) == cut(chunk_words=6) == ["It has four. It has five.", "It has eight."]
+    assert cut(chunk_characters=24) == cut(chunk_words=5) == ["It has four.", "It has five.", "It has eight."]
+
+
+def test_a_chunk_has_the_blocks_and_the_sentences_within_it() -> None:
+    unit, document = unit_of("Mill", *PIECES), document_of("Mill", PIECES)
+    chunks = list(cut_passage(unit, document.sentences(), HierarchySettings(chunk_words=5)))
+    assert [chunk.text for chunk in chunks] == [
+        "It has four sails.",
+        "Ida Voss owns it.",
+        "Wheat and barley are ground.",
+    ]
+    for chunk in chunks:
+        (span,) = chunk.sources
+        overlapping = [block for block in unit.blocks if block.start < span.end and span.start < block.end]
+        assert list(chunk.blocks) == overlapping
+        assert 0 < len(overlapping) < len(unit.blocks)
+        assert chunk.sentence_ends[-1] == len(chunk.text)
+
+
+def test_equally_near_chunks_come_by_id_and_pages_of_one_name_by_document(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    texts = ["Same words here. Same words here.", "Words here same. Here same words."]
+    site.build(add=[make_document("Twin", text) for text in texts])
+    chunks = chunks_of(opened(site, chunk_words=3), page_of(site, "Twin"), "same words")
+    assert len(chunks) == 4
+    assert [chunk.unit.id for chunk in chunks] == sorted(chunk.unit.id for chunk in chunks)
+    untitled = [make_document("", f"Quernstone {letter}.") for letter in "abcd"]
+    site.build(add=untitled)
+    found = [page.documents for page in opened(site).pages("quernstone").pages if page.name == ""]
+    assert found == sorted((document.id,) for document in untitled)
+
+
+def test_a_page_found_by_several_passages_counts_as_its_best(tmp_path: Path) -> None:
+    """Its worse passage comes after it in the ranking, and must not pull the page behind others."""
+    site = Site(tmp_path, limits=PassageLimits(6, 0))
+    good, poor = "Quernstone quernstone quernstone quernstone.", "One quernstone lies in a field."
+    site.build(
+        add=[make_document("Best", f"{good} {poor}"), make_document("Other", "A quernstone, a quernstone, mill.")]
+    )
+    pages = opened(site, search="keyword").pages("quernstone")
+    assert [hit.unit.title for hit in pages.found] == ["Best", "Other", "Best"]
+    assert [page.name for page in pages.pages] == ["Best", "Other"]
 
 
 def test_limits_hold_but_no_sentence_is_cut() -> None:

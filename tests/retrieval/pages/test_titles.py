@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.retrieval.pages.titles import TitleIndex, is_ambiguous
+from hoptrail.retrieval.pages.titles import CANDIDATES, TitleIndex, is_ambiguous
 from hoptrail.structures.profiles import Profiles, ProfileSettings
 from structures.site import Site
 from world import make_document
@@ -146,3 +146,26 @@ def test_a_title_marked_ambiguous_is(tmp_path: Path, ambiguous: bool, expected: 
     file.write_text(json.dumps({"title": "Isk (river)", "ambiguous": ambiguous}), encoding="utf-8")
     site.build(Profiles(ProfileSettings(str(file))), add=[make_document("Isk (river)", "A river.")])
     assert is_ambiguous(TitleIndex.of(site.snapshot).similar_to("Isk", 1), 1) is expected
+
+
+def test_titles_of_up_to_sixteen_words_are_found_in_a_question() -> None:
+    words = [f"W{number}" for number in range(17)]
+    longest, longer = " ".join(words[:-1]), " ".join(words)
+    assert TitleIndex([(longest, "d1")]).named_in(f"Who wrote {longest} at last?") == [longest]
+    assert TitleIndex([(longer, "d1")]).named_in(f"Who wrote {longer} at last?") == []
+
+
+def test_of_many_titles_that_share_a_word_those_that_share_a_rare_one_are_compared() -> None:
+    """Thirty rivers, and the one meant comes after them: a common word alone would leave it out."""
+    titled = [(f"River Number{number:02}", f"d{number:02}") for number in range(30)] + [("Zeb Quernstone", "d99")]
+    index = TitleIndex(titled)
+    assert "Zeb Quernstone" in names(index, "River Quernstone", least=0.5)
+    assert sorted(names(index, "River", least=0.0)) == [name for name, _ in titled[:CANDIDATES]]
+
+
+def test_only_an_equal_title_is_wholly_similar_and_equally_similar_ones_come_by_title_then_document() -> None:
+    long = "Wharf " * 50
+    (match,) = TitleIndex([(f"{long}east", "d1")]).similar_to(f"{long}west", 0.5)
+    assert match.similarity < 1, "only the first 200 letters are compared"
+    index = TitleIndex([("Isk Mill A", "d4"), ("Isk Mill C", "d3"), ("Isk Mill B", "d5")])
+    assert names(index, "Isk Mill X", least=0.5) == ["Isk Mill A", "Isk Mill B", "Isk Mill C"]

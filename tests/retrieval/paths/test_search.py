@@ -35,6 +35,8 @@ from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.structure_names import MENTIONS
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Document
+from retrieval.paths.plain import QUESTION as MADE_QUESTION
+from retrieval.paths.plain import Made
 from structures.site import Site
 from world import FACTS, HashingEncoder, make_document
 
@@ -119,6 +121,17 @@ def test_passages_are_joined_by_the_names_in_their_sentences(graph: PassageGraph
     assert first == ["The Isk is a river."]
 
 
+def test_a_name_has_the_passages_that_mention_it_and_those_called_it_and_an_unknown_one_has_none(
+    graph: PassageGraph,
+) -> None:
+    def having(name: str) -> set[str]:
+        return {unit.title for unit in graph.passages(graph.passages_with(graph.number(name))).values()}
+
+    assert having("isk") == {"Isk", "Wrenmouth"}
+    assert having("orla finch") == {"Orla Finch", "Tallow Bridge"}
+    assert having("nobody") == having("") == set()
+
+
 def test_a_question_names_what_some_passage_names(graph: PassageGraph) -> None:
     names = {graph.name(number) for number in names_asked("Did Orla Finch of Nowhere see Dunmere?", graph)}
     assert names == {"orla finch", "dunmere"}
@@ -186,6 +199,23 @@ def test_after_the_sure_ones_the_direct_order_takes_turns(corpus: Corpus) -> Non
 def test_least_link_is_kept(corpus: Corpus) -> None:
     unlinked = search_paths(corpus, QUESTION, 6, PathSettings(least_link=1))
     assert {hit.channel for hit in unlinked} == {DIRECT}
+
+
+def test_a_hit_is_a_bridge_if_a_likely_name_that_was_not_asked_for_joins_it_to_one_found_better(made: Made) -> None:
+    described = describe(made.corpus, MADE_QUESTION, CandidateSettings())
+    assert described is not None
+    judged, rows = stored_scorer().judge(described), described.candidates.rows
+    direct, asked = described.candidates.direct[rows], described.scores.asked
+    pairs = zip(judged.pairs.first, judged.pairs.second, judged.pairs.names, judged.paired.tolist(), strict=True)
+    onward = [(int(b), name, likely) for a, b, name, likely in pairs if direct[a] > direct[b]]
+    assert {name in asked for _, name, _ in onward} == {True, False}
+    likely = sorted(likely for _, name, likely in onward if name not in asked)
+    for least in (likely[0], likely[len(likely) // 2], likely[-1]):
+        expected = {b for b, name, likely in onward if name not in asked and likely >= least}
+        found = search_paths(made.corpus, MADE_QUESTION, 999, PathSettings(least_link=least))
+        units = described.scores.graph.passages(rows)
+        bridged = {units[int(rows[place])].id for place in expected}
+        assert {hit.unit.id for hit in found if hit.channel == BRIDGE} == bridged
 
 
 def test_names_of_a_single_passage_and_of_little_promise_bridge_nothing() -> None:

@@ -205,3 +205,15 @@ def test_permuted_slots_are_unitary_when_they_are_bound() -> None:
     made = compose(slots, np.ones((2, 3), dtype=bool), CompositionSettings("permuted-product", unitary=True))
     magnitudes = np.abs(np.fft.rfft(made))
     assert np.allclose(magnitudes, magnitudes[:, :1], atol=1e-4)
+
+
+def test_what_is_left_of_a_mean_without_the_known_slots_is_the_open_one() -> None:
+    """Of slots at right angles, by hand: (s + r + o) / √3 less √(2/3) times (s + r) / √2."""
+    slots = np.eye(3, 8, dtype=np.float32)
+    settings = CompositionSettings("mean")
+    triple = composed(slots[np.newaxis], settings)
+    for place in range(SLOTS):
+        known = np.arange(SLOTS) != place
+        np.testing.assert_allclose(
+            open_slot(triple, slots, known, place, settings)[0], slots[place] / np.sqrt(3), atol=1e-6
+        )

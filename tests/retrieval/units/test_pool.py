@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.rankings import scores_of, shares_of_best
 from hoptrail.retrieval.units.pool import Pool
-from hoptrail.retrieval.units.pool_search import search_pool
+from hoptrail.retrieval.units.pool_search import WIDENINGS, Scorer, search_pool
 from hoptrail.types import Kind, Link, Span, Unit, Usage
-from world import FACTS, HashingEncoder, make_document, make_passage
+from world import FACTS, HashingEncoder, TokenHashingEncoder, make_document, make_passage
 
 DOCUMENTS = [make_document(title, text) for title, text in FACTS.items()]
 PASSAGES = [make_passage(document) for document in DOCUMENTS]
@@ -35,14 +37,16 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return publish(tmp_path_factory.mktemp("pool"))
 
 
-def publish(folder: Path) -> Corpus:
+def publish(folder: Path, further: Sequence[Unit] = ()) -> Corpus:
+    """`further` summaries belong to the other tree."""
     encoder = HashingEncoder()
     with writing_to(folder, encoder.identity) as writer:
         writer.put_documents(DOCUMENTS)
-        for units in (PASSAGES, AGGREGATES, SUMMARIES):
+        for units in (PASSAGES, AGGREGATES, [*SUMMARIES, *further]):
             writer.put_units(units, encoder.encode([unit.searchable for unit in units]))
         links = [Link("s1", PASSAGES[0].id, "one-tree", 1.0), Link("s2", PASSAGES[1].id, "other-tree", 1.0)]
-        writer.links.put([*links, Link("gone", PASSAGES[1].id, "one-tree", 1.0)])
+        links += [Link(unit.id, PASSAGES[1].id, "other-tree", 1.0) for unit in further]
+        writer.links.put([*links, Link("s2-gone", PASSAGES[1].id, "one-tree", 1.0)])
         writer.publish(Usage())
     return Corpus(Snapshot.open(folder), lambda: encoder)
 
@@ -66,6 +70,47 @@ def test_summaries_of_other_trees_are_not_in_the_pool(corpus: Corpus) -> None:
         found = {hit.unit.id for hit in search_pool(corpus, "harbour that freezes in winter, towns", pool, 99, scorer)}
         assert "s1" in found
         assert not found & {"s2", "a1"}
+
+
+@pytest.mark.parametrize("scorer", ["dense", "bm25", "hybrid"])
+def test_the_limit_cuts_the_same_ranking(corpus: Corpus, scorer: Scorer) -> None:
+    """Also of both scorers fused, who are asked for more than the limit."""
+    question = "Which river flows through towns with a harbour?"
+    whole = search_pool(corpus, question, EVERYTHING, 99, scorer)
+    assert len(whole) > 4
+    for limit in (1, 2, 4):
+        assert search_pool(corpus, question, EVERYTHING, limit, scorer) == whole[:limit]
+    assert {hit.channel for hit in whole} == {{"dense": "dense", "bm25": "keyword", "hybrid": "fused"}[scorer]}
+
+
+def test_fused_scores_are_the_mean_of_both_scorers_shares(corpus: Corpus) -> None:
+    question = "Which river flows through Wrenmouth?"
+    shares = [
+        shares_of_best(scores_of(search_pool(corpus, question, EVERYTHING, 99, scorer))) for scorer in ("dense", "bm25")
+    ]
+    fused = scores_of(search_pool(corpus, question, EVERYTHING, 99, "hybrid"))
+    assert len(shares[1]) < len(fused) == len(shares[0])
+    assert fused == pytest.approx({name: sum(share.get(name, 0.0) for share in shares) / 2 for name in fused})
+
+
+@pytest.mark.parametrize("others", [4, 40, WIDENINGS[-1] + 1])
+def test_summaries_are_found_behind_any_number_of_nearer_ones_of_another_tree(others: int, tmp_path: Path) -> None:
+    span = Span(DOCUMENTS[1].id, 0, 5)
+    nearer = [Unit(f"s2-{number}", Kind.SUMMARY, "", "Frozen harbours.", (span,)) for number in range(others)]
+    corpus = publish(tmp_path, nearer)
+    found = search_pool(corpus, "frozen harbours", Pool((), ("one-tree",)), 1, "dense")
+    assert [(hit.unit.id, hit.channel) for hit in found] == [("s1", "dense")]
+    assert [hit.unit.id for hit in search_pool(corpus, "frozen harbours", Pool((), ("other-tree",)), 2, "dense")] == [
+        unit.id for unit in sorted(nearer, key=lambda unit: unit.id)[:2]
+    ]
+
+
+def test_of_a_tree_only_the_first_level_may_be_wanted(corpus: Corpus) -> None:
+    """The level of a group is in its id: s2 is made of passages, s1 would be a leaf."""
+    for lowest, expected in (((), {"s1", "s2"}), (("one-tree",), {"s2"}), (("one-tree", "other-tree"), {"s2"})):
+        pool = Pool((), ("one-tree", "other-tree"), lowest)
+        assert {unit.id for unit in pool.units(corpus.snapshot)} == expected
+        assert pool.size(corpus.snapshot) == len(expected)
 
 
 def test_a_tree_that_is_not_there_adds_nothing(corpus: Corpus) -> None:
@@ -134,3 +179,20 @@ def test_an_empty_pool_gives_nothing(tmp_path: Path) -> None:
 def test_late_interaction_needs_token_vectors(corpus: Corpus) -> None:
     with pytest.raises(UsageError, match="vector per token"):
         search_pool(corpus, "towns", EVERYTHING, 5, "late-interaction")
+
+
+def test_late_interaction_orders_more_than_it_is_asked_for_by_the_best_match_of_every_word(corpus: Corpus) -> None:
+    """The plain definition over the whole pool, of which it gives the best: not the best by the vectors of whole texts."""
+    question, encoder = "harbour freezes in Dunmere", TokenHashingEncoder()
+    late = Corpus(corpus.snapshot, TokenHashingEncoder)
+
+    def matched(unit: Unit) -> float:
+        (asked,), (said,) = encoder.encode_tokens([question]), encoder.encode_tokens([unit.searchable])
+        return round(sum(max(float(word @ other) for other in said) for word in asked) / len(asked), 6)
+
+    expected = sorted([*PASSAGES, *AGGREGATES, *SUMMARIES], key=lambda unit: (-matched(unit), unit.id))
+    whole = search_pool(late, question, EVERYTHING, 99, "late-interaction")
+    assert [hit.unit.id for hit in whole] == [unit.id for unit in expected]
+    assert [hit.score for hit in whole] == pytest.approx([matched(unit) for unit in expected], abs=1e-5)
+    assert search_pool(late, question, EVERYTHING, 2, "late-interaction") == whole[:2]
+    assert whole[:2] != search_pool(late, question, EVERYTHING, 2, "dense")

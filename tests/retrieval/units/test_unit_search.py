@@ -19,8 +19,14 @@ from hoptrail.errors import IndexMismatch
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import convex_scores, reciprocal_ranks, rescored, scores_of
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search, keyword_search
-from hoptrail.types import Document, Usage
+from hoptrail.retrieval.units.unit_search import (
+    HybridSearchSettings,
+    dense_search,
+    hybrid_search,
+    keyword_search,
+    nearest,
+)
+from hoptrail.types import Document, Kind, Usage
 from world import HashingEncoder, make_document, make_passage
 
 
@@ -90,6 +96,47 @@ def test_a11_a_model_or_dimension_changed_since_indexing_refuses_and_says_what_t
     with pytest.raises(IndexMismatch, match="Use encoder hashing, or index the documents into a new folder"):
         dense_search(corpus, "harbour", 3)
     assert len(keyword_search(corpus, "harbour", 3)) == 2
+
+
+def test_among_some_only_these_are_ranked_as_in_the_whole(
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+) -> None:
+    corpus, question = publish(tmp_path, encoder, documents), "Which river flows through Wrenmouth?"
+    whole = dense_search(corpus, question, 99)
+    some = {hit.unit.id for hit in whole[1::2]}
+    found = nearest(corpus, encoder.encode([question])[0], 2, Kind.PASSAGE, {*some, "p-unknown"})
+    assert found == tuple(hit for hit in whole if hit.unit.id in some)[:2]
+    assert nearest(corpus, encoder.encode([question])[0], 2, Kind.PASSAGE, ()) == ()
+
+
+def test_all_the_weight_on_one_search_gives_its_order_and_the_depth_is_at_least_the_limit(
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+) -> None:
+    corpus, question = publish(tmp_path, encoder, documents), "Which river flows through Wrenmouth?"
+    keyword, dense = keyword_search(corpus, question, 99), dense_search(corpus, question, 99)
+    assert {hit.channel for hit in keyword} == {"keyword"}
+    assert [hit.unit.id for hit in keyword] != [hit.unit.id for hit in dense[: len(keyword)]]
+    for weight, expected in ((0.0, keyword), (1.0, dense)):
+        settings = HybridSearchSettings(dense_weight=weight, depth=1)
+        found = hybrid_search(corpus, question, len(expected), settings)
+        assert [hit.unit.id for hit in found] == [hit.unit.id for hit in expected]
+        assert {hit.channel for hit in found} == {"fused"}
+
+
+def test_a_smaller_constant_favours_first_ranks(
+    tmp_path: Path, encoder: HashingEncoder, documents: list[Document]
+) -> None:
+    corpus = publish(tmp_path, encoder, documents)
+    (best,) = hybrid_search(corpus, "The Isk is a river", 1, HybridSearchSettings(fusion="rrf", rrf_constant=1))
+    assert best.unit.title == "Isk"
+    assert best.score == pytest.approx(1 / 2 + 1 / 2), "the first of both"
+
+
+def test_unknown_fusions_and_weights_beyond_one_are_refused() -> None:
+    with pytest.raises(ValueError, match="convex or rrf, not sum"):
+        HybridSearchSettings(fusion="sum")
+    with pytest.raises(ValueError, match="dense_weight lies between 0 and 1"):
+        HybridSearchSettings(dense_weight=1.5)
 
 
 @pytest.mark.parametrize("depth", [2, 3, 100])

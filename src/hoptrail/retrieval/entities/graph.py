@@ -20,11 +20,10 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.pagerank import Walk
 from hoptrail.retrieval.rankings import ranked_units
-from hoptrail.retrieval.triples.stored import stored_triples
+from hoptrail.retrieval.triples.stored import slot_vectors, stored_triples
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.setting_limits import AtLeast0, Limited, ShareAbove0
 from hoptrail.structures.nearest import Nearest
-from hoptrail.structures.triples import slot_id
 from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Ranking
 
@@ -156,8 +155,7 @@ class EntityGraph:
         for subject, _, object_ in self.triples.slots:
             spellings.setdefault(folded(subject), subject)
             spellings.setdefault(folded(object_), object_)
-        slots = [slot_id(spellings[name]) for name in self.names]
-        return self.corpus.snapshot.search.vectors_in_order([Kind.SLOT], slots)
+        return slot_vectors(self.corpus, [spellings[name] for name in self.names])
 
     @cached_property
     def _passage_vectors(self) -> FloatMatrix:

@@ -12,13 +12,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.searching import top_rows
+from hoptrail.corpus.searching import VectorMirror, top_rows
 from hoptrail.errors import NotBuilt
 from hoptrail.language.triples.question_triples import Pattern
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.triples.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of
-from hoptrail.retrieval.triples.stored import stored_triples
+from hoptrail.retrieval.triples.stored import StoredTriples, slot_vectors, stored_triples
 from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.structures.triples import slot_id
 from hoptrail.text.lemmas import lemmatised
@@ -58,7 +58,11 @@ class TripleSpace:
         self.settings = settings
         self.corpus = corpus
         self._by_text = settings.composition.method == "text"
-        slots = corpus.snapshot.search.vectors(Kind.SLOT)
+        if corpus.snapshot.is_view:
+            texts = _compared_texts(self.triples, settings)
+            slots = VectorMirror(tuple(map(slot_id, texts)), slot_vectors(corpus, texts))
+        else:
+            slots = corpus.snapshot.search.vectors(Kind.SLOT)
         self._slots = slots.matrix
         self._row_of = {name: row for row, name in enumerate(slots.ids)}
         self._vocabularies: dict[int, tuple[list[str], FloatMatrix]] = {}
@@ -173,3 +177,12 @@ class TripleSpace:
 
 def _best_rows(scores: FloatMatrix, limit: int) -> list[tuple[int, float]]:
     return [(row, float(scores[row])) for row in top_rows(scores, limit) if scores[row] > -np.inf]
+
+
+def _compared_texts(triples: StoredTriples, settings: TripleSpaceSettings) -> list[str]:
+    """The distinct texts whose vectors are compared, in the order of their ids."""
+    normalise = lemmatised if settings.lemmatise else str
+    texts = {normalise(slot) for slots in triples.slots for slot in slots}
+    if settings.composition.method == "text":
+        texts.update(" ".join(slots) for slots in triples.slots)
+    return sorted(texts, key=slot_id)

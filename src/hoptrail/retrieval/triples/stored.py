@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,9 @@ import numpy as np
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
-from hoptrail.structures.triples import slots_in
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.retrieval.corpus import Corpus
+from hoptrail.structures.triples import slot_id, slots_in
 from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Span
 
@@ -61,3 +63,21 @@ def stored_triples(snapshot: Snapshot) -> StoredTriples:
         np.array([passage_of(unit.sources[0]) for unit in units], np.int32),
         tuple(id_ for _, id_ in passages),
     )
+
+
+def slot_vectors(corpus: Corpus, texts: Sequence[str]) -> FloatMatrix:
+    """The vectors of slots of visible triples: shape (len(texts), dimension).
+
+    A slot is stored with the source of one of its triples, so that a view may hide it; then it is encoded here.
+    Raises: KeyError: without a view, some have no vector.
+    """
+    snapshot, ids = corpus.snapshot, list(map(slot_id, texts))
+    if not snapshot.is_view:
+        return snapshot.search.vectors_in_order([Kind.SLOT], ids)
+    stored = snapshot.table.stored(Kind.SLOT, ids)
+    visible = np.array([id_ in stored for id_ in ids], dtype=bool)
+    vectors = np.zeros((len(ids), snapshot.head.encoder.dimension), dtype=np.float32)
+    vectors[visible] = snapshot.search.vectors_in_order([Kind.SLOT], [id_ for id_ in ids if id_ in stored])
+    if not visible.all():
+        vectors[~visible] = corpus.encoder.encode([text for text, seen in zip(texts, visible, strict=True) if not seen])
+    return vectors
