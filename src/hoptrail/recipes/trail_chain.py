@@ -26,8 +26,8 @@ from hoptrail.language.tasks import Integrate, Reading, Verify
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, next_questions, read_packed
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.retrieval.paths.search import search_paths
 from hoptrail.retrieval.rankings import pack, without_repeats
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.normal_forms import base_title, same_words
 from hoptrail.text.values import same_answer
@@ -110,7 +110,6 @@ class ChainSettings(Limited):
     most_hops: AtLeast0 = 6
     path_read: AtLeast1 = 8
     search: AtLeast0 = 3
-    hybrid: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     rethink: AtLeast0 = 9
     verify: bool = False
     doubt: Share = 0.5
@@ -186,7 +185,7 @@ class Chain:
         return attempt.cited
 
     def _search(self, asked: str, limit: int) -> Ranking:
-        return hybrid_search(self.corpus, asked, limit, self.settings.hybrid) if limit else ()
+        return search_paths(self.corpus, asked, limit) if limit else ()
 
     def _further(self, asked: str, read: Ranking) -> Ranking:
         """Passages that the sub-question finds beyond those already read."""
