@@ -35,6 +35,11 @@ CHAINS = {
     "Which is cheaper, Foss Yard or Arden Yard?": ("Which is cheaper, Foss Yard or Arden Yard?",),
     "What was the error of the Foss gauge when it was new?": ("What was the error of the Foss gauge when it was new?",),
     "When did Mira Oste's father die?": ("Who is the father of Mira Oste?", "When did #1 die?"),
+    "Who is the wife of Mira Oste's younger brother?": (
+        "Who is the younger brother of Mira Oste?",
+        "Who is the wife of #1?",
+    ),
+    "Where did Mira Oste's last teacher retire?": ("Who is the last teacher of Mira Oste?", "Where did #1 retire?"),
     "Who is Mira Oste's stepmother?": ("Who is the father of Mira Oste?", "Who is the wife of #1?"),
     "Which stadium lies in the city where the striker who scored for Port Arden was born?": (
         "Who is the striker who scored for Port Arden?",

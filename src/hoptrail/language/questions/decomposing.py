@@ -23,7 +23,8 @@ _POSSESSIVE_ASKED = re.compile(
 )
 _SHORTENED = re.compile(r"^(who|what)['’]s (?=[a-z#A-Z])", re.IGNORECASE)
 _ASKED_NAME = re.compile(r"^(who|what) (?:is|was|are|were) the (?:full |first )?names? of (?=the [a-z])", re.IGNORECASE)
-_FRONTED = word_set("did does do was were is are")
+_FORMS_OF_BE = word_set("is was are were")
+_FRONTED = _FORMS_OF_BE | word_set("did do does")
 _SAME = re.compile(r"\bthe same (?=[a-z]+ (?:where|that|who|in which)\b)")
 _KIN = re.compile(rf"(?P<start>\bthe |['’]s )(?P<kin>{'|'.join(KINSHIP)})(?P<end> of)?\b", re.IGNORECASE)
 """Relatives two steps away."""
@@ -169,8 +170,9 @@ def _nouns_behind(question: str, tokens: Sequence[Token], first: int, start: int
         start, last = token.end, last + 1
         if is_person_noun(token.text):
             break
-    # the last word of a fronted question is its verb: `Where did X's capital erupt?`
-    fronted = any(token.lower in _FRONTED for token in tokens[: min(first, 5)])
+    # the last word of a fronted question is its verb (`Where did X's capital erupt?`), but not of `Who is X's main director?`
+    asks_who = tokens[0].lower in {"who", "what"} and tokens[1].lower in _FORMS_OF_BE
+    fronted = not asks_who and any(token.lower in _FRONTED for token in tokens[: min(first, 5)])
     return last - (last >= first + (not compound) and fronted and not question[tokens[last].end :].strip(" ?"))
 
 
