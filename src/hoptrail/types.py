@@ -356,9 +356,10 @@ class Trail:
 class Answer:
     """What `ask` returns: a text, or an abstention (`text` is None); evidence, trail and usage either way.
 
-    `ranking` is what the recipe retrieved over all hops, best first, as `retrieve` does. `confidence` is the probability, 0 to 1,
-    that the answer is right (for an abstention: the answer that was held back); None where the recipe does not estimate it.
-    `items` are those of a list, or the steps of a procedure. `closest` are the best statements for the question, best first.
+    `ranking` is what the recipe retrieved over all hops, best first; a recipe may order it by what was read. `confidence` is the
+    probability, 0 to 1, that the answer is right (for an abstention: the answer that was held back); None where the recipe does
+    not estimate it. `items` are those of a list, or the steps of a procedure. `closest` are the best statements for the question,
+    best first.
     """
 
     question: str

@@ -53,11 +53,16 @@ def test_the_best_passage_for_a_completed_sub_question_without_an_answer_counts(
     assert ordered(broken_off) == "ABCYDEFG"
 
 
+FAILED = Hop("Where was she born?", "Where was she born?", tuple(map(hit, "YZ")), None, Verdict.FAILED)
+"""What was read for a question that still says `she` may be about anybody."""
+
+
 @pytest.mark.parametrize(
     "opinion",
     [
         pytest.param(Opinion(None, 0.0, [hop("YZ", answer=None)]), id="the first sub-question"),
         pytest.param(Opinion("a", 0.4, [hop("A", answer="a"), hop("YZ", answer="a")]), id="an answered one"),
+        pytest.param(Opinion(None, 0.0, [hop("A", answer="a"), CitedHop(FAILED)]), id="a failed one"),
     ],
 )
 def test_no_other_uncited_passage_is_moved(opinion: Opinion) -> None:

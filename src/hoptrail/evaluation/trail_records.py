@@ -76,7 +76,7 @@ class ReadingRecord:
 class TrailRecord:
     """The trail of one question, named by its id. `asked` is the fingerprint of the question with its gold annotations.
 
-    `ranking` has the hits of all hops. A failed question has no hops, only the readings until it failed.
+    `ranking` is that of the answer. A failed question has no hops, only the readings until it failed.
     """
 
     question: str

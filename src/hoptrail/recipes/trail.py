@@ -151,11 +151,15 @@ class TrailRecipe:
         few = pack(found[: chosen.first_read], chosen.evidence_tokens)
         yield self._reading(question, few, budget.meter)
         if kind_asked(question) not in _READ_OFF:
-            yield from Chain(self.corpus, found, chosen.chain, chosen.evidence_tokens, budget).opinions(question)
+            yield from self._chain(found, budget).opinions(question)
         everything = pack(found, chosen.evidence_tokens)
         if chosen.wide and everything != few and budget.affords(1):  # the same text read twice is one opinion
             wide = self._reading(question, everything, budget.meter)
             yield replace(wide, confidence=chosen.wide_trust * wide.confidence)
+
+    def _chain(self, found: Ranking, budget: QuestionBudget) -> Chain:
+        chosen = self.settings
+        return Chain(self.corpus, found, chosen.chain, chosen.search, chosen.evidence_tokens, budget)
 
     def _reading(self, question: str, packed: Ranking, meter: Meter) -> Opinion:
         meter.asked(question, question)

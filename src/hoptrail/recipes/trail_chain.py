@@ -26,7 +26,7 @@ from hoptrail.language.tasks import Integrate, Reading, Verify
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, next_questions, read_packed
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.paths.search import search_paths
+from hoptrail.retrieval.paths.search import PathSettings, search_paths
 from hoptrail.retrieval.rankings import pack, without_repeats
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.normal_forms import base_title, same_words
@@ -136,11 +136,15 @@ class Attempt:
 
 @dataclass(slots=True)
 class Chain:
-    """One question's chain over the passages `found` for it; at most `tokens` of evidence are read at a time."""
+    """One question's chain over the passages `found` for it; at most `tokens` of evidence are read at a time.
+
+    `paths` says how the passages of a sub-question are searched.
+    """
 
     corpus: Corpus
     found: Ranking
     settings: ChainSettings
+    paths: PathSettings
     tokens: int
     budget: QuestionBudget
     attempts: list[Attempt] = field(default_factory=list)
@@ -172,26 +176,24 @@ class Chain:
 
     def _hop(self, question: str, asked: str) -> CitedHop:
         """A first try, and a second if the first gave no supported answer."""
-        own = self._search(asked, self.settings.search)
-        hits = without_repeats((*own, *self.found[: self.settings.path_read]))
+        found = self._search(asked)
+        hits = without_repeats((*found[: self.settings.search], *self.found[: self.settings.path_read]))
         attempt = self._try(question, asked, hits)
+        read = {hit.unit.id for hit in hits}
+        further = tuple(hit for hit in found if hit.unit.id not in read)[: self.settings.rethink]
         unanswered = attempt.cited.hop.verdict is Verdict.UNANSWERED
-        further = self._further(asked, hits) if unanswered and self.budget.affords(1 + TASKS_BESIDES) else ()
-        if further:
+        if further and unanswered and self.budget.affords(1 + TASKS_BESIDES):
             second = self._try(question, asked, further)
             hop = replace(second.cited.hop, hits=(*hits, *further))
             attempt = replace(second, cited=replace(second.cited, hop=hop))
         self.attempts.append(attempt)
         return attempt.cited
 
-    def _search(self, asked: str, limit: int) -> Ranking:
-        return search_paths(self.corpus, asked, limit) if limit else ()
-
-    def _further(self, asked: str, read: Ranking) -> Ranking:
-        """Passages that the sub-question finds beyond those already read."""
-        most, seen = self.settings.rethink, {hit.unit.id for hit in read}
-        found = self._search(asked, most + len(read)) if most else ()
-        return tuple(hit for hit in found if hit.unit.id not in seen)[:most]
+    def _search(self, asked: str) -> Ranking:
+        """The passages of a sub-question for both tries; none if neither has any of its own."""
+        own, further = self.settings.search, self.settings.rethink
+        limit = own + self.settings.path_read + further
+        return search_paths(self.corpus, asked, limit, self.paths) if own or further else ()
 
     def _try(self, question: str, asked: str, hits: Ranking) -> Attempt:
         reading, cited = read_packed(question, asked, hits, self.tokens, self.budget.meter)

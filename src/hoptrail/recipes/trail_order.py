@@ -9,7 +9,7 @@ from itertools import chain
 from hoptrail.recipes.answering import covers_any
 from hoptrail.recipes.trail_chain import Opinion
 from hoptrail.retrieval.rankings import without_repeats
-from hoptrail.types import Hit, Ranking, Span
+from hoptrail.types import Hit, Ranking, Span, Verdict
 
 KEPT = 2
 """The best passages of the search keep their places, whatever was read."""
@@ -21,7 +21,7 @@ def order_by_reading(found: Ranking, opinions: Sequence[Opinion], linked: Sequen
     """As many passages as in `found`, with scores 1 / position.
 
     After the first KEPT come those that the opinions cite, the most confident opinion first; then the best passage for a
-    sub-question that was completed by earlier answers and found no answer itself; then those of two statements that were read
+    sub-question that was asked after an answered one and found no answer; then those of two statements that were read
     together (`linked`); then the rest in their order.
     """
     read = without_repeats((*found, *(hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)))
@@ -45,5 +45,5 @@ def _of_spans(read: Ranking, spans: Sequence[Span]) -> Ranking:
 def _asked_on(opinions: Sequence[Opinion]) -> Iterator[Hit]:
     """The best passage for the last sub-question of a chain that broke off there, after an answered one."""
     for opinion in opinions:
-        if len(opinion.hops) > 1 and opinion.hops[-1].hop.answer is None:
+        if len(opinion.hops) > 1 and opinion.hops[-1].hop.verdict is Verdict.UNANSWERED:
             yield from opinion.hops[-1].hop.hits[:1]

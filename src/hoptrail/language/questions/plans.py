@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from hoptrail.language.questions.comparisons import Comparison, find_comparison
 from hoptrail.language.questions.decomposing import chain
 from hoptrail.language.questions.indirect_questions import direct
+from hoptrail.text.lexicon import QUESTION_WORDS
+
+_STAND_IN = "Xq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +35,39 @@ def make_plan(question: str, most_hops: int, longest: int, names: Sequence[str] 
     """
     if len(question) > longest:
         return Plan((question,))
-    question = direct(question)
+    question, stand_ins = _with_stand_ins(direct(question), names)
     comparison = find_comparison(question)
-    if comparison is not None:
-        asked = comparison.asked()
-        if len(asked) <= most_hops:
-            return Plan(asked, comparison)
-    return Plan(_chain_around(question, most_hops, names))
+    if comparison is not None and len(comparison.asked()) <= most_hops:
+        sides, questions = _restored(comparison.sides, stand_ins), _restored(comparison.questions, stand_ins)
+        comparison = replace(comparison, sides=(sides[0], sides[1]), questions=questions)
+        return Plan(comparison.asked(), comparison)
+    return Plan(_restored(chain(question, most_hops), stand_ins))
 
 
-def _chain_around(question: str, most_hops: int, names: Sequence[str]) -> tuple[str, ...]:
-    """The chain of a question whose names of several words are replaced by single words meanwhile."""
+def _with_stand_ins(question: str, names: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """The question with single words in place of its names of several, longest first, and the name of each such word."""
     stand_ins: dict[str, str] = {}
+    if _STAND_IN in question:
+        return question, stand_ins
     for name in sorted(set(names), key=lambda name: (-len(name), name)):
-        if not name[:1].isupper() or " " not in name or name not in question:
+        if name not in question or not _may_be_cut(name):
             continue
-        stand_in = f"Xq{'a' * (len(stand_ins) + 1)}z"
-        question, times = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", stand_in, question)
+        # The last letter says how its possessive is written: `the Fortress' designer`, `the Goose's author`.
+        word = f"{_STAND_IN}{'a' * len(stand_ins)}{name[-1] if name[-1] in 'sz' else 'k'}"
+        question, times = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", word, question)
         if times:
-            stand_ins[stand_in] = name
-    steps = chain(question, most_hops)
-    for stand_in, name in stand_ins.items():
-        steps = tuple(step.replace(stand_in, name) for step in steps)
-    return steps
+            stand_ins[word] = name
+    return question, stand_ins
+
+
+def _may_be_cut(name: str) -> bool:
+    """Whether it has several words, begins like a name, and is no question of its own (`Who Is She`)."""
+    first, *others = name.split(" ")
+    return bool(others) and first[:1].isupper() and first.lower() not in QUESTION_WORDS
+
+
+def _restored(texts: Sequence[str], stand_ins: Mapping[str, str]) -> tuple[str, ...]:
+    """The texts with the names back in their places."""
+    for word, name in stand_ins.items():
+        texts = [text.replace(word, name) for text in texts]
+    return tuple(texts)
