@@ -242,9 +242,10 @@ def origin(data: object, *, tuned: bool = False) -> Origin:
     return Origin(commit or "no commit", fingerprint(Settings()), data_hash, today, machine(), tuned)
 
 
-def origin_of_data(name: str) -> Origin:
-    """The origin for a data set, identified by its corpus and questions; its development questions were used for tuning."""
-    files = sorted(data_folder(name).glob("*.jsonl*"))
+def origin_of_data(name: str, folder: Path | None = None) -> Origin:
+    """The origin for a data set, identified by its corpus or documents and its questions; these were used for tuning."""
+    place = folder or data_folder(name)
+    files = sorted((*place.glob("*.jsonl*"), *(path for path in place.glob("documents/**/*") if path.is_file())))
     parts = tuple((path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files)
     return origin((name, parts), tuned=True)
 

@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import parser, write_results
+from benchmarks.common import origin, parser, write_results
 
 from hoptrail import Index, Settings
 from hoptrail.types import Answer
@@ -96,7 +96,9 @@ def main() -> None:
             results[language] = one
             print(language, json.dumps(one, ensure_ascii=False), flush=True)
     questions = len(next(iter(facts.values())))
-    write_results(chosen.out, {"questions": questions, "encoder": chosen.encoder, "languages": results})
+    write_results(
+        chosen.out, {"of": origin(facts), "questions": questions, "encoder": chosen.encoder, "languages": results}
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Writes the tables of docs/limits.md from the output of `hoptrail evaluate FOLDER --recipes trail --out FILE.json` for own
-documents.
+"""Keeps what `hoptrail evaluate FOLDER --recipes trail --out REPORT.json` measured on own documents, and writes the tables of
+docs/limits.md from it.
 
     python -m benchmarks.limits REPORT.json...
 
-Every report must have outcomes of the recipe `trail`. There are two tables: outcomes of all questions, one row per folder,
-with 95 % intervals, and the same by type, pooled over the folders.
+Run it with the code that measured: each report is kept as results/NAME.json with its origin. Every report must have outcomes of
+the recipe `trail`. There are two tables: outcomes of all questions, one row per folder, with 95 % intervals, and the same by
+type, pooled over the folders.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import ROOT, markdown, parser
+from benchmarks.common import ROOT, markdown, origin_of_data, parser, write_results
 from benchmarks.matrix import with_tables
 
 from hoptrail.evaluation.answer_scores import Share
@@ -63,11 +65,20 @@ def _with_ends(value: float, ends: Sequence[float]) -> str:
     return f"{value:.2f} ({ends[0]:.2f}–{ends[1]:.2f})"
 
 
+def with_origin(report: dict[str, Any]) -> dict[str, Any]:
+    """The report with the origin of its figures; the judge of answers was fitted to these folders."""
+    name = report["data"]
+    own = ROOT / "benchmarks" / "folders" / name
+    return {"of": asdict(origin_of_data(name, own if own.is_dir() else None)), **report}
+
+
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("reports", nargs="+", type=Path, metavar="REPORT.json")
     options = arguments.parse_args()
-    reports = [json.loads(path.read_text(encoding="utf-8")) for path in options.reports]
+    reports = [with_origin(json.loads(path.read_text(encoding="utf-8"))) for path in options.reports]
+    for report in reports:
+        write_results(ROOT / "results" / f"{report['data']}.json", report)
     text = DOCUMENT.read_text(encoding="utf-8")
     DOCUMENT.write_text(with_tables(text, iter((by_folder(reports), by_type(reports)))), encoding="utf-8")
 

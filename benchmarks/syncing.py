@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from benchmarks.common import parser, print_table, write_results
+from benchmarks.common import origin, parser, print_table, write_results
 from benchmarks.operations import command_line
 from benchmarks.small_world import TEXTS, use_hashed_words
 
@@ -50,7 +50,8 @@ def main() -> None:
         costs = measured(Path(ground), arguments.documents, arguments.turns)
     rows = [(one.command, f"{one.synced:.3f}", f"{one.unsynced:.3f}", f"{one.times:.2f}") for one in costs]
     print_table(("command", "synced s", "unsynced s", "times"), rows)
-    write_results(arguments.out, {"documents": arguments.documents, "turns": arguments.turns, "costs": costs})
+    of = origin((arguments.documents, arguments.turns))
+    write_results(arguments.out, {"of": of, "documents": arguments.documents, "turns": arguments.turns, "costs": costs})
 
 
 def measured(ground: Path, documents: int, turns: int) -> list[Cost]:
