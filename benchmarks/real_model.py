@@ -31,7 +31,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import ROOT, free_port, parser, print_table, write_results
+from benchmarks.common import ROOT, free_port, origin, parser, print_table, write_results
 
 EXAMPLES = ROOT / "examples"
 ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "sunar", "trail")
@@ -280,7 +280,8 @@ def run(url: str, given: argparse.Namespace) -> None:
                     continue
                 measured.append(measure(counting, recipe, question, index))
                 print(measured[-1], flush=True)
-                write_results(given.out, {"conditions": conditions, "questions": measured})
+                of = origin(("harbour", questions))
+                write_results(given.out, {"of": of, "conditions": conditions, "questions": measured})
     show(measured)
 
 
