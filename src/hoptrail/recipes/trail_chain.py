@@ -27,7 +27,8 @@ from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, next_questions, read_packed
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.search import PathSettings, search_paths
-from hoptrail.retrieval.rankings import pack, without_repeats
+from hoptrail.retrieval.rankings import interleave, pack, without_repeats
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.normal_forms import base_title, same_words
 from hoptrail.text.values import same_answer
@@ -110,6 +111,7 @@ class ChainSettings(Limited):
     most_hops: AtLeast0 = 6
     path_read: AtLeast1 = 8
     search: AtLeast0 = 3
+    hybrid: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     rethink: AtLeast0 = 9
     verify: bool = False
     doubt: Share = 0.5
@@ -190,10 +192,15 @@ class Chain:
         return attempt.cited
 
     def _search(self, asked: str) -> Ranking:
-        """The passages of a sub-question for both tries; none if neither has any of its own."""
+        """The passages of a sub-question for both tries, by words and vectors and by path search in turn; none if neither try has
+        any of its own.
+        """
         own, further = self.settings.search, self.settings.rethink
+        if not own and not further:
+            return ()
         limit = own + self.settings.path_read + further
-        return search_paths(self.corpus, asked, limit, self.paths) if own or further else ()
+        alone = hybrid_search(self.corpus, asked, limit, self.settings.hybrid)
+        return interleave([alone, search_paths(self.corpus, asked, limit, self.paths)], limit)
 
     def _try(self, question: str, asked: str, hits: Ranking) -> Attempt:
         reading, cited = read_packed(question, asked, hits, self.tokens, self.budget.meter)
