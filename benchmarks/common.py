@@ -235,11 +235,20 @@ def origin(data: object, *, tuned: bool = False) -> Origin:
     from hoptrail.fingerprints import fingerprint
     from hoptrail.settings import Settings
 
-    git = ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
-    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    commit = _git("rev-parse", "HEAD")
+    if _git(
+        "status", "--porcelain", "--untracked-files=no", "--", ".", ":!results"
+    ):  # entering results changes no code
+        commit += "-dirty"
     data_hash = hashlib.sha256(repr(data).encode()).hexdigest()[:12]
     today = dt.datetime.now(dt.UTC).date().isoformat()
     return Origin(commit or "no commit", fingerprint(Settings()), data_hash, today, machine(), tuned)
+
+
+def _git(*arguments: str) -> str:
+    """What git says of this checkout; nothing where there is none."""
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def origin_of_data(name: str, folder: Path | None = None) -> Origin:
