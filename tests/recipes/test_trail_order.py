@@ -9,6 +9,7 @@ import pytest
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.trail_chain import Opinion
 from hoptrail.recipes.trail_order import order_by_reading
+from hoptrail.retrieval.rankings import without_repeats
 from hoptrail.types import Hit, Hop, Kind, Ranking, Span, Unit, Verdict
 
 LENGTH = 100
@@ -31,7 +32,10 @@ def hop(hits: str, *, answer: str | None, cites: Sequence[str] = ()) -> CitedHop
 
 
 def ordered(*opinions: Opinion, linked: Sequence[Span] = (), found: Ranking = FOUND) -> str:
-    return "".join(hit.unit.title for hit in order_by_reading(found, opinions, linked))
+    hits = [hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits]
+    return "".join(
+        hit.unit.title for hit in order_by_reading(found, without_repeats((*found, *hits)), opinions, linked)
+    )
 
 
 def test_what_is_cited_comes_after_the_two_best() -> None:
@@ -76,7 +80,7 @@ def test_the_passages_of_two_linked_statements_follow_what_is_cited() -> None:
 
 def test_scores_fall_with_the_position_and_channels_stay() -> None:
     found = (hit("A"), hit("B", "bridge"), hit("C"), hit("D", "bridge"))
-    order = order_by_reading(found, [Opinion("yes", 0.9, [hop("D", answer="yes", cites="D")])], ())
+    order = order_by_reading(found, found, [Opinion("yes", 0.9, [hop("D", answer="yes", cites="D")])], ())
     assert [(one.unit.title, one.score, one.channel) for one in order] == [
         ("A", 1.0, "direct"), ("B", 1 / 2, "bridge"), ("D", 1 / 3, "bridge"), ("C", 1 / 4, "direct"),
     ]  # fmt: skip

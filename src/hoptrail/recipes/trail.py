@@ -120,18 +120,19 @@ class TrailRecipe:
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
-        judge, linked = (self.language, read_links()) if text is None else (None, None)
-        linked_spans = linked.leads if linked is not None else ()
-        together = read_links() if kind_asked(question) not in _READ_OFF else None
+        is_read_off = kind_asked(question) in _READ_OFF
+        links = None if text is not None and is_read_off else read_links()
+        linked = links.leads if links is not None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
-        ordered = order_by_reading(found, opinions, together.leads if together else ())
+        ordered = order_by_reading(found, shown, opinions, () if is_read_off else linked)
+        judge, settling = (self.language, linked) if text is None else (None, ())
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, meter.total, ordered, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, shown, self.corpus, judge, _leads_of(opinions), linked_spans),
+            closest=closest(question, shown, self.corpus, judge, _leads_of(opinions), settling),
         )
 
     def _opinions(

@@ -17,17 +17,16 @@ _LINKED = 2
 """Passages of two statements that were read together."""
 
 
-def order_by_reading(found: Ranking, opinions: Sequence[Opinion], linked: Sequence[Span]) -> Ranking:
-    """As many passages as in `found`, with scores 1 / position.
+def order_by_reading(found: Ranking, shown: Ranking, opinions: Sequence[Opinion], linked: Sequence[Span]) -> Ranking:
+    """As many passages as in `found`, with scores 1 / position. `shown` are these and all that the opinions read.
 
     After the first KEPT come those that the opinions cite, the most confident opinion first; then the best passage for a
     sub-question that was asked after an answered one and found no answer; then those of two statements that were read
     together (`linked`); then the rest in their order.
     """
-    read = without_repeats((*found, *(hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)))
     confident = sorted(opinions, key=lambda opinion: -opinion.confidence)
-    cited = chain.from_iterable(_of_spans(read, _support(opinion)) for opinion in confident)
-    together = _of_spans(read, linked)[:_LINKED]
+    cited = chain.from_iterable(_of_spans(shown, _support(opinion)) for opinion in confident)
+    together = _of_spans(shown, linked)[:_LINKED]
     order = without_repeats((*found[:KEPT], *cited, *_asked_on(opinions), *together, *found))[: len(found)]
     return tuple(replace(hit, score=1 / position) for position, hit in enumerate(order, start=1))
 
@@ -36,9 +35,9 @@ def _support(opinion: Opinion) -> list[Span]:
     return [span for cited in opinion.hops for span in cited.support]
 
 
-def _of_spans(read: Ranking, spans: Sequence[Span]) -> Ranking:
+def _of_spans(shown: Ranking, spans: Sequence[Span]) -> Ranking:
     """For each span in turn the first passage that has it, without repeats."""
-    holders = (next((hit for hit in read if covers_any(hit.unit, [span])), None) for span in spans)
+    holders = (next((hit for hit in shown if covers_any(hit.unit, [span])), None) for span in spans)
     return without_repeats(hit for hit in holders if hit is not None)
 
 
