@@ -106,7 +106,7 @@ def test_the_same_again_writes_nothing_at_all(desk: Desk, world: Path) -> None:
     before = desk.bytes()
     encoded = len(desk.encoder.texts)
     assert counts(desk.index(world)) == (0, 6, 0, 6)
-    assert counts(desk.index(world / "Isk.txt", world, world / "Isk.txt")) == (0, 8, 0, 6)
+    assert counts(desk.index(world / "Isk.txt", world, world / "Isk.txt")) == (0, 6, 0, 6)
     assert desk.bytes() == before
     assert len(desk.encoder.texts) == encoded == 6
 
@@ -153,7 +153,7 @@ def test_lines_taken_out_of_a_jsonl_file_go(desk: Desk, tmp_path: Path, monkeypa
     monkeypatch.setattr("hoptrail.syncing.BATCH_DOCUMENTS", 2)
     letters = {name: f"The letter {name}." for name in "abcdef"}
     file, other = lines(tmp_path / "all#1.jsonl", **letters), lines(tmp_path / "other.jsonl", a=letters["a"], z="Last.")
-    assert counts(desk.index(file, other)) == (7, 1, 0, 7)
+    assert counts(desk.index(file, other)) == (7, 0, 0, 7)
     lines(file, e=letters["e"])
     assert counts(desk.index(other)) == (0, 2, 0, 7)
     assert counts(desk.index(file)) == (0, 1, 4, 3)
@@ -169,7 +169,8 @@ def test_a_line_moved_to_another_file_keeps_its_document(desk: Desk, tmp_path: P
     lines(files[0], one="Alpha.")
     lines(files[1], two="Beta.")
     desk.encoder.texts.clear()
-    assert counts(desk.index(*files)) == (0, 2, 0, 2)
+    report = desk.index(*files)
+    assert (report.moved, counts(report)) == (1, (0, 1, 0, 2))
     assert desk.sources() == [["a.jsonl#one"], ["b.jsonl#two"]]
     assert desk.encoder.texts == []
 
@@ -210,7 +211,8 @@ def test_what_a_data_folder_leaves_out_is_noted_with_its_number(desk: Desk, tmp_
 def test_the_same_text_under_two_names_is_one_document(desk: Desk, tmp_path: Path) -> None:
     write(tmp_path / "world/a.md", "# Isk\n\nA river.")
     write(tmp_path / "world/b.md", "# Isk\n\nA river.")
-    assert counts(desk.index(tmp_path / "world")) == (1, 1, 0, 1)
+    report = desk.index(tmp_path / "world")
+    assert (counts(report), [Path(name).name for name in report.duplicates]) == ((1, 0, 0, 1), ["b.md"])
     assert desk.sources() == [["a.md", "b.md"]]
     assert len(desk.encoder.texts) == 1
     assert counts(desk.index(tmp_path / "world/b.md", tmp_path / "world/a.md")) == (0, 2, 0, 1)
@@ -237,23 +239,31 @@ def test_a_file_whose_text_only_moves_is_cited_by_its_new_lines(desk: Desk, tmp_
     assert [block.place for block in document.blocks] == ["line 4", "line 6"]
 
 
-def test_a_renamed_file_keeps_its_document_and_encodes_nothing(desk: Desk, world: Path) -> None:
+def test_a_renamed_file_keeps_its_document_under_its_new_name(desk: Desk, world: Path) -> None:
+    write(world / "Arrow.md", "# The Arrow\n\nA brook.")
     desk.index(world)
+    ids = {entry.id for entry in Snapshot.open(desk.folder).register.entries}
     (world / "Isk.txt").rename(world / "River.txt")
+    (world / "Arrow.md").rename(world / "Brook.md")
     desk.encoder.texts.clear()
     report = desk.index(world)
-    assert (report.moved, report.gone, counts(report)) == (1, 1, (0, 5, 0, 6))
-    assert desk.encoder.texts == []
-    assert ["Isk.txt", "River.txt"] in desk.sources()
-    desk.remove(world / "Isk.txt")
+    assert (report.moved, report.gone, counts(report)) == (2, 0, (0, 5, 0, 7))
+    assert {entry.id for entry in Snapshot.open(desk.folder).register.entries} == ids
+    assert (desk.finds("Hills"), desk.finds("brook")) == (["River"], ["The Arrow"])
+    assert [text.partition("\n")[0] for text in desk.encoder.texts] == ["River"], "only its name was part of a passage"
     assert ["River.txt"] in desk.sources()
-    assert desk.finds("Hills") == ["Isk"]
+    assert ["Brook.md"] in desk.sources()
 
 
 def test_a_moved_folder_is_the_same_documents(desk: Desk, world: Path, tmp_path: Path) -> None:
     desk.index(world)
     shutil.move(world, tmp_path / "moved")
-    assert counts(desk.index(tmp_path / "moved")) == (0, 6, 0, 6)
+    desk.encoder.texts.clear()
+    report = desk.index(tmp_path / "moved")
+    assert (report.moved, counts(report)) == (6, (0, 0, 0, 6))
+    sources = [source for entry in Snapshot.open(desk.folder).register.entries for source in entry.sources]
+    assert {Path(source).parent for source in sources} == {tmp_path / "moved"}
+    assert desk.encoder.texts == []
 
 
 def test_two_lines_with_one_id_are_named_and_the_first_is_kept(desk: Desk, tmp_path: Path) -> None:

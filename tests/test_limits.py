@@ -12,9 +12,9 @@ FILE, CLASS, METHODS, FUNCTION, PARAMETERS = 400, 250, 15, 40, 8
 """Lines of a file, of a class, methods of a class, lines of a function, parameters of a function."""
 
 EXCEPTIONS = {
-    "serving/cli.py:index: parameters": 12,
+    "serving/cli.py:index: parameters": 14,
     "serving/cli_evaluation.py:evaluate: parameters": 12,
-    "serving/cli_serving.py:serve: parameters": 11,
+    "serving/cli_serving.py:serve: parameters": 13,
 }
 """Commands, whose parameters are their options."""
 

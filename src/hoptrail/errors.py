@@ -56,17 +56,19 @@ class MadeByAnother(UsageError):
 class DocumentError(HoptrailError):
     """One document could not be read.
 
-    `source` is where it was to be read from; `reason` says in one sentence why it was not, and what to do.
+    `source` is where it was to be read from; `reason` says in one sentence why it was not, and what to do. It is `temporary` if
+    the file may be sound: it could not be opened, changed meanwhile, or its parser ran out of time.
     """
 
-    def __init__(self, source: str, reason: str) -> None:
+    def __init__(self, source: str, reason: str, temporary: bool = False) -> None:
         super().__init__(f"{source}: {reason}")
         self.source = source
         self.reason = reason
+        self.temporary = temporary
 
-    def __reduce__(self) -> tuple[type[DocumentError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[DocumentError], tuple[str, str, bool]]:
         """Pickle by the parts: `args` holds the joined message."""
-        return type(self), (self.source, self.reason)
+        return type(self), (self.source, self.reason, self.temporary)
 
 
 class IndexUnavailable(HoptrailError):

@@ -49,25 +49,26 @@ class Index(AskedIndex):
         *,
         rebuild: bool = False,
         on: Executor = LOCAL_EXECUTOR,
-        limits: ReadingLimits | None = None,
-        keep_lines: bool = False,
+        prepared: ReadingLimits | None = None,
         sync: bool | None = None,
+        exclude: str | Iterable[str] = (),
     ) -> IndexingReport:
         """Add or update documents from files or folders, and build what `recipes` need beside what is there already.
 
-        Documents that could not be read are in the report's `failures`; the others are in the index.
+        Documents that could not be read are in the report's `failures`.
 
         - `rebuild`: read files again that look unchanged, and make structures anew that another language has made. Without it
           the language of the settings makes the structures that need one. Rules make them where no recipe gains by a model,
           unless a model has made them before.
         - `on`: where the work is done: in this process, or on a cluster (`execution.on_ray`), which gives the same index.
-        - `limits`: replace those of the settings, for sources that have passed these before.
-        - `keep_lines`: keep documents whose lines are no longer in their JSONL file. The default removes them.
-        - `sync`: also remove documents whose files are no longer in a named folder. Without it the report's `gone` counts these
-          files. The default is the setting `sync`.
+        - `prepared`: the sources are JSONL files that have passed the limits of the settings before and now have these; documents
+          whose lines are no longer in their file are kept. The default removes them.
+        - `sync`: also remove documents whose files are no longer in a named folder, or no longer readable. Without it the
+          report's `gone` counts the former, and `outdated` names the latter. The default is the setting `sync`.
+        - `exclude`: what not to read in the folders, as patterns of `.gitignore`, beside those of the setting `exclude`.
 
         Raises:
-            UsageError: a recipe is unknown, or another language has made a structure; nothing was changed.
+            UsageError: a recipe is unknown, a pattern is none, or another language has made a structure; nothing was changed.
             Interrupted: the watcher asked to stop.
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
@@ -75,9 +76,9 @@ class Index(AskedIndex):
         from hoptrail.syncing import ReadingOptions
 
         synced = self.settings.sync if sync is None else sync
-        options = ReadingOptions(
-            keep_lines, synced, rebuild, self.settings.follow_links, limits=limits or self.settings.reading
-        )
+        selection = self.settings.excluding(_one_or_several(exclude)).selection
+        limits = prepared or self.settings.reading
+        options = ReadingOptions(prepared is not None, synced, rebuild, selection, limits=limits)
         sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
         return self._building.add(sources, recipes, watcher, options, on)
 

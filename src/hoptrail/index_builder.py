@@ -11,7 +11,7 @@ from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.register import Withdrawn
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
-from hoptrail.documents.walking import files_of
+from hoptrail.documents.walking import files_in
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
@@ -74,7 +74,7 @@ class Building:
         structures = self._structures(recipes)
         needed = any(structure.needs_language for structure in structures)
         if not needed or not self._asks_model(recipes, rebuild=rebuild):
-            return _estimate_without_model(sources, recipes, self.settings.language)
+            return _estimate_without_model(sources, recipes, self.settings)
         context = self.context()
         rehearsal = RehearsalLanguage(context.rehearsed_chat, context.chat, self._free_language)
         with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
@@ -82,7 +82,7 @@ class Building:
             if Snapshot.exists(self.folder):
                 copy_index(self.folder, copy)
             watcher, performer = watcher or Watcher(), Performer(rehearsal, rebuild=rebuild)
-            options = ReadingOptions(limits=self.settings.reading)
+            options = ReadingOptions(selection=self.settings.selection, limits=self.settings.reading)
             return update_index(copy, sources, self.encoder(), structures, watcher, performer, options=options)
 
     def withdraw(self, documents: Sequence[str]) -> list[Withdrawn]:
@@ -148,12 +148,14 @@ class Building:
         replies.close()
 
 
-def _estimate_without_model(sources: Sequence[str | Path], recipes: Sequence[str], language: str) -> IndexingReport:
+def _estimate_without_model(
+    sources: Sequence[str | Path], recipes: Sequence[str], settings: Settings
+) -> IndexingReport:
     """The estimate where no model is asked: the reason, the number of files, and the sources that cannot be found."""
     by_rules = f"what {', '.join(recipes)} needs is made by rules, so no model is asked"
-    files = [item for source in sources for item in files_of(Path(source))]
+    files = list(files_in(sources, settings.selection))
     return IndexingReport(
         documents=sum(isinstance(item, Path) for item in files),
         failures=[item for item in files if isinstance(item, DocumentError)],
-        notes=[by_rules if language == CHAT else f"the language {language} asks no model"],
+        notes=[by_rules if settings.language == CHAT else f"the language {settings.language} asks no model"],
     )

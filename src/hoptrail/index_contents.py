@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hoptrail.corpus.places import writer_now
 from hoptrail.corpus.schema import FORMAT
@@ -23,7 +23,9 @@ class DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is in an index. `usage` is what building it has cost, `reached` the progress of a run that has not ended."""
+    """What is in an index. `usage` is what building it has cost, `reached` the progress of a run that has not ended. `unread` are
+    the files that the last run over their folder did not read, with the reasons; a view has none.
+    """
 
     format: int
     encoder: EncoderIdentity
@@ -33,6 +35,7 @@ class Contents:
     structures: tuple[str, ...]
     usage: Usage
     reached: Reached | None = None
+    unread: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,4 +91,5 @@ def contents_of(snapshot: Snapshot) -> Contents:
         structures=tuple(head.structures),
         usage=head.spent,
         reached=reached(snapshot),
+        unread={} if snapshot.is_view else snapshot.unread.all(),
     )

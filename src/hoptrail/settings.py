@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, is_dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, is_dataclass, replace
 from datetime import date, time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hoptrail.documents.ignoring import check_pattern
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
+from hoptrail.documents.walking import Selection
 from hoptrail.errors import UsageError
 from hoptrail.json_object import JsonObject
 from hoptrail.labels import check_label
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 class Settings:
     """Everything that can be set. `recipe` and `language` are the defaults of questions; for `encoder` see
     `models.encoder_factory.open_encoder`. With `sync`, indexing a folder removes the documents whose files are no longer in it;
-    with `follow_links` it follows links to outside the folder. Each of `labels` is `NAME=PATTERN`: a document has the label if
+    for `follow_links`, `gitignore` and `exclude` see `Selection`. Each of `labels` is `NAME=PATTERN`: a document has the label if
     its source matches the pattern (`*` is any text). Keys of a server may be limited to labels.
     """
 
@@ -51,6 +53,8 @@ class Settings:
     sync: bool = False
     labels: tuple[str, ...] = ()
     follow_links: bool = False
+    gitignore: bool = True
+    exclude: tuple[str, ...] = ()
     reading: ReadingLimits = field(default_factory=ReadingLimits)
     passages: PassageLimits = field(default_factory=PassageLimits)
     structures: StructureSettings = field(default_factory=StructureSettings)
@@ -59,6 +63,19 @@ class Settings:
     recipes: RecipeSettings = field(default_factory=RecipeSettings)
     server: ServerLimits = field(default_factory=ServerLimits)
 
+    @property
+    def selection(self) -> Selection:
+        """Which files of a folder are read."""
+        return Selection(self.follow_links, self.gitignore, self.exclude)
+
+    def excluding(self, patterns: Sequence[str], *, gitignore: bool = True) -> Settings:
+        """The same settings with further patterns of what not to read; without `gitignore`, files that git ignores are read.
+        Raises: UsageError: one of them is no pattern.
+        """
+        for pattern in patterns:
+            check_pattern(pattern)
+        return replace(self, exclude=(*self.exclude, *patterns), gitignore=self.gitignore and gitignore)
+
 
 _NAMES: dict[str, Callable[[str], object]] = {
     "encoder": check_encoder,
@@ -66,6 +83,7 @@ _NAMES: dict[str, Callable[[str], object]] = {
     "language": check_language,
     "chat.prompts": check_prompts,
     "labels": check_label,
+    "exclude": check_pattern,
 }
 """Settings that name something, and the functions that refuse unknown or unusable names."""
 

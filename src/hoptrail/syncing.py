@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
+from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register
+from hoptrail.corpus.source_files import file_of, is_gone, missing_folder
 from hoptrail.documents.corpus_part import Part
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FileMark, nothing_known
 from hoptrail.documents.read_sources import Findings, read_sources
-from hoptrail.documents.walking import shown
+from hoptrail.documents.walking import USUAL_SELECTION, Selection, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import digest_of_code, fingerprint
@@ -36,54 +37,73 @@ class IndexingReport:
     """What a run did.
 
     - `updated`: documents that replaced another one at their source.
-    - `moved`: documents that were read before from a file that no longer exists.
+    - `moved`: documents that were read at another source than before, where they no longer are.
+    - `duplicates`: sources whose document was also read at another one. It is stored once.
     - `removed`: documents that their sources no longer hold.
     - `gone`: files that are no longer in their folder, while their documents are still in the index.
+    - `outdated`: files that are there and could not or need not be read, while what was read from them before is still in the
+      index.
     - `documents`: documents in the index after the run.
     - `failures`: documents that could not be read; the run continued without them.
-    - `left_out`: files that are not documents (pictures, programs).
+    - `left_out`: files and folders that are not read by choice (pictures, programs, what `.gitignore` names), with the reason.
     - `notes`: what was decided or could not be done.
     - `usage`: the cost of language tasks.
+
+    `print` shows all of it.
     """
 
     added: int = 0
     updated: int = 0
     moved: int = 0
     unchanged: int = 0
+    duplicates: list[str] = field(default_factory=list)
     removed: int = 0
     gone: int = 0
+    outdated: list[str] = field(default_factory=list)
     documents: int = 0
     failures: list[DocumentError] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
 
     def __repr__(self) -> str:
         return f"<IndexingReport {self._counts()}; {self.documents:,} in the index>"
 
+    def __str__(self) -> str:
+        lines = [f"{self._counts()}; {self.documents:,} documents in the index."]
+        for title, listed in self._lists():
+            lines += [f"{title}:", *(f"- {line}" for line in listed)]
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
-        failures = "".join(
-            f"<li>{escape(failure.source)}: {escape(failure.reason)}</li>"
-            for failure in self.failures[:SHOWN_DOCUMENTS]
+        lists = (
+            f"<p>{escape(title)}:</p><ul>{''.join(f'<li>{escape(line)}</li>' for line in listed)}</ul>"
+            for title, listed in self._lists()
         )
-        hidden = len(self.failures) - SHOWN_DOCUMENTS
-        more = f"<li>and {hidden:,} more</li>" if hidden > 0 else ""
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes[:SHOWN_DOCUMENTS])
-        return (
-            f"<p>{self._counts()}; {self.documents:,} documents in the index.</p>"
-            + (f"<p>Not read:</p><ul>{failures}{more}</ul>" if failures else "")
-            + (f"<ul>{notes}</ul>" if notes else "")
-        )
+        return f"<p>{self._counts()}; {self.documents:,} documents in the index.</p>{''.join(lists)}"
+
+    def _lists(self) -> Iterator[tuple[str, list[str]]]:
+        """What the run names, each list with its title and cut to its first items."""
+        for title, listed in (
+            ("Not read", list(map(str, self.failures))),
+            ("Left out", [f"{source}: {reason}" for source, reason in self.left_out.items()]),
+            ("Not read now, but an older reading is still in the index", self.outdated),
+            ("Notes", self.notes),
+        ):
+            hidden = len(listed) - SHOWN_DOCUMENTS
+            if listed:
+                yield title, listed[:SHOWN_DOCUMENTS] + ([f"and {hidden:,} more"] if hidden > 0 else [])
 
     def _counts(self) -> str:
         names = ("added", "unchanged", "updated", "moved", "removed", "gone")
         counts = {name: getattr(self, name) for name in names} | {"not read": len(self.failures)}
+        counts |= {"duplicates": len(self.duplicates), "left out": len(self.left_out)}
         return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count or what == "added")
 
     @property
     def did_something(self) -> bool:
         """Whether the run changed the index or failed to read something."""
-        return any((self.added, self.updated, self.moved, self.removed, self.failures))
+        return any((self.added, self.updated, self.moved, self.removed, self.failures, self.outdated))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +111,9 @@ class ReadingOptions:
     """What to read, what to read again, and which documents to remove.
 
     - `keep_lines`: keep documents whose lines are no longer in their JSONL file.
-    - `sync`: remove documents whose files are no longer in a named folder.
+    - `sync`: remove documents whose files are no longer in a named folder, or no longer readable.
     - `reread`: read files again that look unchanged.
-    - `follow_links`: follow links to outside the folder.
+    - `selection`: which files are read.
     - `part`: add only the documents of this part of the sources; None: all.
     - `limits`: see `ReadingLimits`.
     """
@@ -101,7 +121,7 @@ class ReadingOptions:
     keep_lines: bool = False
     sync: bool = False
     reread: bool = False
-    follow_links: bool = False
+    selection: Selection = USUAL_SELECTION
     part: Part | None = None
     limits: ReadingLimits = DEFAULT_LIMITS
 
@@ -129,15 +149,19 @@ def read_all(
         return context.writer.snapshot().register.files(paths, reading)
 
     marks = nothing_known if options.reread or options.keep_lines else known
-    read = read_sources(sources, options.limits, context.executor, findings, marks, follow=options.follow_links)
+    read = read_sources(sources, options.limits, context.executor, findings, marks, options.selection)
     _store(_without_failures(read, report), register, report, context, cut, options.part)
     register.redate(findings.redated)
     cut(register.write())
     context.pause()
-    whole = set[str]() if options.keep_lines else findings.whole
-    _clear(register.unread(whole), register, context)
-    for folder in _outermost_folders(sources):
-        _forget_gone(folder, register, context, findings, report, sync=options.sync)
+    findings.seen -= {error.source for error in report.failures if not error.temporary}
+    if not options.keep_lines:
+        _clear(register.unread(findings.whole), register, context, cut)
+    _follow_moves(sources, register, context, report, cut)
+    for place in (places := _outermost(sources)):
+        _forget_gone(place, register, context, report, cut, sync=options.sync)
+    unread = findings.left_out | {error.source: error.reason for error in report.failures}
+    context.writer.put_unread(list(map(shown, places)), unread)
     report.removed = register.withdrawn
     report.unchanged += findings.unchanged
     if len(findings.compared) >= MANY or findings.redated or report.added or report.updated or report.removed:
@@ -182,53 +206,94 @@ def _enter(documents: Sequence[Document], register: Register, report: IndexingRe
     report.added += entered.added
     report.updated += entered.updated
     report.unchanged += entered.unchanged
-    report.notes += [f"{document.sources[0]}: {note}" for document in entered.new for note in document.notes]
+    report.notes += [f"{document.sources[0]}: {note}" for document in entered.arrived for note in document.notes]
     report.failures += [
         DocumentError(source, "another document before it has the same id; the first one is kept")
         for source in entered.repeated
     ]
 
 
-def _clear(sources: Iterable[str], register: Register, context: BuildContext) -> None:
+def _clear(
+    sources: Iterable[str], register: Register, context: BuildContext, cut: Callable[[Collection[str]], None]
+) -> None:
     """Note that the documents at these sources no longer exist."""
     for batch in batched(sources, BATCH_DOCUMENTS):
         register.clear(batch)
-        register.write()
+        cut(register.write())
         context.pause()
 
 
-def _outermost_folders(sources: Sequence[str | Path]) -> list[Path]:
-    """The folders among the sources that are not within another of them."""
-    folders = {Path(source).resolve() for source in sources if Path(source).is_dir()}
-    return [folder for folder in sorted(folders) if folders.isdisjoint(folder.parents)]
+def _follow_moves(
+    sources: Sequence[str | Path],
+    register: Register,
+    context: BuildContext,
+    report: IndexingReport,
+    cut: Callable[[Collection[str]], None],
+) -> None:
+    """Take from documents that were read the paths that no longer exist, and count what has moved. Note what else was read from
+    folders that have disappeared: only the user knows whether they were moved or their disk is not mounted.
+    """
+    dead = register.dead()
+    folders = {Path(source).resolve() for source in sources}.union(filter(None, map(missing_folder, dead)))
+    stored = context.writer.snapshot().register
+    former = [
+        (source, entry.id)
+        for entry in stored.at(dead)
+        for source in set(entry.sources).intersection(dead)
+        if register.gained.get(entry.id, set()).issuperset(set(entry.sources).difference(dead))
+    ]
+    _clear(dead, register, context, cut)
+    context.writer.documents.put_moves(former)
+    stored = context.writer.snapshot().register
+    for entry in stored.of(register.gained):
+        further = register.gained[entry.id]
+        if further.issuperset(entry.sources):
+            report.moved += 1
+            further.discard(entry.sources[0])
+        report.duplicates += sorted(further)
+    for folder in sorted(folder for folder in folders if is_gone(str(folder))):
+        name = shown(folder)
+        found = ((source, file_of(source)) for source in stored.sources_under(name))
+        left = {file for source, file in found if file == name or source.startswith(f"{name}/")}
+        if left:
+            files = "1 file that was" if len(left) == 1 else f"{len(left):,} files that were"
+            report.notes.append(
+                f"{name} is no longer there; {files} read from it stay in the index, in case a disk is not mounted: "
+                f"`hoptrail remove {name}` removes their documents"
+            )
+
+
+def _outermost(sources: Sequence[str | Path]) -> list[Path]:
+    """The files and folders among the sources that exist and are not within another of them."""
+    places = {Path(source).resolve() for source in sources if Path(source).exists()}
+    return [place for place in sorted(places) if places.isdisjoint(place.parents)]
 
 
 def _forget_gone(
-    folder: Path,
+    place: Path,
     register: Register,
     context: BuildContext,
-    findings: Findings,
     report: IndexingReport,
+    cut: Callable[[Collection[str]], None],
     *,
     sync: bool,
 ) -> None:
-    """Count the files that are no longer in a folder, and with `sync` remove their documents. Runs after all reading, when moved
-    files are known. With an empty folder nothing is removed: it may be the mount point of a disk that is not mounted.
+    """Count the files in a folder that are gone or no longer read; with `sync` remove their documents. Runs after all reading,
+    when moved files are known. With an empty folder nothing is removed: it may be the mount point of a disk that is not mounted.
     """
-    gone = register.gone(shown(folder))
-    moved = register.moved(gone)
-    report.moved += moved
-    report.unchanged -= moved
-    files = len({file_of(source) for source in gone})
-    if gone and sync and not any(folder.iterdir()):
-        findings.notes.append(
-            f"{shown(folder)}: is empty, perhaps because a disk is not mounted, so the {files:,} files that were read from it "
-            f"are kept. `hoptrail remove` removes documents by name"
+    unread = register.gone(place)
+    files = {file_of(source) for source in unread}
+    if unread and sync and place.is_dir() and not any(place.iterdir()):
+        report.notes.append(
+            f"{shown(place)}: is empty, perhaps because a disk is not mounted, so the {len(files):,} files that were read from "
+            f"it are kept. `hoptrail remove {shown(place)}` removes their documents"
         )
-    elif gone and sync:
-        _clear(gone, register, context)
+    elif unread and sync:
+        _clear(unread, register, context, cut)
     else:
-        report.gone += files
+        outdated = {file for file in files if not is_gone(file)}
+        report.outdated += sorted(outdated)
+        report.gone += len(files - outdated)
 
 
 def _without_failures(items: Iterable[Document | DocumentError], report: IndexingReport) -> Iterator[Document]:

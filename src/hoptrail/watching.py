@@ -54,9 +54,11 @@ def watch(
     watcher: Watcher,
     *,
     sync: bool | None = None,
+    exclude: Sequence[str] = (),
     turn: AbstractContextManager[object] | None = None,
 ) -> Iterator[IndexingReport]:
-    """Index folders, then again whenever something in them has changed; yields the report of each run.
+    """Index folders, then again whenever something in them has changed; yields the report of each run. `sync` and `exclude` are
+    those of `Index.add`.
 
     Ends when the watcher asks to stop between runs. The context `turn` is entered for each run. A busy index or a refusing disk
     is reported through `watcher.say`, and the run is retried.
@@ -77,7 +79,7 @@ def watch(
         started = time.monotonic()
         try:
             with turn or nullcontext():
-                report = index.add(folders, recipes, watcher, sync=sync)
+                report = index.add(folders, recipes, watcher, sync=sync, exclude=exclude)
         except (IndexBusy, StorageError) as error:
             watcher.say(f"{error} It will be retried.")
             due.put_off()

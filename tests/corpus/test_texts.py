@@ -63,7 +63,7 @@ def test_documents_are_found_by_title_and_source(tmp_path: Path) -> None:
         documents = snapshot.register
         assert [entry.id for entry in documents.titled(["Rivers"])] == ["d1"]
         assert [(entry.id, entry.sources) for entry in documents.at(["/b.md", "/none"])] == [("d1", ("/a.md", "/b.md"))]
-        assert len(documents.under("/world/Title 0 ")) == 3
+        assert len(list(documents.sources_under("/world/Title 0 "))) == 3
         assert [entry.title for entry in documents.of([table().id])] == ["Rivers"]
         assert len(documents.entries) == len(documents) == 4
         assert documents.titled([]) == documents.at([]) == documents.of([]) == []

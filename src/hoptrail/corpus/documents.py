@@ -62,13 +62,13 @@ class Documents:
         """The documents with these ids that exist, by id."""
         return self._matching("documents", "number", "id", ids)
 
-    def at(self, sources: Collection[str]) -> list[DocumentEntry]:
-        """The documents that were read at one of these sources, by id."""
-        return self._matching("sources", "document", "source", sources)
+    def at(self, sources: Collection[str], *, formerly: bool = False) -> list[DocumentEntry]:
+        """The documents that were read at one of these sources, by id; or `formerly`, before they were moved."""
+        return self._matching("former" if formerly else "sources", "document", "source", sources)
 
-    def under(self, start: str) -> list[DocumentEntry]:
-        """The documents with a source that starts with `start`, by id."""
-        return self._entries("SELECT document FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111)", start)
+    def at_several(self) -> list[DocumentEntry]:
+        """The documents with more than one source, by id."""
+        return self._entries("SELECT document FROM sources GROUP BY document HAVING count(*) > 1")
 
     def sources_under(self, start: str) -> Iterator[str]:
         """The sources that start with `start`, in order, as a stream."""
@@ -180,9 +180,14 @@ class DocumentWriter:
             [(path, mark.size, mark.modified, mark.changed, mark.digest, reading) for path, mark in files.items()],
         )
 
+    def put_moves(self, moved: Iterable[tuple[str, str]]) -> None:
+        """Note former sources of documents, each with an id, so that these are found by them."""
+        sql = "INSERT OR REPLACE INTO former (source, document) SELECT ?, number FROM documents WHERE id = ?"
+        self._database.run_each(sql, moved)
+
     def remove(self, ids: Collection[str]) -> None:
         """Remove documents that no unit is made from any more."""
         numbers = rows.numbers_by_id(self._database, "documents", ids).values()
-        for table in ("blocks", "sources", "files"):
+        for table in ("blocks", "sources", "files", "former"):
             self._database.delete(table, "document", numbers)
         self._database.delete("documents", "number", numbers)

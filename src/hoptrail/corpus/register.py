@@ -10,17 +10,19 @@ The source of an upload is its path within the index folder, so that it remains 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from hoptrail.corpus.documents import DocumentEntry
 from hoptrail.corpus.places import UPLOADS
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.source_files import file_of, is_gone, title_of
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.file_contents import Findings
 from hoptrail.documents.marks import FILE_TIME, FileMark
+from hoptrail.documents.read_sources import is_titled_by_file
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.types import Document
@@ -34,13 +36,14 @@ BATCH_CHARACTERS = 4_000_000
 class Entered:
     """What `Register.enter` did with documents."""
 
-    new: tuple[Document, ...]
-    """Documents that are not stored yet."""
+    arrived: tuple[Document, ...]
+    """Documents that were not read at their source before."""
     added: int
     """Number of new documents at new sources."""
     updated: int
     """Number of documents that replace another one at their source."""
     unchanged: int
+    """Number of documents that were read at the same source before."""
     repeated: tuple[str, ...]
     """Sources at which another document was read before in the same run; that one is kept."""
 
@@ -59,8 +62,8 @@ class Register:
         """Sources that were read in this run."""
         self.withdrawn = 0
         """Number of documents that lost their last source without being replaced."""
-        self._gained: set[str] = set()
-        """Stored documents that were read at a further source."""
+        self.gained: dict[str, set[str]] = {}
+        """The sources at which documents were read that were known by other sources, by their ids."""
         self._begin()
 
     def _begin(self) -> None:
@@ -81,9 +84,9 @@ class Register:
         self._remember(register.of([document.id for document in documents]))
         sources = [source for document in documents for source in document.sources]
         self._remember(register.at([source for source in sources if source not in self._ids_at]))
-        new: list[Document] = []
+        arrived: list[Document] = []
         repeated: list[str] = []
-        added = updated = 0
+        added = updated = further = 0
         for document in documents:
             source = document.sources[0]
             before = self._ids_at.get(source, set())
@@ -93,19 +96,21 @@ class Register:
             self._read.add(source)
             if mark := self._findings.marks.pop(source, None):
                 self._marks[source] = mark
+            if document.id not in before:
+                arrived.append(document)
             if document.id not in self._entries:
-                new.append(document)
                 added += not before
             elif not before:
-                self._gained.add(document.id)
+                self.gained.setdefault(document.id, set()).add(source)
+                further += 1
             if before and document.id not in before:
                 updated += 1
                 self._replaced.update(before)
                 self._replacing.add(document.id)
             self._put(document)
         self._forget_unchanged()
-        unchanged = len(documents) - added - updated - len(repeated)
-        return Entered(tuple(new), added, updated, unchanged, tuple(repeated))
+        unchanged = len(documents) - added - updated - further - len(repeated)
+        return Entered(tuple(arrived), added, updated, unchanged, tuple(repeated))
 
     def _with_relative_uploads(self, documents: Sequence[Document]) -> list[Document]:
         """The documents, uploads with paths within the index folder. These replace the absolute paths of earlier versions."""
@@ -145,27 +150,38 @@ class Register:
                 self._ids_at.pop(source, None)
             del self._stored[id_]
 
-    def gone(self, folder: str) -> list[str]:
-        """The sources in a folder (a source string) whose files no longer exist, except in folders that could not be read."""
-        closed = tuple(f"{place}/" for place in self._findings.closed)
-        start = f"{folder.rstrip('/')}/"
+    def gone(self, place: Path) -> list[str]:
+        """The sources in a folder, or of a file, that were not read: the file is gone, unreadable, or left out. Not those in
+        places that could not be reached.
+        """
+        closed = tuple(f"{one}/" for one in self._findings.closed)
+        start = f"{shown(place).rstrip('/')}/" if place.is_dir() else shown(place)
         return [
             source
             for source in self._writer.snapshot().register.sources_under(start)
-            if not _is_in(source, self._findings.seen) and not f"{source}/".startswith(closed)
+            if (start.endswith("/") or start in (source, file_of(source)))
+            and source not in self._read
+            and not _is_in(source, self._findings.seen)
+            and not f"{source}/".startswith(closed)
         ]
 
-    def moved(self, sources: Sequence[str]) -> int:
-        """How many of the documents at these sources were read at a further source in this run."""
-        return sum(entry.id in self._gained for entry in self._writer.snapshot().register.at(sources))
+    def dead(self) -> list[str]:
+        """The sources whose files are gone, of documents that have other sources, one of them read in this run."""
+        gone = lru_cache(maxsize=None)(is_gone)
+        return [
+            source
+            for entry in self._writer.snapshot().register.at_several()
+            if any(_is_in(other, self._findings.seen) for other in entry.sources)
+            for source in entry.sources
+            if not _is_in(source, self._findings.seen) and gone(source)
+        ]
 
     def unread(self, files: Collection[str]) -> Iterator[str]:
-        """The sources of stored lines of these JSONL files that were not read in this run."""
+        """The sources of documents from these JSONL files, as a whole or of their lines, that were not read in this run."""
         snapshot = self._writer.snapshot()
         for file in sorted(files):
-            lines = f"{file}#"
-            for entry in snapshot.register.under(lines):
-                yield from (source for source in entry.sources if source.startswith(lines) and source not in self._read)
+            stored = [file, *snapshot.register.sources_under(f"{file}#")]
+            yield from (source for source in stored if source not in self._read)
 
     def clear(self, sources: Sequence[str]) -> None:
         """Note that there is no document at these sources any more."""
@@ -199,13 +215,30 @@ class Register:
         changed = [entry for entry in known if entry != self._stored[entry.id]]
         self._writer.put_documents(new)
         self._writer.place_documents(changed)
+        snapshot = self._writer.snapshot()
+        renamed = [it for entry in changed if (it := _renamed(self._stored[entry.id], entry.sources, snapshot))]
+        self._writer.remove_documents([document.id for document in renamed])
+        self._writer.put_documents(renamed)
         self._writer.put_files(self._marks, self._reading)
         self._marks = {}
         written: list[DocumentEntry | Document] = [*new, *changed]
         self.withdrawn += sum(not entry.sources for entry in written if entry.id not in self._replaced)
-        added = [document.id for document in new if document.id not in self._replacing]
+        added = [document.id for document in (*new, *renamed) if document.id not in self._replacing]
         self._begin()
         return added
+
+
+def _renamed(before: DocumentEntry, sources: Sequence[str], snapshot: Snapshot) -> Document | None:
+    """A stored document under the name of one of its remaining sources, if its title is the name of a file that it has lost."""
+    titles = list(map(title_of, sources))
+    if (
+        not titles
+        or before.title in titles
+        or before.title not in map(title_of, set(before.sources).difference(sources))
+    ):
+        return None
+    [document] = snapshot.documents([before.id])
+    return replace(document, title=titles[0], sources=tuple(sources)) if is_titled_by_file(document) else None
 
 
 def remove_unsourced(writer: Writer) -> None:
@@ -226,8 +259,9 @@ class Withdrawn:
 
 
 def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
-    """Remove documents that a user names by id, path or title. One that is named by a path stays if it has other sources.
-    Raises: UsageError: a name fits no document, or a title fits several; nothing is written.
+    """Remove documents that a user names by id, path, folder or title. One that is named by a path stays if it has other sources
+    whose files exist.
+    Raises: UsageError: a name fits no document, a title fits several, or a name is a title and a folder; nothing is written.
     """
     snapshot = writer.snapshot()
     already_removed: list[Withdrawn] = []
@@ -240,14 +274,19 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
             if removal_mark(name) not in snapshot.head.removed:
                 raise
             already_removed.append(Withdrawn("", name, (), ()))
-    withdrawn = []
+    withdrawn, renamed = list[Withdrawn](), list[Document]()
     for entry, named in lost.items():
-        gone = tuple(source for source in entry.sources if source in named)
         kept = tuple(source for source in entry.sources if source not in named)
+        if all(map(is_gone, kept)):
+            kept = ()
+        gone = tuple(source for source in entry.sources if source not in kept)
         withdrawn.append(Withdrawn(entry.id, entry.title, gone, kept))
         if kept:
             writer.place_documents([replace(entry, sources=kept)])
-    writer.remove_documents([document.id for document in withdrawn if not document.left])
+            renamed += [document for document in [_renamed(entry, kept, snapshot)] if document]
+    leaving = [document.id for document in withdrawn if not document.left]
+    writer.remove_documents([*leaving, *(document.id for document in renamed)])
+    writer.put_documents(renamed)
     return [*withdrawn, *already_removed]
 
 
@@ -263,16 +302,6 @@ class UnknownName(UsageError):
         super().__init__(f"there is no document {name!r} in this index. `hoptrail show` lists ids, titles and paths.")
 
 
-_LINES = re.compile(r"(.+?\.jsonl(?:\.gz)?)#", re.IGNORECASE | re.DOTALL)
-"""The start of the source of a line of a JSONL file."""
-
-
-def file_of(source: str) -> str:
-    """The file of a source."""
-    match = _LINES.match(source)
-    return match[1] if match else source
-
-
 def _is_in(source: str, files: Collection[str]) -> bool:
     """Whether a source is one of these files, or a line of one. File names may contain `#` too."""
     if source in files:
@@ -282,7 +311,9 @@ def _is_in(source: str, files: Collection[str]) -> bool:
 
 
 def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, str]]:
-    """The documents and their sources that a name stands for. The path of a JSONL file stands for all its lines."""
+    """The documents and their sources that a name stands for. The path of a JSONL file stands for all its lines, that of a folder
+    for all documents below, and one that a document had before it was moved for that document.
+    """
     path = _resolved(given_name)
     name = given_name if _is_text(given_name) else path
     if not _is_text(name):
@@ -293,17 +324,27 @@ def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, st
     for source in (name, path):
         if by_source := [(entry, source) for entry in entries if source in entry.sources]:
             return by_source
-    lines = f"{path}#"
-    entries = snapshot.register.under(lines)
-    if by_line := [(entry, source) for entry in entries for source in entry.sources if source.startswith(lines)]:
-        return by_line
+    below = {source for source in snapshot.register.sources_under(path) if _is_below(source, path)}
     entries = snapshot.register.titled([name])
+    if below and entries and not name.endswith("/"):
+        raise UsageError(
+            f"{name!r} is a title and also a folder: name the folder as {name}/, or the document by its id."
+        )
+    if below:
+        return [(entry, source) for entry in snapshot.register.at(below) for source in entry.sources if source in below]
+    if not entries and is_gone(path):
+        entries = snapshot.register.at([path], formerly=True)
     if len(entries) > 1:
         ids = ", ".join(entry.id for entry in entries[:10])
         raise UsageError(f"{len(entries)} documents have the title {name!r}: name one by its id: {ids}.")
     if not entries:
         raise UnknownName(name)
     return [(entry, source) for entry in entries for source in entry.sources]
+
+
+def _is_below(source: str, path: str) -> bool:
+    """Whether a source is a line of the JSONL file, or lies in the folder, with this path."""
+    return file_of(source) == path or source.startswith(f"{path.rstrip('/')}/")
 
 
 def _is_text(name: str) -> bool:

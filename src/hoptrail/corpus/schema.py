@@ -133,4 +133,22 @@ CREATE TABLE files ( -- how a file is known again whose document is there
 ) WITHOUT ROWID;
 CREATE INDEX files_document ON files (document);
 """
-"""Added to an index without this table; without it every file is read again."""
+"""Without it every file is read again."""
+
+UNREAD = """
+CREATE TABLE unread ( -- files that the last run over their folder did not read
+    path TEXT PRIMARY KEY,
+    reason TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
+FORMER = """
+CREATE TABLE former ( -- where documents were read that have moved since
+    source TEXT PRIMARY KEY,
+    document INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX former_document ON former (document);
+"""
+
+ADDED = {"files": FILES, "unread": UNREAD, "former": FORMER}
+"""Tables, by name, that are added to an index of an earlier version when it is written."""

@@ -23,6 +23,7 @@ from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.row_writer import RowWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
+from hoptrail.corpus.unread_files import UnreadFiles
 from hoptrail.documents.marks import FileMark
 from hoptrail.errors import StillRead
 from hoptrail.execution.executor import batched
@@ -102,6 +103,10 @@ class ContentWriter(RowWriter):
         if files:
             self.documents.put_files(files, reading)
             self.has_files = True
+
+    def put_unread(self, places: Collection[str], files: Mapping[str, str]) -> None:
+        """Replace what is known about unread files in `places` (files or folders): see `UnreadFiles`."""
+        self._segments.changed |= UnreadFiles(self._database).replace(places, files)
 
     def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Add the vectors of passages that have none, in the order in which they were added: shape (len(units), dimension)."""

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO
 
 from hoptrail.documents.blocks import Parsed, pack, unpack
-from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.decoding import NotReadNow, Unreadable
 from hoptrail.documents.forms import parser_of
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.json_object import JsonObject
@@ -123,7 +123,7 @@ FIRST_TRY = 2.0
 """CPU seconds for a first try, while other files wait. The wall clock allows ten times as many, for a busy machine."""
 
 
-class TookTooLong(Unreadable):
+class TookTooLong(NotReadNow):
     """Parsing was stopped at a limit on time."""
 
 
@@ -173,7 +173,7 @@ class Parsing:
             start_new_session=True,  # keeps Ctrl-C away: the parent decides what to finish before it stops
         )
         if self._ask(None, _STARTING_SECONDS, 0) is None:
-            raise Unreadable(f"its parser did not start (exit status {self._end()})")
+            raise NotReadNow(f"its parser did not start (exit status {self._end()})")
 
     def _ask(self, request: _Message | None, seconds: float, largest: int) -> _Message | None:
         """The answer to a request, or to None the child's first message; None if it ended, answered with more than `largest`
@@ -227,4 +227,4 @@ class Parsing:
                 f"took longer than {seconds:.3g} seconds of CPU time to parse, too long for its size: the limit `parsing_seconds`"
             )
         needs = f"damaged, or in need of more than {self._limits.parsing_memory} bytes"
-        return Unreadable(f"ended its parser (exit status {status}): {needs}")
+        return NotReadNow(f"ended its parser (exit status {status}): {needs}")

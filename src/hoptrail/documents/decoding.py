@@ -15,6 +15,10 @@ class Unreadable(Exception):
     """These bytes give no document, for the reason in the message. Becomes a DocumentError where the source is known."""
 
 
+class NotReadNow(Unreadable):
+    """Something hindered reading; the file may be sound."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """Text ready to be stored, with notes on decisions made."""

@@ -14,15 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_ending, true_form
+from hoptrail.documents.decoding import NotReadNow, Unreadable, decode
+from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_ending, name_of, true_form
 from hoptrail.documents.jsonl import Line, holds_records, read_lines
 from hoptrail.documents.limits import MIB, ReadingLimits
 from hoptrail.documents.marks import TICK, FileMark, Known, day_of, mark_of, times_of
-from hoptrail.documents.walking import LeftOut, files_of, shown
+from hoptrail.documents.walking import DataFolder, LeftOut, Selection, Unfollowed, Walk, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
 
+NO_DOCUMENT = "neither text nor of a known format"
+"""The reason why a picture or a program is left out."""
 _GZIP = ".gz"
 _GZIP_MARK = b"\x1f\x8b"
 _BEGINNING = 8192
@@ -39,14 +41,14 @@ class Findings:
 
     notes: list[str] = field(default_factory=list)
     """Decisions made."""
-    left_out: list[str] = field(default_factory=list)
-    """Files that are neither text nor of a known form."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Files and folders (with a slash at their end) that are not read, with the reason."""
     whole: set[str] = field(default_factory=set)
-    """JSONL files read to their end without a failure: a line that is missing now was deleted."""
+    """JSONL files read to their end without a failure, or as one document: a line that is missing now was deleted."""
     seen: set[str] = field(default_factory=set)
-    """All files found, readable or not."""
+    """The files found that are documents, unless they turn out to be unreadable."""
     closed: list[str] = field(default_factory=list)
-    """Places that could not be listed, so that their files are unknown."""
+    """Places that could not be listed or reached, so that their files are unknown."""
     unchanged: int = 0
     """Number of known files with the same content as before."""
     compared: dict[str, FileMark] = field(default_factory=dict)
@@ -73,6 +75,11 @@ Content = FileContent | Line | DocumentError
 def without_packing(path: Path) -> Path:
     """The path without the ending `.gz`."""
     return path.with_suffix("") if _packing(path.name) else path
+
+
+def title_of_file(path: Path) -> str:
+    """The title of a file whose content has none: its name without the known ending."""
+    return shown(Path(name_of(without_packing(path))))
 
 
 def ending_of(name: str) -> str:
@@ -110,33 +117,43 @@ def contents_at(
     limits: ReadingLimits,
     findings: Findings,
     known: Known,
-    *,
-    follow: bool,
+    selection: Selection,
 ) -> Iterator[Content]:
     """Yield the contents of files and folders: see `read_sources`."""
+    walk = Walk(sources, selection)
     for source in sources:
         named = Path(source).is_file()
-        for batch in batched(files_of(Path(source), follow=follow), _LOOKUP_BATCH):
+        for batch in batched(walk.files_of(Path(source)), _LOOKUP_BATCH):
             marks = known([shown(entry) for entry in batch if isinstance(entry, Path)])
             for entry in batch:
-                if isinstance(entry, DocumentError):
+                if isinstance(entry, Path):
+                    if shown(entry) not in findings.seen:
+                        findings.seen.add(shown(entry))
+                        yield from _in_file(entry, named, limits, findings, marks.get(shown(entry)))
+                elif isinstance(entry, DocumentError):
                     findings.closed.append(entry.source)
                     yield entry
-                elif isinstance(entry, LeftOut):
-                    findings.seen.update(map(shown, entry.files))
-                    findings.notes += _left_out_notes(entry)
-                elif isinstance(entry, str):
-                    findings.notes.append(entry)
                 else:
-                    findings.seen.add(shown(entry))
-                    yield from _in_file(entry, named, limits, findings, marks.get(shown(entry)))
+                    _note(entry, findings)
 
 
-def _left_out_notes(left_out: LeftOut) -> list[str]:
-    number = sum(form_of(without_packing(path)) is not None for path in left_out.files)
-    what = "another file that could be read was" if number == 1 else f"{number:,} other files that could be read were"
-    folder = shown(left_out.corpus.parent)
-    return [f"{folder}: a data folder, of which {left_out.corpus.name} is read; {what} left out"] if number else []
+def _note(entry: LeftOut | DataFolder | Unfollowed, findings: Findings) -> None:
+    """Note what is not read."""
+    if isinstance(entry, LeftOut):
+        findings.left_out[entry.source] = entry.reason
+    elif isinstance(entry, Unfollowed):
+        findings.notes.append(f"{entry.source} {entry.reason}")
+        findings.closed += [entry.source] * entry.broken
+    else:
+        folder = f"{shown(entry.corpus.parent)}: a data folder, of which {entry.corpus.name} is read"
+        findings.left_out |= dict.fromkeys(map(shown, entry.others), f"beside {entry.corpus.name} in a data folder")
+        if number := sum(form_of(without_packing(path)) is not None for path in entry.others):
+            what = (
+                "another file that could be read was"
+                if number == 1
+                else f"{number:,} other files that could be read were"
+            )
+            findings.notes.append(f"{folder}; {what} left out")
 
 
 def _in_file(
@@ -153,11 +170,14 @@ def _in_file(
         if not is_readable(path):
             if named:
                 raise Unreadable("is not text, and of no known format: `hoptrail index --help` lists them")
-            findings.left_out.append(shown(path))
+            findings.seen.discard(shown(path))
+            findings.left_out[shown(path)] = NO_DOCUMENT
         elif form is not None and form.name == JSONL and not holds_records(path, limits):
             if (yield from _in_jsonl(path, limits)):
                 findings.whole.add(shown(path))
         else:
+            if form is not None and form.name == JSONL:
+                findings.whole.add(shown(path))
             content = _whole_file(path, form, limits, findings)
             now = findings.marks.get(shown(path))
             if mark is not None and now is not None and now.digest == mark.digest:
@@ -174,7 +194,7 @@ def _in_file(
 def failure(path: Path, error: Unreadable | OSError) -> DocumentError:
     """The error of a document that could not be read."""
     reason = f"could not be read ({error.strerror or error})" if isinstance(error, OSError) else str(error)
-    return DocumentError(shown(path), reason)
+    return DocumentError(shown(path), reason, isinstance(error, OSError | NotReadNow))
 
 
 def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileContent | DocumentError:
@@ -227,7 +247,9 @@ def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[Line | DocumentErr
         yield line
     if _state(path) != before:
         failed = True
-        yield DocumentError(shown(path), "changed while it was being read: index it again when it is at rest")
+        yield DocumentError(
+            shown(path), "changed while it was being read: index it again when it is at rest", temporary=True
+        )
     return has_lines and not failed
 
 
@@ -246,7 +268,7 @@ def snapshot(path: Path, largest: int) -> bytes:
         changed = fresh and _read_bytes(path, size) != data
         if not changed and _state(path) == before and len(data) == size:
             return data
-    raise Unreadable("keeps changing while it is being read: index it again when it is at rest")
+    raise NotReadNow("keeps changing while it is being read: index it again when it is at rest")
 
 
 def _read_bytes(path: Path, size: int) -> bytes:

@@ -73,9 +73,10 @@ def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | DocumentErr
                     return
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             reason = f"is a damaged gzip file ({error}); the lines before line {number + 1} were read"
-            yield DocumentError(shown(path), reason)
+            yield DocumentError(shown(path), reason, temporary=True)
         except Unreadable as refusal:
-            yield DocumentError(shown(path), f"{refusal}; the lines before line {number + 1} were read")
+            reason = f"{refusal}; the lines before line {number + 1} were read"
+            yield DocumentError(shown(path), reason, temporary=True)
 
 
 def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:

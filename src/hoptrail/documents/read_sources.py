@@ -27,6 +27,7 @@ from hoptrail.documents.file_contents import (
     contents_at,
     failure,
     read_again,
+    title_of_file,
     without_packing,
 )
 from hoptrail.documents.forms import BY_NAME, PDF, TEXT, name_of, true_form
@@ -34,7 +35,7 @@ from hoptrail.documents.jsonl import Line, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FILE_TIME, Known, nothing_known
 from hoptrail.documents.plain_text import parse_plain, plain_blocks
-from hoptrail.documents.walking import shown
+from hoptrail.documents.walking import USUAL_SELECTION, Selection, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
 from hoptrail.text.dates import date_above, find_date, stated_date
@@ -67,18 +68,17 @@ def read_sources(
     executor: Executor = LOCAL_EXECUTOR,
     findings: Findings | None = None,
     known: Known = nothing_known,
-    *,
-    follow: bool = False,
+    selection: Selection = USUAL_SELECTION,
 ) -> Iterator[Document | DocumentError]:
     """Yield the documents of files and folders in the order of `sources`, folders sorted by name, errors in their place.
 
     Files that take long to parse come after all others, in the same order. Memory holds one document at a time, or the
     batches in flight if `executor` runs in another process. Documents with equal content are all yielded, each with its
-    source. Files that are `known` and unchanged yield nothing. `findings` are complete when the stream has ended. `follow`
-    follows links that lead out of a folder.
+    source. A file that several sources hold is read once. Files that are `known` and unchanged yield nothing. `findings` are
+    complete when the stream has ended.
     """
     findings = findings or Findings()
-    contents: Iterator[Content] = contents_at(sources, limits, findings, known, follow=follow)
+    contents: Iterator[Content] = contents_at(sources, limits, findings, known, selection)
     alone = len(sources) == 1 and Path(sources[0]).is_file()
     for first_try in (False,) if alone else (True, False):
         slow: list[Path] = []
@@ -145,7 +145,7 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
         parsed = replace(parsed, notes=(*parsed.notes, *doubts(parsed.text, parsed.blocks)))
     name = name_of(path)
     parsed = _with_date(parsed, name, file.modified)
-    return _build_document(parsed, shown(file.path), shown(Path(name)), None, limits)
+    return _build_document(parsed, shown(file.path), title_of_file(file.path), None, limits)
 
 
 def _with_date(parsed: Parsed, name: str, modified: str) -> Parsed:
@@ -202,7 +202,7 @@ def _build_document(
         ends = shortened_ends(text.text, whole, limits.longest_sentence)
     empty = () if text.text.strip() else ("holds no text",)
     return Document(
-        id=content_id("d", declared, text.text, *filter(None, [pack(parsed.blocks)])),
+        id=_document_id(declared, text.text, parsed.blocks),
         title=declared or file_title,
         text=text.text,
         sentence_ends=ends,
@@ -212,3 +212,12 @@ def _build_document(
         date=parsed.date,
         date_from=parsed.date_from,
     )
+
+
+def _document_id(declared: str, text: str, blocks: Sequence[Block]) -> str:
+    return content_id("d", declared, text, *filter(None, [pack(blocks)]))
+
+
+def is_titled_by_file(document: Document) -> bool:
+    """Whether the content of a document has no title, so that its title is the name of its file."""
+    return document.id == _document_id("", document.text, document.blocks)

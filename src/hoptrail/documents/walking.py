@@ -1,9 +1,11 @@
-"""Finds the files of a source: a single file, or all files of a folder in sorted order. Opens none of them.
+"""Finds the files of sources: single files, or all files of folders in sorted order. Opens none of them but `.gitignore`.
 
-- Hidden files and folders are skipped, and so are the files of an index.
+- Hidden files and folders, the lock and backup files of editors, and the files of an index are skipped.
+- What `.gitignore` files ignore and what the user excludes is reported as left out. A source that is named itself is always read.
+- Every folder is listed once, by whatever names and links it is reached.
 - Links out of the folder are reported. They are followed only on request; then each target is read once, under the path of
   the link.
-- Links within the folder are not followed, because their target is read at its own path. If the target is hidden, a file is
+- Links within the sources are not followed, because their target is read at its own path. If the target is hidden, a file is
   read and a folder is reported.
 - A folder of evaluation data gives only its corpus file; its other readable files are reported.
 """
@@ -11,10 +13,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hoptrail.documents.ignoring import GITIGNORE, IgnoredByGit, Patterns, ignored_above
 from hoptrail.errors import DocumentError
 
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
@@ -24,14 +27,56 @@ OF_AN_INDEX = ".hoptrail"
 _SIGNS_OF_AN_INDEX = frozenset({"index.sqlite", "head.lance"})
 """In the current format, and in that of version 0.1."""
 _INDEX_FILE = re.compile(r"(index|replies)\.sqlite.*|arrays|.+\.lance|(writer|readers)\.lock|writer\.json")
+_SKIPPED = re.compile(r"\..*|~\$.*|#.*#|.*\.swp", re.DOTALL)
+"""Hidden files, among them `.~lock.NAME#` and `.#NAME`; what Word, Emacs and Vim keep beside an open file."""
+
+IGNORED, EXCLUDED = f"ignored by {GITIGNORE}", "excluded"
+"""Reasons why a file or folder is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which files of the named folders are read.
+
+    - `follow_links`: follow links to outside the folder.
+    - `gitignore`: leave out what `.gitignore` files ignore.
+    - `exclude`: further patterns of what to leave out, as in a `.gitignore` of the named folder.
+    """
+
+    follow_links: bool = False
+    gitignore: bool = True
+    exclude: tuple[str, ...] = ()
+
+
+USUAL_SELECTION = Selection()
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Files of an evaluation data folder that are not read, unlike its `corpus`. Its own data files are not among them."""
+    """A file or folder that is not read by choice. `source` is its path; that of a folder ends with a slash."""
+
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataFolder:
+    """A folder of evaluation data: `others` than its `corpus` are not read. Its own data files are not among them."""
 
     corpus: Path
-    files: tuple[Path, ...]
+    others: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unfollowed:
+    """A link that is not followed. What a `broken` one led to may come back, with a disk or a network."""
+
+    source: str
+    reason: str
+    broken: bool = False
+
+
+Entry = Path | DocumentError | LeftOut | DataFolder | Unfollowed
 
 
 def shown(path: Path) -> str:
@@ -41,42 +86,121 @@ def shown(path: Path) -> str:
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def files_of(source: Path, *, follow: bool = False) -> Iterator[Path | DocumentError | LeftOut | str]:
-    """Yield the files of one source as resolved paths, with errors, files left out and notes on unfollowed links in their place.
-    `follow` follows links that lead out of the folder. Each folder is listed once.
-    """
-    try:
-        resolved = source.resolve(strict=True)
-    except (OSError, RuntimeError, ValueError) as error:
-        missing = isinstance(error, FileNotFoundError)
-        reason = "does not exist: check the path" if missing else f"cannot be reached ({error})"
-        yield DocumentError(shown(source), reason)
-        return
-    if OF_AN_INDEX in resolved.parts:
-        reason = "is part of an index, which holds no documents: name the folder of the documents"
-        yield DocumentError(shown(source), reason)
-        return
-    waiting, followed = [resolved], set[Path]()
-    while waiting:
-        place = waiting.pop()
+def files_in(sources: Sequence[str | Path], selection: Selection = USUAL_SELECTION) -> Iterator[Entry]:
+    """Yield the files of sources: see `Walk`."""
+    walk = Walk(sources, selection)
+    return (entry for source in sources for entry in walk.files_of(Path(source)))
+
+
+class Walk:
+    """One walk over sources: the files as resolved paths, with errors and what is not read in their place."""
+
+    def __init__(self, sources: Sequence[str | Path], selection: Selection) -> None:
+        self._selection = selection
+        self._roots = set(filter(None, map(_target, map(Path, sources))))
+        self._reached: set[Path] = set()
+        """The folders listed, and the files outside of them that links led to."""
+
+    def files_of(self, source: Path) -> Iterator[Entry]:
+        """Yield the files of one of the sources that were not found before."""
         try:
-            if place.is_symlink() and not (follow and _leads_out(place, resolved, followed)):
-                yield from _link(place, resolved)
-            elif place.is_dir():
-                children = _children(place)
-                if corpus := _corpus(children):
-                    yield _left_out(corpus, children)
-                waiting += [corpus] if corpus else reversed(children)
-            elif place.is_file():
-                yield place
+            resolved = source.resolve(strict=True)
+        except (OSError, RuntimeError, ValueError) as error:
+            missing = isinstance(error, FileNotFoundError)
+            reason = "does not exist: check the path" if missing else f"cannot be reached ({error})"
+            yield DocumentError(shown(source), reason)
+            return
+        if OF_AN_INDEX in resolved.parts:
+            reason = "is part of an index, which holds no documents: name the folder of the documents"
+            yield DocumentError(shown(source), reason)
+        else:
+            yield from self._below(resolved)
+
+    def _below(self, root: Path) -> Iterator[Entry]:
+        excluded, waiting = Patterns(root, self._selection.exclude), [(root, IgnoredByGit())]
+        while waiting:
+            place, ignored = waiting.pop()
+            is_link = place.is_symlink()
+            try:
+                is_folder = place.is_dir()
+                if reason := self._reason_against(place, ignored, excluded, is_folder=is_folder and not is_link):
+                    yield LeftOut(shown(place) + "/" * (is_folder and not is_link), reason)
+                elif is_link and not self._follows(place, root):
+                    yield from self._link(place)
+                elif (is_folder or is_link) and not self._is_new(place):
+                    continue
+                elif is_folder:
+                    children, ignored, found = self._listed(place, root, ignored)
+                    yield from found
+                    waiting += [(child, ignored) for child in reversed(children)]
+                else:
+                    yield place if place.is_file() else DocumentError(shown(place), "is neither a file nor a folder")
+            except OSError as error:
+                yield DocumentError(shown(place), f"cannot be listed ({error.strerror})", temporary=True)
+
+    def _listed(
+        self, place: Path, root: Path, ignored: IgnoredByGit
+    ) -> tuple[list[Path], IgnoredByGit, list[DataFolder]]:
+        """The entries of a folder to look at, what is ignored among them, and what is not read because of its corpus."""
+        if self._selection.gitignore:
+            ignored = (ignored_above(root) if place == root else ignored).within(place)
+        children = _children(place)
+        if corpus := _corpus(children):
+            return [corpus], ignored, [self._data_folder(corpus, children)]
+        return children, ignored, []
+
+    def _reason_against(self, place: Path, ignored: IgnoredByGit, excluded: Patterns, *, is_folder: bool) -> str:
+        """Why a file or folder is left out; empty if it is not. Sources are not."""
+        if place in self._roots:
+            return ""
+        if excluded.decide(place, is_folder=is_folder):
+            return EXCLUDED
+        return IGNORED if ignored.has(place, is_folder=is_folder) else ""
+
+    def _is_new(self, place: Path) -> bool:
+        """Whether a folder, or the target of a link, is reached for the first time."""
+        target = place.resolve()
+        if target in self._reached or (target.is_file() and not self._reached.isdisjoint(target.parents)):
+            return False
+        self._reached.add(target)
+        return True
+
+    def _data_folder(self, corpus: Path, children: list[Path]) -> DataFolder:
+        others = [
+            child for child in children if child.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(child.name)
+        ]
+        found = files_in([child for child in others if not child.is_symlink()])
+        return DataFolder(corpus, tuple(entry for entry in found if isinstance(entry, Path)))
+
+    def _follows(self, link: Path, root: Path) -> bool:
+        """Whether a link leads out of all sources, and is to be followed."""
+        target = _target(link)
+        if target is None or not self._selection.follow_links or OF_AN_INDEX in target.parts:
+            return False
+        return not (root.is_relative_to(target) or any(map(target.is_relative_to, self._roots)))
+
+    def _link(self, link: Path) -> Iterator[Path | Unfollowed]:
+        """The target of a link, or a note that it is not followed. This is no failure: no file of the folder is missing."""
+        target = _target(link)
+        if target is None:
+            yield Unfollowed(shown(link), "is a link that leads nowhere", broken=True)
+            return
+        root = next((root for root in self._roots if target.is_relative_to(root)), None)
+        if root is None:
+            reason = f"is a link that leads out of the folder, to {shown(target)}: name that as a source"
+            yield Unfollowed(shown(link), reason)
+        elif OF_AN_INDEX in target.parts:
+            yield Unfollowed(shown(link), "is a link into an index, which holds no documents")
+        elif any(part.startswith(".") for part in target.relative_to(root).parts):
+            if target.is_file():
+                yield target
             else:
-                yield DocumentError(shown(place), "is neither a file nor a folder")
-        except OSError as error:
-            yield DocumentError(shown(place), f"cannot be listed ({error.strerror})")
+                what = "is a link to a folder that is hidden or in a hidden one"
+                yield Unfollowed(shown(link), f"{what}, {shown(target)}: name that as a source")
 
 
 def _children(folder: Path) -> list[Path]:
-    names = sorted(child.name for child in folder.iterdir() if not child.name.startswith("."))
+    names = sorted(child.name for child in folder.iterdir() if not _SKIPPED.fullmatch(child.name))
     if not _SIGNS_OF_AN_INDEX.isdisjoint(names):
         names = [name for name in names if not _INDEX_FILE.fullmatch(name)]
     return [folder / name for name in names]
@@ -88,43 +212,9 @@ def _corpus(children: list[Path]) -> Path | None:
     return corpus if any(_BESIDE_A_CORPUS.fullmatch(child.name) for child in children) else None
 
 
-def _left_out(corpus: Path, children: list[Path]) -> LeftOut:
-    others = (child for child in children if child.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(child.name))
-    results = (result for child in others if not child.is_symlink() for result in files_of(child))
-    return LeftOut(corpus, tuple(path for path in results if isinstance(path, Path)))
-
-
-def _target(link: Path) -> Path | None:
+def _target(path: Path) -> Path | None:
+    """Where a path leads; None if nowhere."""
     try:
-        return link.resolve(strict=True)
-    except (OSError, RuntimeError):
+        return path.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
         return None
-
-
-def _leads_out(link: Path, root: Path, followed: set[Path]) -> bool:
-    """Whether a link leads out of the folder to a target not followed before; if so, adds the target to `followed`."""
-    target = _target(link)
-    if target is None or target.is_relative_to(root) or root.is_relative_to(target):
-        return False
-    if target in followed or OF_AN_INDEX in target.parts:
-        return False
-    followed.add(target)
-    return True
-
-
-def _link(link: Path, root: Path) -> Iterator[Path | str]:
-    """The target of a link, or a note that it is not followed. This is no failure: no file of the folder is missing."""
-    target = _target(link)
-    if target is None:
-        yield f"{shown(link)} is a link that leads nowhere"
-    elif not target.is_relative_to(root):
-        yield f"{shown(link)} is a link that leads out of the folder, to {shown(target)}: name that as a source"
-    elif OF_AN_INDEX in target.parts:
-        yield f"{shown(link)} is a link into an index, which holds no documents"
-    elif not any(part.startswith(".") for part in target.relative_to(root).parts):
-        return
-    elif target.is_file():
-        yield target
-    else:
-        what = "is a link to a folder that is hidden or in a hidden one"
-        yield f"{shown(link)} {what}, {shown(target)}: name that as a source"

@@ -100,12 +100,10 @@ def index(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Read all files again, and rebuild what another language made.")
     ] = False,
-    sync: Annotated[
-        bool, typer.Option("--sync", help="Remove documents whose files are gone from the named folders.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Keep running: index again whenever the folders change.")
-    ] = False,
+    sync: options.Sync = False,
+    watch: options.Watch = False,
+    exclude: options.Exclude = None,
+    no_gitignore: options.NoGitignore = False,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only estimate the cost of language tasks; index nothing.")
     ] = False,
@@ -116,7 +114,10 @@ def index(
 ) -> None:
     """Add or update documents; resumable; processes only what changed."""
     folder = folder or options.found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
-    opened = options.open_index(folder, settings, language or (CHAT if estimate else None), rehearsed=estimate)
+    language = language or (CHAT if estimate else None)
+    opened = options.open_index(
+        folder, settings, language, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
+    )
     alone = on == LOCAL and not address and not (watch and (rebuild or estimate))
     _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
     if watch:
@@ -169,7 +170,7 @@ def _estimate(opened: Index, sources: list[str], recipes: list[str], *, rebuild:
 
 @app.command(rich_help_panel=DAILY)
 def remove(
-    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="An id, path or title.")],
+    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="An id, path, folder or title.")],
     folder: options.IndexFolder,
     settings: options.SettingsFile = None,
 ) -> None:

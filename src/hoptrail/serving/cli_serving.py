@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Timer
@@ -34,6 +35,12 @@ Served = Annotated[
         help="A folder of documents, to index and watch; an index folder; or the address of a published index.",
     ),
 ]
+HostNames = Annotated[
+    list[str] | None, typer.Option("--name", metavar="NAME,...", help="Further host names of this server.")
+]
+AgentsMayChange = Annotated[
+    bool, typer.Option("--agents-may-change", help="Offer agents tools that add and remove documents.")
+]
 BuiltFor = Annotated[
     list[str] | None,
     typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for added documents."),
@@ -48,14 +55,12 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port.")] = 8765,
-    names: Annotated[
-        list[str] | None, typer.Option("--name", metavar="NAME,...", help="Further host names of this server.")
-    ] = None,
+    names: HostNames = None,
     key_file: Annotated[Path | None, typer.Option("--key-file", metavar="FILE", help="Lines `WORKSPACE KEY`.")] = None,
+    exclude: options.Exclude = None,
+    no_gitignore: options.NoGitignore = False,
     recipes: BuiltFor = None,
-    agents_may_change: Annotated[
-        bool, typer.Option("--agents-may-change", help="Offer agents tools that add and remove documents.")
-    ] = False,
+    agents_may_change: AgentsMayChange = False,
     language: options.LanguageName = None,
     settings: options.SettingsFile = None,
 ) -> None:
@@ -67,7 +72,10 @@ def serve(
 
     documents = where if where is not None and _is_documents(where) else None
     unnamed = [one for one in (where, folder) if one is not None]
-    indexes = _indexes(unnamed, workspaces or [], settings, language)
+    opened = partial(_open, settings=settings, language=language, exclude=exclude or (), gitignore=not no_gitignore)
+    indexes = _indexes(unnamed, workspaces or [], opened)
+    if documents is None and (exclude or no_gitignore):
+        raise UsageError("--exclude and --no-gitignore are for a FOLDER of documents.")
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
     limits = next(iter(indexes.values())).settings.server
@@ -80,8 +88,8 @@ def serve(
         serve_app(app, host, port, limits)
 
 
-def _indexes(unnamed: list[str], entries: list[str], settings: Path | None, language: str | None) -> dict[str, Index]:
-    """The indexes to serve, by workspace name; if none is given, that of the current folder or of one above it.
+def _indexes(unnamed: list[str], entries: list[str], opened: Callable[[str], Index]) -> dict[str, Index]:
+    """The indexes to serve, `opened` by workspace name; if none is given, that of the current folder or of one above it.
     Raises: UsageError: there is none, an entry is not `NAME=INDEX`, or a name occurs twice.
     """
     if not unnamed and not entries and (found := find_index()) is not None:
@@ -95,14 +103,14 @@ def _indexes(unnamed: list[str], entries: list[str], settings: Path | None, lang
         )
     if len({name for name, _ in pairs}) < len(pairs):
         raise UsageError("two workspaces have the same name (an index without a name is called main).")
-    return {name: _open(where, settings, language) for name, where in pairs}
+    return {name: opened(where) for name, where in pairs}
 
 
-def _open(where: str, settings: Path | None, language: str | None) -> Index:
+def _open(where: str, *, settings: Path | None, language: str | None, exclude: Sequence[str], gitignore: bool) -> Index:
     if not is_address(where):
         refuse_old_index(Path(where).expanduser())
         place = options.found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
-        return options.open_index(place, settings, language)
+        return options.open_index(place, settings, language, exclude=exclude, gitignore=gitignore)
     from hoptrail.serving.server.published_index import PublishedIndex, folder_of
 
     return PublishedIndex(where, options.settings_with(settings, language, folder_of(Address.of(where))))

@@ -74,7 +74,8 @@ def found_json(hit: Hit) -> JsonObject:
 
 def contents_json(contents: Contents) -> JsonObject:
     """The object of `show --json`. `source` is the first place that a document was read from, `sources` has all of them; they are
-    empty for a document that is removed once a stopped run is finished.
+    empty for a document that is removed once a stopped run is finished. `unread` are the files that the last run over their
+    folder did not read, and folders that it left out (their path ends with a slash).
     """
     return {
         "format": contents.format,
@@ -93,6 +94,7 @@ def contents_json(contents: Contents) -> JsonObject:
         "links": contents.links,
         "structures": list(contents.structures),
         "usage": asdict(contents.usage),
+        "unread": [{"path": path, "reason": reason} for path, reason in contents.unread.items()],
     }
 
 

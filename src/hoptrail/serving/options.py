@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +76,17 @@ AsOf = Annotated[
         "--as-of", metavar="DATE", help="Ask the past: ignore what is dated later than this day, month or year."
     ),
 ]
+Sync = Annotated[bool, typer.Option("--sync", help="Remove documents whose files are gone or no longer readable.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Keep running: index again whenever the folders change.")]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        metavar="PATTERN",
+        help="Do not read what matches, as in .gitignore (drafts/, *.log); may be repeated.",
+    ),
+]
+NoGitignore = Annotated[bool, typer.Option("--no-gitignore", help="Also read what .gitignore files ignore.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SettingsFile = Annotated[
     Path | None,
@@ -89,11 +100,21 @@ SettingsFile = Annotated[
 
 
 def open_index(
-    folder: Path, settings_file: Path | None, language: str | None = None, *, rehearsed: bool = False
+    folder: Path,
+    settings_file: Path | None,
+    language: str | None = None,
+    *,
+    rehearsed: bool = False,
+    exclude: Sequence[str] = (),
+    gitignore: bool = True,
 ) -> Index:
-    """The index with these settings. If the language is only `rehearsed`, it needs no endpoint."""
-    default = settings_file is None and language is None
-    return Index(folder, None if default else settings_with(settings_file, language, folder, rehearsed=rehearsed))
+    """The index with these settings; `exclude` and `gitignore` as in `Settings.excluding`. If the language is only `rehearsed`,
+    it needs no endpoint.
+    """
+    if settings_file is None and language is None and not exclude and gitignore:
+        return Index(folder)
+    settings = settings_with(settings_file, language, folder, rehearsed=rehearsed)
+    return Index(folder, settings.excluding(exclude, gitignore=gitignore))
 
 
 def found_or_new(folder: Path, *, make: bool = True) -> Path:

@@ -6,7 +6,7 @@ Text from documents and models is never markup, and loses its control characters
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from hoptrail.documents.file_contents import NO_DOCUMENT
 from hoptrail.errors import DocumentError
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
@@ -178,9 +179,20 @@ def render_contents(contents: Contents) -> RenderableType:
     for document in contents.documents[:SHOWN_DOCUMENTS]:
         sources = ", ".join(document.sources)
         documents.add_row(document.id, plain(document.title, "magenta"), str(document.passages), plain(sources))
-    hidden = len(contents.documents) - SHOWN_DOCUMENTS
-    more = Text(f"and {hidden:,} more; --json lists all" if hidden > 0 else "", style="dim")
-    return Group(summary, documents, more)
+    return Group(summary, documents, *_more(len(contents.documents)), *_unread(contents.unread))
+
+
+def _unread(files: Mapping[str, str]) -> list[Text]:
+    """The files that were not read, with the reasons."""
+    if not files:
+        return []
+    lines = [plain(f"{path}: {reason}") for path, reason in list(files.items())[:SHOWN_DOCUMENTS]]
+    return [Text(f"not read: {len(files):,}", style="bold"), *lines, *_more(len(files))]
+
+
+def _more(number: int) -> list[Text]:
+    hidden = number - SHOWN_DOCUMENTS
+    return [Text(f"and {hidden:,} more; --json lists all", style="dim")] if hidden > 0 else []
 
 
 def render_indexing(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
@@ -188,6 +200,7 @@ def render_indexing(report: IndexingReport, *, verbose: bool = False) -> Rendera
     changes = _counted(
         (report.updated, "updated"),
         (report.moved, "moved"),
+        (len(report.duplicates), "with the same text as another"),
         (report.removed, "removed because their source no longer has them"),
     )
     line = ", ".join([f"{report.added:,} documents added", f"{report.unchanged:,} unchanged", *changes])
@@ -203,26 +216,34 @@ def render_indexing(report: IndexingReport, *, verbose: bool = False) -> Rendera
     if report.gone:
         files = "1 file is gone" if report.gone == 1 else f"{report.gone:,} files are gone"
         lines.append(Text(f"{files}; --sync removes {'it' if report.gone == 1 else 'them'} from the index"))
+    lines += [plain(f"not read now: {file}; an older reading is still in the index") for file in report.outdated]
+    if report.outdated:
+        lines.append(Text("--sync removes what is no longer readable; what could not be reached stays until it can"))
     return Group(*lines)
 
 
 def render_shortfalls(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
-    """Notes, skipped files and failures of a run. `verbose` names the skipped files."""
-    left_out = render_left_out(report.left_out, verbose=verbose)
-    return Group(*render_notes(report.notes), *left_out, render_failures(report.failures))
+    """Notes, skipped files and failures of a run. `verbose` names all skipped files."""
+    left_out = [f"skipped: {path}: {reason}" for path, reason in report.left_out.items()]
+    left_out += [f"same text as another document: {source}" for source in report.duplicates]
+    listed = map(plain, left_out) if verbose else _left_out(report.left_out)
+    return Group(*render_notes(report.notes), *listed, render_failures(report.failures))
 
 
-def render_left_out(files: Sequence[str], *, verbose: bool) -> list[Text]:
-    """The number of skipped files by extension, or their names."""
-    if not files:
-        return []
-    if verbose:
-        return [plain(f"skipped: {file}") for file in files]
-    extensions = Counter(PurePosixPath(file).suffix.lower() or "without an extension" for file in files)
+def _left_out(files: Mapping[str, str]) -> list[Text]:
+    """The number of skipped files by extension, and the names of those that the user or git leaves out."""
+    skipped = [path for path, reason in files.items() if reason == NO_DOCUMENT]
+    extensions = Counter(PurePosixPath(file).suffix.lower() or "without an extension" for file in skipped)
     listed = ", ".join(f"{number:,} {extension}" for extension, number in extensions.most_common(SHOWN_EXTENSIONS))
     more = ", …" if len(extensions) > SHOWN_EXTENSIONS else ""
-    number = "1 file" if len(files) == 1 else f"{len(files):,} files"
-    return [plain(f"{number} skipped: {listed}{more}; --verbose names them")]
+    number = "1 file" if len(skipped) == 1 else f"{len(skipped):,} files"
+    lines = [plain(f"{number} skipped: {listed}{more}; --verbose names them")] if skipped else []
+    for why in dict.fromkeys(reason for reason in files.values() if reason != NO_DOCUMENT):
+        paths = [path for path, reason in files.items() if reason == why]
+        hidden = len(paths) - SHOWN_EXTENSIONS
+        more = f" and {hidden:,} more; --verbose names them" if hidden > 0 else ""
+        lines.append(plain(f"{why}: {', '.join(paths[:SHOWN_EXTENSIONS])}{more}"))
+    return lines
 
 
 def render_notes(notes: Sequence[str]) -> list[Text]:

@@ -121,7 +121,7 @@ def build_part(
     """Bring the index of one part of a corpus in step with its sources. Raises: as `Index.add`."""
     context = LanguageContext(encoder, folder, settings.chat, settings.offline)
     building = Building(folder, settings, SharedSnapshot(folder), lambda: encoder, lambda: context)
-    options = ReadingOptions(sync=settings.sync, follow_links=settings.follow_links, part=part, limits=settings.reading)
+    options = ReadingOptions(sync=settings.sync, selection=settings.selection, part=part, limits=settings.reading)
     return building.add(sources, recipes, None, options)
 
 

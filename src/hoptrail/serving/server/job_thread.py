@@ -305,9 +305,7 @@ class Performer:
         limits = self._uploads.limits(uploads)
         try:
             # A prepared file lacks the lines that could not be read; their earlier documents stay.
-            return self._workspace.index.add(
-                paths, self._workspace.recipes, watcher, limits=limits, keep_lines=True
-            ).failures
+            return self._workspace.index.add(paths, self._workspace.recipes, watcher, prepared=limits).failures
         except StillRead:  # done; replaced text leaves the files once `clean` succeeds
             return ()
 

@@ -113,9 +113,9 @@ def as_file(text: Text) -> tuple[str, BytesIO]:
 
 
 def contents_json(contents: Contents) -> JsonObject:
-    """The object of `hoptrail show --json` with the number of documents in place of their list."""
+    """The object of `hoptrail show --json` with the numbers of documents and of unread files in place of their lists."""
     whole = contract.contents_json(contents)
-    return {**whole, "documents": len(contents.documents)}
+    return {**whole, "documents": len(contents.documents), "unread": len(contents.unread)}
 
 
 def progress_json(progress: Progress) -> JsonObject:
