@@ -110,6 +110,31 @@ def test_without_sync_nothing_is_forgotten(index: Index, world: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("sync", [False, True])
+def test_a_file_that_is_no_longer_read_takes_its_text_with_it(index: Index, world: Path, sync: bool) -> None:
+    write(world / "photo.jpg", "The Arrow is a brook.")
+    with watched(index, world, sync=sync) as found:
+        found.until(lambda: len(found.reports) == 1)
+        assert index.search("brook", "bm25")
+        (world / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(300))
+        found.until(lambda: any(report.removed == 1 for report in found.reports[1:]))
+        last = found.reports[-1]
+        assert ([Path(name).name for name in last.left_out], last.documents) == (["photo.jpg"], 6)
+        (world / ".gitignore").write_text("Isk.txt", encoding="utf-8")
+        found.until(lambda: "Isk" not in titles(index))
+    assert "photo" not in titles(index)
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_excluded_is_not_watched_for(index: Index, world: Path) -> None:
+    write(world / "drafts/a.md", "A draft.")
+    stop = Event()
+    for report in watch(index, [world], ["bm25"], Watcher(stopped=stop.is_set), exclude=["drafts/"]):
+        stop.set()
+        assert (report.added, len(report.left_out)) == (6, 1)
+
+
+@pytest.mark.usefixtures("quick")
 def test_what_hoptrail_writes_within_the_folder_is_no_change(world: Path) -> None:
     inside = Index(world / ".hoptrail")
     inside.encoder = HashingEncoder()

@@ -206,7 +206,8 @@ def _enter(documents: Sequence[Document], register: Register, report: IndexingRe
     report.added += entered.added
     report.updated += entered.updated
     report.unchanged += entered.unchanged
-    report.notes += [f"{document.sources[0]}: {note}" for document in entered.arrived for note in document.notes]
+    arrived = (*entered.new, *entered.further)
+    report.notes += [f"{document.sources[0]}: {note}" for document in arrived for note in document.notes]
     report.failures += [
         DocumentError(source, "another document before it has the same id; the first one is kept")
         for source in entered.repeated
@@ -256,10 +257,10 @@ def _follow_moves(
         found = ((source, file_of(source)) for source in stored.sources_under(name))
         left = {file for source, file in found if file == name or source.startswith(f"{name}/")}
         if left:
-            files = "1 file that was" if len(left) == 1 else f"{len(left):,} files that were"
+            files = "1 file" if len(left) == 1 else f"{len(left):,} files"
             report.notes.append(
-                f"{name} is no longer there; {files} read from it stay in the index, in case a disk is not mounted: "
-                f"`hoptrail remove {name}` removes their documents"
+                f"{name} is no longer there; what was read from {files} of it is kept, in case a disk is not mounted: "
+                f"`hoptrail remove {name}` removes it"
             )
 
 

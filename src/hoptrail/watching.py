@@ -57,11 +57,10 @@ def watch(
     exclude: Sequence[str] = (),
     turn: AbstractContextManager[object] | None = None,
 ) -> Iterator[IndexingReport]:
-    """Index folders, then again whenever something in them has changed; yields the report of each run. `sync` and `exclude` are
-    those of `Index.add`.
+    """Index folders as `Index.add` does, then again whenever something in them has changed; yields the report of each run.
 
-    Ends when the watcher asks to stop between runs. The context `turn` is entered for each run. A busy index or a refusing disk
-    is reported through `watcher.say`, and the run is retried.
+    Documents of files that are there but no longer read are removed without `sync`, too. Ends when the watcher asks to stop
+    between runs. The context `turn` is entered for each run. After a busy index or a refusing disk (`watcher.say`) it is retried.
 
     Raises:
         UsageError: a source is not a folder.
@@ -80,12 +79,19 @@ def watch(
         try:
             with turn or nullcontext():
                 report = index.add(folders, recipes, watcher, sync=sync, exclude=exclude)
+                _remove_outdated(index, report)
         except (IndexBusy, StorageError) as error:
             watcher.say(f"{error} It will be retried.")
             due.put_off()
             continue
         due.done(started)
         yield report
+
+
+def _remove_outdated(index: Index, report: IndexingReport) -> None:
+    if report.outdated:
+        removed = len(index.remove(report.outdated))
+        report.removed, report.documents, report.outdated = report.removed + removed, report.documents - removed, []
 
 
 class _Due:

@@ -90,7 +90,7 @@ def test_what_is_known_is_known_from_one_batch_to_the_next(writer: Writer) -> No
     run = Register(writer, Path("index"))
     assert len(run.enter([at(OLD, "/a")]).new) == 1
     entered = run.enter([at(OLD, "/b"), at(OLD, "/a"), at(NEW, "/c")])
-    assert (entered.new, entered.unchanged) == ((at(NEW, "/c"),), 2)
+    assert (entered.new, entered.further, entered.unchanged) == ((at(NEW, "/c"),), (at(OLD, "/b"),), 1)
     assert run.waiting == (2, len(OLD.text) + len(NEW.text))
     run.write()
     assert run.waiting == (0, 0)
@@ -205,7 +205,8 @@ def test_a_title_that_several_have_is_refused_with_their_ids(writer: Writer) -> 
 
 
 @pytest.mark.parametrize(
-    "name", ["", "Nobody", "/w", "d", "*", "%", "' OR 1=1 --", "\x00", "~no-such-user/x", "x" * 5000, "\udcff"]
+    "name",
+    ["", "Nobody", "/v", "/w/isk", "d", "*", "%", "' OR 1=1 --", "\x00", "~no-such-user/x", "x" * 5000, "\udcff"],
 )
 def test_a_name_that_fits_nothing_is_refused(writer: Writer, name: str) -> None:
     enter(writer, at(OLD, "/w/isk.txt"))

@@ -35,7 +35,7 @@ EVIDENCE = [*CLOSEST, "kind", "hop", "replaced", "said"]
 HOP = ["question", "asked", "hits", "answer", "verdict"]
 HIT = ["unit", "kind", "score", "channel", "document"]
 USAGE = ["calls", "prompt_tokens", "completion_tokens", "seconds"]
-CONTENTS = ["format", "encoder", "documents", "units", "links", "structures", "usage"]
+CONTENTS = ["format", "encoder", "documents", "units", "links", "structures", "usage", "unread"]
 DOCUMENT = ["id", "title", "source", "passages", "sources"]  # `sources` is more than the contract asks for
 SCORE = ["em", "f1", "precision", "recall"]
 

@@ -80,7 +80,25 @@ def test_a_document_that_was_read_from_two_paths_goes_with_the_last(
     hoptrail("index", world, *options)
     stays = f"no longer read from {world}/Isk.txt: Isk; it stays, because it was also read from {world}/River.txt\n"
     assert hoptrail("remove", world / "Isk.txt", *options).err == stays
-    assert hoptrail("remove", world / "River.txt", *options).err == "removed: Isk\n"
+    assert hoptrail("remove", world / "River.txt", *options).err == "removed: River\n"
+
+
+def test_options_choose_what_is_left_out_and_show_names_it(
+    hoptrail: Hoptrail, world: Path, tmp_path: Path, tiny: Path
+) -> None:
+    options = ["--index", tmp_path / "index", "--settings", tiny]
+    (world / ".gitignore").write_text("Isk.txt\n", encoding="utf-8")
+    left = f"ignored by .gitignore: {world}/Isk.txt", f"excluded: {world}/Dunmere.txt, {world}/Lindeth.txt"
+    check(hoptrail("index", world, "--exclude", "Dun*", "--exclude", "/Lindeth.txt", *options), 0, "3 documents", *left)
+    shown = hoptrail("show", *options).out
+    assert "not read: 3" in shown
+    assert f"{world}/Isk.txt: ignored by .gitignore" in shown
+    check(hoptrail("index", world, "--no-gitignore", *options), 0, "3 documents added, 3 unchanged; 6 in the index")
+    check(hoptrail("index", world, *options), 0, "Isk.txt; an older reading is still in the index", "--sync removes it")
+    check(hoptrail("index", world, "--sync", *options), 0, "1 removed because")
+    check(hoptrail("index", world, "--exclude", "[a", *options), 2, "'[a' is not a pattern of files")
+    check(hoptrail("serve", tmp_path / "index", "--exclude", "a", "--settings", tiny), 2, "for a FOLDER of documents")
+    check(hoptrail("remove", world, *options), 0, "removed: Wrenmouth")
 
 
 def test_structures_may_be_named_without_sources(hoptrail: Hoptrail, world: Path, tmp_path: Path, tiny: Path) -> None:

@@ -122,10 +122,11 @@ def test_a_folder_of_documents_is_indexed_while_it_is_served(
 
     monkeypatch.setattr("hoptrail.serving.server.http_server.serve_app", serve_app)
     monkeypatch.chdir(notes.parent)
-    ended = hoptrail("serve", "notes")
+    (notes / "skip.md").write_text("Left out.", encoding="utf-8")
+    ended = hoptrail("serve", "notes", "--exclude", "*.md")
     assert ended.code == 0, ended.err
     assert len(served) == 1
-    assert names(notes) == [".hoptrail", "below", "isk.txt", "ulm.txt"]
+    assert names(notes) == [".hoptrail", "below", "isk.txt", "skip.md", "ulm.txt"]
     monkeypatch.chdir(notes)
     assert hoptrail("serve").code == 0
     assert len(served) == 2

@@ -36,8 +36,8 @@ BATCH_CHARACTERS = 4_000_000
 class Entered:
     """What `Register.enter` did with documents."""
 
-    arrived: tuple[Document, ...]
-    """Documents that were not read at their source before."""
+    new: tuple[Document, ...]
+    """Documents that are not stored yet."""
     added: int
     """Number of new documents at new sources."""
     updated: int
@@ -46,6 +46,8 @@ class Entered:
     """Number of documents that were read at the same source before."""
     repeated: tuple[str, ...]
     """Sources at which another document was read before in the same run; that one is kept."""
+    further: tuple[Document, ...]
+    """Known documents at a source where none was read before."""
 
 
 class Register:
@@ -84,9 +86,10 @@ class Register:
         self._remember(register.of([document.id for document in documents]))
         sources = [source for document in documents for source in document.sources]
         self._remember(register.at([source for source in sources if source not in self._ids_at]))
-        arrived: list[Document] = []
+        new: list[Document] = []
+        further: list[Document] = []
         repeated: list[str] = []
-        added = updated = further = 0
+        added = updated = 0
         for document in documents:
             source = document.sources[0]
             before = self._ids_at.get(source, set())
@@ -96,21 +99,20 @@ class Register:
             self._read.add(source)
             if mark := self._findings.marks.pop(source, None):
                 self._marks[source] = mark
-            if document.id not in before:
-                arrived.append(document)
             if document.id not in self._entries:
+                new.append(document)
                 added += not before
             elif not before:
                 self.gained.setdefault(document.id, set()).add(source)
-                further += 1
+                further.append(document)
             if before and document.id not in before:
                 updated += 1
                 self._replaced.update(before)
                 self._replacing.add(document.id)
             self._put(document)
         self._forget_unchanged()
-        unchanged = len(documents) - added - updated - further - len(repeated)
-        return Entered(tuple(arrived), added, updated, unchanged, tuple(repeated))
+        unchanged = len(documents) - added - updated - len(further) - len(repeated)
+        return Entered(tuple(new), added, updated, unchanged, tuple(repeated), tuple(further))
 
     def _with_relative_uploads(self, documents: Sequence[Document]) -> list[Document]:
         """The documents, uploads with paths within the index folder. These replace the absolute paths of earlier versions."""
@@ -316,7 +318,7 @@ def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, st
     """
     path = _resolved(given_name)
     name = given_name if _is_text(given_name) else path
-    if not _is_text(name):
+    if not _is_text(name) or not name:  # an empty name would be that of the current folder
         raise UnknownName(given_name)
     if by_id := [(entry, source) for entry in snapshot.register.of([name]) for source in entry.sources]:
         return by_id

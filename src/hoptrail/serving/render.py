@@ -218,7 +218,7 @@ def render_indexing(report: IndexingReport, *, verbose: bool = False) -> Rendera
         lines.append(Text(f"{files}; --sync removes {'it' if report.gone == 1 else 'them'} from the index"))
     lines += [plain(f"not read now: {file}; an older reading is still in the index") for file in report.outdated]
     if report.outdated:
-        lines.append(Text("--sync removes what is no longer readable; what could not be reached stays until it can"))
+        lines.append(Text(f"--sync removes {'it' if len(report.outdated) == 1 else 'them'} from the index"))
     return Group(*lines)
 
 
