@@ -253,6 +253,9 @@ def test_a_renamed_file_keeps_its_document_under_its_new_name(desk: Desk, world:
     assert [text.partition("\n")[0] for text in desk.encoder.texts] == ["River"], "only its name was part of a passage"
     assert ["River.txt"] in desk.sources()
     assert ["Brook.md"] in desk.sources()
+    before = desk.bytes()
+    desk.index(world)
+    assert desk.bytes() == before
 
 
 def test_a_moved_folder_is_the_same_documents(desk: Desk, world: Path, tmp_path: Path) -> None:

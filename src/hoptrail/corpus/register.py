@@ -219,6 +219,7 @@ class Register:
         self._writer.place_documents(changed)
         snapshot = self._writer.snapshot()
         renamed = [it for entry in changed if (it := _renamed(self._stored[entry.id], entry.sources, snapshot))]
+        self._marks |= snapshot.register.files([source for it in renamed for source in it.sources], self._reading)
         self._writer.remove_documents([document.id for document in renamed])
         self._writer.put_documents(renamed)
         self._writer.put_files(self._marks, self._reading)
