@@ -50,19 +50,20 @@ class Index(AskedIndex):
         rebuild: bool = False,
         on: Executor = LOCAL_EXECUTOR,
         limits: ReadingLimits | None = None,
-        keep_lines: bool = False,
+        uploads: bool = False,
         sync: bool | None = None,
     ) -> IndexingReport:
         """Add or update documents from files or folders, and build what `recipes` need beside what is there already.
 
-        Documents that could not be read are in the report's `failures`; the others are in the index.
+        Documents that could not be read are in the report's `failures`; the others are in the index. A new version of a document
+        takes the place of the old one in one commit, once it is wholly indexed.
 
-        - `rebuild`: read files again that look unchanged, and make structures anew that another language has made. Without it
-          the language of the settings makes the structures that need one. Rules make them where no recipe gains by a model,
-          unless a model has made them before.
+        - `rebuild`: read files again that look unchanged, and make structures anew that another language has made. Otherwise the
+          language of the settings makes them; rules do where no recipe gains by a model, unless one has made them before.
         - `on`: where the work is done: in this process, or on a cluster (`execution.on_ray`), which gives the same index.
         - `limits`: replace those of the settings, for sources that have passed these before.
-        - `keep_lines`: keep documents whose lines are no longer in their JSONL file. The default removes them.
+        - `uploads`: the sources are prepared by a server: documents whose lines are no longer there stay, and new documents are
+          visible once they are wholly indexed, not once they are read.
         - `sync`: also remove documents whose files are no longer in a named folder. Without it the report's `gone` counts these
           files. The default is the setting `sync`.
 
@@ -76,7 +77,7 @@ class Index(AskedIndex):
 
         synced = self.settings.sync if sync is None else sync
         options = ReadingOptions(
-            keep_lines, synced, rebuild, self.settings.follow_links, limits=limits or self.settings.reading
+            uploads, synced, rebuild, self.settings.follow_links, limits=limits or self.settings.reading
         )
         sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
         return self._building.add(sources, recipes, watcher, options, on)

@@ -1,6 +1,7 @@
 """Bringing the documents of an index in step with their sources: new, updated, moved and missing ones.
 
-Documents whose sources no longer exist are removed after everything was read, and only where the sources could be listed.
+Documents whose sources no longer exist are removed after everything was read, and only where the sources could be listed. New
+documents are stored as they are read. Those that replace others follow when all has been read.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register, file_of
+from hoptrail.corpus.held_documents import BATCH_CHARACTERS, BATCH_DOCUMENTS
+from hoptrail.corpus.register import Register, file_of, remove_unsourced
+from hoptrail.corpus.writer import Writer
 from hoptrail.documents.corpus_part import Part
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FileMark, nothing_known
@@ -90,7 +93,7 @@ class IndexingReport:
 class ReadingOptions:
     """What to read, what to read again, and which documents to remove.
 
-    - `keep_lines`: keep documents whose lines are no longer in their JSONL file.
+    - `uploads`: keep documents whose lines are no longer in their JSONL file, and hold back new documents, too.
     - `sync`: remove documents whose files are no longer in a named folder.
     - `reread`: read files again that look unchanged.
     - `follow_links`: follow links to outside the folder.
@@ -98,7 +101,7 @@ class ReadingOptions:
     - `limits`: see `ReadingLimits`.
     """
 
-    keep_lines: bool = False
+    uploads: bool = False
     sync: bool = False
     reread: bool = False
     follow_links: bool = False
@@ -109,48 +112,83 @@ class ReadingOptions:
 USUAL = ReadingOptions()
 
 
+class Reading:
+    """What a run has read. New documents are stored; those that replace others, and the sources that hold no document any more
+    (`dropped`), wait for `replace_next`.
+    """
+
+    def __init__(self, writer: Writer, register: Register) -> None:
+        self._writer, self._register = writer, register
+        self.report = IndexingReport()
+        self.dropped: list[str] = []
+        self._unsourced = bool(writer.snapshot().register.unsourced())
+        """Whether an earlier version of hoptrail was stopped and has left documents without a source."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left for `replace_next`."""
+        return not (self._register.held or self.dropped or self._unsourced)
+
+    def replace_next(self) -> None:
+        """Put some of the documents that wait in the places of others, and after the last of them drop sources. Until everything
+        is made from them, nothing may be committed.
+        """
+        register = self._register
+        register.holding = False
+        _enter(register.held.take(), register, self.report)
+        register.write()
+        if not register.held:
+            for batch in batched(self.dropped, BATCH_DOCUMENTS):
+                register.clear(batch)
+                register.write()
+            self.dropped, self._unsourced = [], False
+        remove_unsourced(self._writer)
+        self.report.removed = register.withdrawn
+
+
 def read_all(
     where: Path,
     sources: Sequence[str | Path],
     context: BuildContext,
     options: ReadingOptions = USUAL,
     cut: Callable[[Collection[str]], None] = lambda _: None,
-) -> IndexingReport:
-    """Store new documents, note the sources of every document that was read, and drop what the sources no longer hold.
+) -> Reading:
+    """Read all sources, and store new documents.
 
     `where` is the index folder. Files that have not changed since they were last read in the same way are skipped, unless
-    `options` say otherwise. `cut` is called with the ids of documents at new sources as they are stored. The first batches are
+    `options` say otherwise. `cut` is called with the ids of new documents as they are stored. The first batches are
     small, so that something can be found soon.
     """
-    report, findings, reading = IndexingReport(), Findings(), _reading_fingerprint(options.limits)
-    register = Register(context.writer, where, findings, reading)
+    findings, way = Findings(), _reading_fingerprint(options.limits)
+    register = Register(context.writer, where, findings, way, hold_new=options.uploads)
+    reading = Reading(context.writer, register)
+    report = reading.report
 
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
-        return context.writer.snapshot().register.files(paths, reading)
+        return context.writer.snapshot().register.files(paths, way)
 
-    marks = nothing_known if options.reread or options.keep_lines else known
+    marks = nothing_known if options.reread or options.uploads else known
     read = read_sources(sources, options.limits, context.executor, findings, marks, follow=options.follow_links)
-    _store(_without_failures(read, report), register, report, context, cut, options.part)
+    _store(_without_failures(read, report), register, reading, context, cut, options.part)
     register.redate(findings.redated)
     cut(register.write())
     context.pause()
-    whole = set[str]() if options.keep_lines else findings.whole
-    _clear(register.unread(whole), register, context)
+    if not options.uploads:
+        reading.dropped += register.unread(findings.whole)
     for folder in _outermost_folders(sources):
-        _forget_gone(folder, register, context, findings, report, sync=options.sync)
-    report.removed = register.withdrawn
+        reading.dropped += _gone(folder, register, findings, report, sync=options.sync)
     report.unchanged += findings.unchanged
-    if len(findings.compared) >= MANY or findings.redated or report.added or report.updated or report.removed:
-        context.writer.put_files(findings.compared, reading)
+    if len(findings.compared) >= MANY or findings.redated or report.added or not reading.is_over:
+        context.writer.put_files(findings.compared, way)
     report.notes += findings.notes
     report.left_out = findings.left_out
-    return report
+    return reading
 
 
 def _store(
     read: Iterator[Document],
     register: Register,
-    report: IndexingReport,
+    reading: Reading,
     context: BuildContext,
     cut: Callable[[Collection[str]], None],
     part: Part | None,
@@ -158,10 +196,13 @@ def _store(
     """Enter documents and write them, in batches each twice as large as the one before. The last may still wait to be
     written. At the source of a document of another part this one has no document any more.
     """
-    most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
+    report, most, room = reading.report, FIRST_DOCUMENTS, FIRST_CHARACTERS
     while documents := next(batched(read, most, lambda document: len(document.text), room), None):
         elsewhere = [document for document in documents if part is not None and not part.has(document.id)]
-        register.clear([source for document in elsewhere for source in document.sources])
+        if elsewhere:
+            sources = {source for document in elsewhere for source in document.sources}
+            stored = context.writer.snapshot().register.at(sources)
+            reading.dropped += sorted(sources.intersection(source for entry in stored for source in entry.sources))
         _enter([document for document in documents if document not in elsewhere], register, report)
         context.report("reading", report.added + report.updated + report.unchanged, 0)
         changed, characters = register.waiting
@@ -189,31 +230,16 @@ def _enter(documents: Sequence[Document], register: Register, report: IndexingRe
     ]
 
 
-def _clear(sources: Iterable[str], register: Register, context: BuildContext) -> None:
-    """Note that the documents at these sources no longer exist."""
-    for batch in batched(sources, BATCH_DOCUMENTS):
-        register.clear(batch)
-        register.write()
-        context.pause()
-
-
 def _outermost_folders(sources: Sequence[str | Path]) -> list[Path]:
     """The folders among the sources that are not within another of them."""
     folders = {Path(source).resolve() for source in sources if Path(source).is_dir()}
     return [folder for folder in sorted(folders) if folders.isdisjoint(folder.parents)]
 
 
-def _forget_gone(
-    folder: Path,
-    register: Register,
-    context: BuildContext,
-    findings: Findings,
-    report: IndexingReport,
-    *,
-    sync: bool,
-) -> None:
-    """Count the files that are no longer in a folder, and with `sync` remove their documents. Runs after all reading, when moved
-    files are known. With an empty folder nothing is removed: it may be the mount point of a disk that is not mounted.
+def _gone(folder: Path, register: Register, findings: Findings, report: IndexingReport, *, sync: bool) -> list[str]:
+    """With `sync` the sources to drop, because their files are no longer in a folder; otherwise these files are counted. Runs
+    after all reading, when moved files are known. An empty folder may be the mount point of a disk that is not mounted: then
+    nothing is dropped.
     """
     gone = register.gone(shown(folder))
     moved = register.moved(gone)
@@ -226,9 +252,10 @@ def _forget_gone(
             f"are kept. `hoptrail remove` removes documents by name"
         )
     elif gone and sync:
-        _clear(gone, register, context)
+        return gone
     else:
         report.gone += files
+    return []
 
 
 def _without_failures(items: Iterable[Document | DocumentError], report: IndexingReport) -> Iterator[Document]:

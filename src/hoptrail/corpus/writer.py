@@ -78,11 +78,9 @@ class ContentWriter(RowWriter):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.changes = DocumentChanges(complete=self.head.whole and commit_number(database) > 0)
+        self.changes = DocumentChanges(complete=False)
         self.has_files = False
         """Whether marks of files were written."""
-        self.remaking = False
-        """Whether units were removed that their structures make again: readers must not see the state in between."""
 
     def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or update the sources and dates of stored ones."""
@@ -163,7 +161,6 @@ class ContentWriter(RowWriter):
             if not remade:
                 self.links.forget(numbers)
             self.remove_rows(numbers, keep_links=remade)
-            self.remaking |= remade
 
 
 def _numbered(pairs: Iterable[tuple[str, str]], texts: Texts) -> Iterator[tuple[bytes, int]]:
@@ -186,10 +183,21 @@ class Writer(ContentWriter):
         if self.head.encoder == NO_ENCODER:
             self.head = replace(self.head, encoder=encoder)
         check_encoder(str(database.folder), self.head.encoder, encoder)
-        self._before = Snapshot.open(database.folder) if self.changes.complete else None
+        self._before: Snapshot | None = None
         """The state after the last whole run, kept open while it may be asked what removed documents had."""
         self.structures, self.unfinished = dict(self.head.structures), dict(self.head.unfinished)
         self.languages = dict(self.head.languages)
+        self.begin_run(undivided=False)
+
+    def begin_run(self, *, undivided: bool) -> None:
+        """Note changes from now on. `undivided`: until `publish` nothing is committed, because documents are removed or replaced,
+        and readers must see neither a part of that nor groups without their members.
+        """
+        self.release_before()
+        self.undivided = undivided
+        self.changes = DocumentChanges(complete=self.head.whole and self.committed)
+        if self.changes.complete:
+            self._before = Snapshot.open(self._database.folder)
 
     def change(self) -> Change | None:
         """The changes since the last whole run. None without such a run, after a stopped one, or after too many changes."""
@@ -209,19 +217,29 @@ class Writer(ContentWriter):
         return self.dirty or not self.head.whole or self.structures != self.head.structures
 
     def checkpoint(self) -> None:
-        """Commit what was written, so that this or a later run can continue from it and readers can search it."""
-        if self.dirty and not self.remaking:
+        """Commit what was written, so that this or a later run can continue from it and readers can search it. An undivided run
+        only moves it from memory into its transaction.
+        """
+        if self.undivided:
+            self.flush()
+        elif self.dirty:
             if not self.changes.complete:
                 self.release_before()
             self.commit(replace(self._current_head(), whole=False), clean=False)
 
-    def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, removed: Collection[str] = ()) -> None:
+    def publish(
+        self,
+        spent: Usage,
+        settled: Mapping[str, str] | None = None,
+        removed: Collection[str] = (),
+        *,
+        clean: bool = True,
+    ) -> None:
         """Commit everything written so far as the end of a run, and add `spent` to its cost; `settled` and `removed`: see `Head`.
-        Raises: StillRead: see `RowWriter.commit`.
+        `clean`, and raises StillRead: see `RowWriter.commit`.
         """
         self._end_run()
         self.links.release()
-        self.remaking = False
         self.commit(
             replace(
                 self._current_head(),
@@ -229,7 +247,8 @@ class Writer(ContentWriter):
                 spent=self.head.spent + spent,
                 whole=True,
                 removed=tuple(sorted(removed)),
-            )
+            ),
+            clean=clean,
         )
 
     def note_spent(self, spent: Usage) -> None:
