@@ -10,7 +10,7 @@ Ids come from content, so repeated work cannot add anything twice.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from hoptrail.corpus.row_writer import RowWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
 from hoptrail.documents.marks import FileMark
-from hoptrail.errors import StillRead
+from hoptrail.errors import HoptrailError, StillRead
 from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
@@ -301,6 +301,11 @@ def writing_to(where: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
         writer = Writer(database, encoder)
         try:
             yield writer
+        except HoptrailError:
+            writer.release_before()
+            with suppress(HoptrailError):  # the disk may be full: then it gets back what was not committed
+                writer.close()
+            raise
         finally:
             writer.release_before()
         writer.close()
