@@ -1,6 +1,6 @@
 """Stops the replacement of documents by new versions at every stage: is then the old version there, or the new one, whole?
 
-    python -m benchmarks.replacing [--trials N] [--out FILE.json]
+    python -m benchmarks.replacing [--trials N] [--of WAY] [--out FILE.json]
 
 New versions come in five ways: as files uploaded to a server, as an uploaded JSONL file, as a JSONL file and as files of a
 folder for `hoptrail index`, and as files of a watched folder. They are stopped in one of these manners:
@@ -136,12 +136,14 @@ class Results:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--trials", type=int, default=500, help="total number")
+    options.add_argument("--of", choices=[way.name for way in WAYS], help="only this way (all)")
     arguments = options.parse_args()
     preload()
     small_world.use_hashed_words()
-    results, each = Results(), max(1, arguments.trials // len(WAYS) // len(MANNERS))
+    ways = [way for way in WAYS if arguments.of in (None, way.name)]
+    results, each = Results(), max(1, arguments.trials // len(ways) // len(MANNERS))
     with tempfile.TemporaryDirectory(prefix="hoptrail-replacing-") as folder:
-        for number, way in enumerate(WAYS):
+        for number, way in enumerate(ways):
             _try(_ground(way, Path(folder).resolve() / str(number)), each, results)
             write_results(arguments.out, results.plain())
     results.show()
