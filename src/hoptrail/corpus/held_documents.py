@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -52,7 +53,8 @@ class HeldDocuments:
         return batch
 
     def __del__(self) -> None:
-        self._file.close()
+        with suppress(OSError):  # a full disk refuses what was not written yet, and `put` has said so
+            self._file.close()
 
     def _read(self) -> Iterator[Document]:
         with disk_errors(f"cannot read held documents in {self._index}"):

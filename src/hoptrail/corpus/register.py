@@ -63,10 +63,10 @@ class Register:
         self._writer = writer
         self._hold_new = hold_new
         self.holding = True
-        """Whether documents are held back; after reading, the held ones are entered without."""
+        """Whether documents are held back: until all is read. Then the held ones are entered."""
         self.held = HeldDocuments(index)
         self._held_at: dict[str, str] = {}
-        """The ids of the documents held, by source."""
+        """The ids of the documents that were held back, by source."""
         self._home = f"{shown(index.resolve())}/"
         self._findings, self._reading = findings or Findings(), reading
         self._marks: dict[str, FileMark] = {}

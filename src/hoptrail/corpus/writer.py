@@ -18,6 +18,7 @@ from hoptrail.corpus.columns import Numbers, is_among, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentEntry
 from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder, commit_number
+from hoptrail.corpus.held_documents import BATCH_DOCUMENTS
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.row_writer import RowWriter
@@ -36,8 +37,8 @@ REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
 _BATCH = 1 << 16
 """Units that are removed, or names that are numbered, together."""
 
-MOST_CHANGES = 10_000
-"""Added and removed documents whose ids a writer remembers."""
+MOST_CHANGES = 2 * BATCH_DOCUMENTS
+"""Added and removed documents whose ids a writer remembers: those of a batch of new versions, and of the old ones."""
 
 
 @dataclass(frozen=True, slots=True)
