@@ -55,14 +55,14 @@ class Index(AskedIndex):
     ) -> IndexingReport:
         """Add or update documents from files or folders, and build what `recipes` need beside what is there already.
 
-        Documents that could not be read are in the report's `failures`.
+        Documents that could not be read are in the report's `failures`. A new version of a document takes the place of the old
+        one in one commit, once it is wholly indexed.
 
-        - `rebuild`: read files again that look unchanged, and make structures anew that another language has made. Without it
-          the language of the settings makes the structures that need one. Rules make them where no recipe gains by a model,
-          unless a model has made them before.
+        - `rebuild`: read files again that look unchanged, and make structures anew that another language has made. Otherwise the
+          language of the settings makes them; rules do where no recipe gains by a model, unless one has made them before.
         - `on`: where the work is done: in this process, or on a cluster (`execution.on_ray`), which gives the same index.
-        - `prepared`: the sources are JSONL files that have passed the limits of the settings before and now have these; documents
-          whose lines are no longer in their file are kept. The default removes them.
+        - `prepared`: the sources were prepared by a server, and have these limits: documents whose lines are no longer there
+          stay, and new documents are visible once they are wholly indexed, not once they are read.
         - `sync`: also remove documents whose files are no longer in a named folder, or no longer readable. Without it the
           report's `gone` counts the former, and `outdated` names the latter. The default is the setting `sync`.
         - `exclude`: what not to read in the folders, as patterns of `.gitignore`, beside those of the setting `exclude`.

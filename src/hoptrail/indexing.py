@@ -1,8 +1,11 @@
 """Bringing an index up to date with its sources: read, compare by content, keep what is new, build what recipes need.
 
-A run has two phases, both resumable: documents are read and stored, then every structure is brought up to date with them. The
-next run does not repeat what was finished when a run stopped. Documents can be found by their words as soon as they are read;
-each commit makes more of them found by their vectors.
+A run reads all documents and stores the new ones, then brings every structure up to date with them. Both are resumable: the next
+run does not repeat what was finished when a run stopped. New documents can be found by their words as soon as they are read; each
+commit makes more of them found by their vectors.
+
+Afterwards new versions take the places of earlier ones, and what the sources no longer hold is removed: in one commit with the
+structures made from it, or, where it is a lot, in several, each with all that is made from some of the documents.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hoptrail.corpus.register import Withdrawn, removal_mark, remove_unsourced, withdraw
+from hoptrail.corpus.register import Withdrawn, removal_mark, withdraw
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
@@ -86,33 +89,56 @@ def update_index(
         WorkFailed: the executor lost a batch for good; what was finished is kept.
         IndexBusy, IndexMismatch, IndexDamaged, StorageError: see `corpus.writer.writing_to`.
     """
-    started, account = time.perf_counter(), Account(on_usage=watcher.spent)
+    started, anew = time.perf_counter(), performer is not None and performer.rebuild
     with writing_to(where, encoder.identity) as writer:
-        if performer and not performer.rebuild:
+        if performer and not anew:
             _check_makers(writer, structures, performer.language.name)
-        context = replace(_build_context(writer, encoder, watcher, performer), account=account, executor=executor)
+        context = replace(_build_context(writer, encoder, watcher, performer), executor=executor)
         with _spending(context, started) as spent:
-            report = read_all(where, sources, context, options, _passage_cutter(structures, context))
-            context.tracker.plan(estimated_steps(structures, context))
-            anew = performer is not None and performer.rebuild
-            settled = build(structures, context, {} if anew else writer.head.settled)
-        if writer.changed:
-            writer.publish(spent(), settled)
-        elif writer.committed:
-            if settled != writer.head.settled or writer.has_files:
-                writer.settle(settled)
-            writer.erase_removed()  # an earlier run may have been stopped after its commit and before this
+            reading = read_all(where, sources, context, options, _passage_cutter(structures, context))
+            report = reading.report
+            if reading.is_over or anew or (writer.committed and not _is_up_to_date(writer, structures)):
+                _bring_up_to_date(structures, context, spent, anew=anew, last=reading.is_over)
+            while not reading.is_over:
+                writer.begin_run(undivided=True)
+                reading.replace_next()
+                _bring_up_to_date(structures, context, spent, anew=False, last=reading.is_over)
         report.documents = len(writer.snapshot().register)
-    report.notes += account.notes
-    report.usage = account.usage
+    report.notes += dict.fromkeys(context.account.notes)
+    report.usage = context.account.usage
     return report
+
+
+def _is_up_to_date(writer: Writer, structures: Iterable[Structure]) -> bool:
+    """Whether nothing is to be built before documents are replaced."""
+    built = all(writer.structures.get(structure.name) == structure.fingerprint for structure in structures)
+    return built and not writer.changed
+
+
+def _bring_up_to_date(
+    structures: Sequence[Structure], context: BuildContext, spent: Callable[[], Usage], *, anew: bool, last: bool
+) -> None:
+    """Build and commit. Removed text is erased with the last commit of a run, so that a reader who delays it delays no other."""
+    writer = context.writer
+    context.tracker.plan(estimated_steps(structures, context))
+    settled = build(structures, context, {} if anew else writer.head.settled)
+    if writer.changed:
+        writer.publish(spent(), settled, clean=last)
+    elif writer.committed:
+        if settled != writer.head.settled or writer.has_files:
+            writer.settle(settled)
+        writer.erase_removed()  # an earlier run may have been stopped after its commit and before this
 
 
 def _build_context(
     writer: Writer, encoder: Encoder, watcher: Watcher, performer: Performer | None = None
 ) -> BuildContext:
     tracker = watcher.tracker()
-    context = BuildContext(writer, encoder, tracker.report, lambda: _pause(writer, watcher), tracker=tracker)
+    context = BuildContext(
+        *(writer, encoder, tracker.report, lambda: _pause(writer, watcher)),
+        tracker=tracker,
+        account=Account(on_usage=watcher.spent),
+    )
     return replace(context, language=performer.language, workers=performer.workers) if performer else context
 
 
@@ -145,7 +171,10 @@ def build(
     """
     followed: set[str] = set()
     now: dict[str, str] = {}
-    for structure in _removing_leftovers(structures, context.writer):
+    discard_unknown(context.writer)
+    if (change := context.writer.change()) and change.nothing:
+        context.writer.release_before()  # nothing was removed about which it could be asked
+    for structure in structures:
         change = context.writer.change()
         maker = context.language.name if structure.needs_language and context.language else ""
         fingerprint = _fingerprint_to_build(structure, maker, as_built=as_built)
@@ -168,23 +197,6 @@ def build(
         if complete and len(context.account.notes) == notes and now.keys() >= set(structure.built_from):
             now[structure.name] = fingerprint
     return now
-
-
-def _removing_leftovers(structures: Iterable[Structure], writer: Writer) -> Iterator[Structure]:
-    """The structures in order. First removes what earlier versions have left; removes documents without a source as soon as the
-    documents that replace them have passages.
-    """
-    discard_unknown(writer)
-    waiting = True
-    for structure in structures:
-        if waiting and structure.built_from:
-            remove_unsourced(writer)
-            waiting = False
-            if (change := writer.change()) and change.nothing:
-                writer.release_before()  # nothing was removed about which it could be asked
-        yield structure
-    if waiting:
-        remove_unsourced(writer)
 
 
 def build_fingerprint(structure: Structure, maker: str) -> str:
@@ -261,8 +273,8 @@ def remove_documents(
     """
     started = time.perf_counter()
     with writing_to(where, encoder.identity) as writer:
+        writer.begin_run(undivided=True)
         withdrawn = withdraw(writer, names)
-        # Removing is a single commit, so it neither saves in between nor stops.
         context = BuildContext(writer, encoder, ignore, pause=ignore, language=_sole_maker(writer, language))
         # Changed settings apply at the next update.
         settled = build(structures, context, writer.head.settled, as_built=True)
@@ -309,12 +321,16 @@ def repair_index(
 
 @contextmanager
 def _spending(context: BuildContext, started: float) -> Iterator[Callable[[], Usage]]:
-    """Yields a function that returns what has been spent so far. When a run is stopped inside `with`, nothing is published, so
-    the index notes what was spent.
+    """Yields a function that returns what has been spent since it was called last. When a run is stopped inside `with`, what it
+    has not published is discarded, and the index notes what was spent on that.
     """
+    since = started
 
     def spent() -> Usage:
-        return replace(context.account.usage, seconds=time.perf_counter() - started)
+        nonlocal since
+        usage, context.account.unpublished = context.account.unpublished, Usage()
+        seconds, since = time.perf_counter() - since, time.perf_counter()
+        return replace(usage, seconds=seconds)
 
     try:
         yield spent

@@ -1,6 +1,7 @@
 """Bringing the documents of an index in step with their sources: new, updated, moved and missing ones.
 
-Documents whose sources no longer exist are removed after everything was read, and only where the sources could be listed.
+Documents whose sources no longer exist are removed after everything was read, and only where the sources could be listed. New
+documents are stored as they are read. Those that replace others follow when all has been read.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS, Register
+from hoptrail.corpus.held_documents import BATCH_CHARACTERS, BATCH_DOCUMENTS
+from hoptrail.corpus.register import Register, remove_unsourced
 from hoptrail.corpus.source_files import file_of, is_gone, missing_folder
+from hoptrail.corpus.writer import Writer
 from hoptrail.documents.corpus_part import Part
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FileMark, nothing_known
@@ -110,7 +113,7 @@ class IndexingReport:
 class ReadingOptions:
     """What to read, what to read again, and which documents to remove.
 
-    - `keep_lines`: keep documents whose lines are no longer in their JSONL file.
+    - `uploads`: keep documents whose lines are no longer in their JSONL file, and hold back new documents, too.
     - `sync`: remove documents whose files are no longer in a named folder, or no longer readable.
     - `reread`: read files again that look unchanged.
     - `selection`: which files are read.
@@ -118,7 +121,7 @@ class ReadingOptions:
     - `limits`: see `ReadingLimits`.
     """
 
-    keep_lines: bool = False
+    uploads: bool = False
     sync: bool = False
     reread: bool = False
     selection: Selection = USUAL_SELECTION
@@ -129,52 +132,122 @@ class ReadingOptions:
 USUAL = ReadingOptions()
 
 
+class Reading:
+    """What a run has read. New documents are stored; those that replace others, and the sources that hold no document any more
+    (`dropped`), wait for `replace_next`.
+    """
+
+    def __init__(self, writer: Writer, register: Register) -> None:
+        self._writer, self._register = writer, register
+        self.report = IndexingReport()
+        self.dropped: list[str] = []
+        self._unsourced = bool(writer.snapshot().register.unsourced())
+        """Whether an earlier version of hoptrail was stopped and has left documents without a source."""
+        self._former: list[tuple[str, str]] = []
+        """Sources from which documents, by their ids, have moved away."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left for `replace_next`."""
+        return not (self._register.held or self.dropped or self._unsourced)
+
+    def note_moves(self, dead: Iterable[str]) -> None:
+        """Count the documents that will have no source but those that were read in this run, and the duplicates, once everything
+        is dropped. `dead` are the sources whose files are gone.
+        """
+        stored, dead = self._writer.snapshot().register, frozenset(dead)
+        lost = {*self.dropped, *self._register.held_at}
+        for entry in stored.of(self._register.gained):
+            further = self._register.gained[entry.id]
+            left = [source for source in entry.sources if source not in lost]
+            if left and further.issuperset(left):
+                self.report.moved += 1
+                self._former += [(source, entry.id) for source in sorted(dead.intersection(entry.sources))]
+                further.discard(left[0])
+            self.report.duplicates += sorted(further)
+
+    def replace_next(self) -> None:
+        """Put some of the documents that wait in the places of others, and after the last of them drop sources. Until everything
+        is made from them, nothing may be committed.
+        """
+        register = self._register
+        register.holding = False
+        _enter(register.held.take(), register, self.report)
+        register.write()
+        if not register.held:
+            for batch in batched(self.dropped, BATCH_DOCUMENTS):
+                register.clear(batch)
+                register.write()
+            self._writer.documents.put_moves(self._former)
+            self.dropped, self._unsourced = [], False
+        remove_unsourced(self._writer)
+        self.report.removed = register.withdrawn
+
+
 def read_all(
     where: Path,
     sources: Sequence[str | Path],
     context: BuildContext,
     options: ReadingOptions = USUAL,
     cut: Callable[[Collection[str]], None] = lambda _: None,
-) -> IndexingReport:
-    """Store new documents, note the sources of every document that was read, and drop what the sources no longer hold.
+) -> Reading:
+    """Read all sources, and store new documents.
 
     `where` is the index folder. Files that have not changed since they were last read in the same way are skipped, unless
-    `options` say otherwise. `cut` is called with the ids of documents at new sources as they are stored. The first batches are
+    `options` say otherwise. `cut` is called with the ids of new documents as they are stored. The first batches are
     small, so that something can be found soon.
     """
-    report, findings, reading = IndexingReport(), Findings(), _reading_fingerprint(options.limits)
-    register = Register(context.writer, where, findings, reading)
+    findings, way = Findings(), _reading_fingerprint(options.limits)
+    register = Register(context.writer, where, findings, way, hold_new=options.uploads)
+    reading = Reading(context.writer, register)
+    report = reading.report
 
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
-        return context.writer.snapshot().register.files(paths, reading)
+        return context.writer.snapshot().register.files(paths, way)
 
-    marks = nothing_known if options.reread or options.keep_lines else known
+    marks = nothing_known if options.reread or options.uploads else known
     read = read_sources(sources, options.limits, context.executor, findings, marks, options.selection)
-    _store(_without_failures(read, report), register, report, context, cut, options.part)
+    _store(_without_failures(read, report), register, reading, context, cut, options.part)
     register.redate(findings.redated)
     cut(register.write())
     context.pause()
-    findings.seen -= {error.source for error in report.failures if not error.temporary}
-    if not options.keep_lines:
-        _clear(register.unread(findings.whole), register, context, cut)
-    _follow_moves(sources, register, context, report, cut)
-    for place in (places := _outermost(sources)):
-        _forget_gone(place, register, context, report, cut, sync=options.sync)
-    unread = findings.left_out | {error.source: error.reason for error in report.failures}
-    context.writer.put_unread(list(map(shown, places)), unread)
-    report.removed = register.withdrawn
+    _note_unread(sources, register, reading, findings, context.writer, options)
     report.unchanged += findings.unchanged
-    if len(findings.compared) >= MANY or findings.redated or report.added or report.updated or report.removed:
-        context.writer.put_files(findings.compared, reading)
+    if len(findings.compared) >= MANY or findings.redated or report.added or not reading.is_over:
+        context.writer.put_files(findings.compared, way)
     report.notes += findings.notes
     report.left_out = findings.left_out
-    return report
+    return reading
+
+
+def _note_unread(
+    sources: Sequence[str | Path],
+    register: Register,
+    reading: Reading,
+    findings: Findings,
+    writer: Writer,
+    options: ReadingOptions,
+) -> None:
+    """After all reading: which sources are to be dropped, what has moved, and what was not read."""
+    report = reading.report
+    findings.seen -= {error.source for error in report.failures if not error.temporary}
+    if not options.uploads:
+        reading.dropped += register.unread(findings.whole)
+    dead = register.dead()
+    reading.dropped += dead
+    dropped = frozenset(reading.dropped)
+    for place in (places := _outermost(sources)):
+        reading.dropped += _gone(place, register, report, dropped, sync=options.sync)
+    reading.note_moves(dead)
+    report.notes += _missing(sources, dead, writer)
+    unread = findings.left_out | {error.source: error.reason for error in report.failures}
+    writer.put_unread(list(map(shown, places)), unread)
 
 
 def _store(
     read: Iterator[Document],
     register: Register,
-    report: IndexingReport,
+    reading: Reading,
     context: BuildContext,
     cut: Callable[[Collection[str]], None],
     part: Part | None,
@@ -182,10 +255,13 @@ def _store(
     """Enter documents and write them, in batches each twice as large as the one before. The last may still wait to be
     written. At the source of a document of another part this one has no document any more.
     """
-    most, room = FIRST_DOCUMENTS, FIRST_CHARACTERS
+    report, most, room = reading.report, FIRST_DOCUMENTS, FIRST_CHARACTERS
     while documents := next(batched(read, most, lambda document: len(document.text), room), None):
         elsewhere = [document for document in documents if part is not None and not part.has(document.id)]
-        register.clear([source for document in elsewhere for source in document.sources])
+        if elsewhere:
+            sources = {source for document in elsewhere for source in document.sources}
+            stored = context.writer.snapshot().register.at(sources)
+            reading.dropped += sorted(sources.intersection(source for entry in stored for source in entry.sources))
         _enter([document for document in documents if document not in elsewhere], register, report)
         context.report("reading", report.added + report.updated + report.unchanged, 0)
         changed, characters = register.waiting
@@ -214,54 +290,23 @@ def _enter(documents: Sequence[Document], register: Register, report: IndexingRe
     ]
 
 
-def _clear(
-    sources: Iterable[str], register: Register, context: BuildContext, cut: Callable[[Collection[str]], None]
-) -> None:
-    """Note that the documents at these sources no longer exist."""
-    for batch in batched(sources, BATCH_DOCUMENTS):
-        register.clear(batch)
-        cut(register.write())
-        context.pause()
-
-
-def _follow_moves(
-    sources: Sequence[str | Path],
-    register: Register,
-    context: BuildContext,
-    report: IndexingReport,
-    cut: Callable[[Collection[str]], None],
-) -> None:
-    """Take from documents that were read the paths that no longer exist, and count what has moved. Note what else was read from
-    folders that have disappeared: only the user knows whether they were moved or their disk is not mounted.
+def _missing(sources: Sequence[str | Path], dead: Iterable[str], writer: Writer) -> list[str]:
+    """Notes on folders that have disappeared and from which documents were read: only the user knows whether they were moved or
+    their disk is not mounted.
     """
-    dead = register.dead()
+    notes, stored = [], writer.snapshot().register
     folders = {Path(source).resolve() for source in sources}.union(filter(None, map(missing_folder, dead)))
-    stored = context.writer.snapshot().register
-    former = [
-        (source, entry.id)
-        for entry in stored.at(dead)
-        for source in set(entry.sources).intersection(dead)
-        if register.gained.get(entry.id, set()).issuperset(set(entry.sources).difference(dead))
-    ]
-    _clear(dead, register, context, cut)
-    context.writer.documents.put_moves(former)
-    stored = context.writer.snapshot().register
-    for entry in stored.of(register.gained):
-        further = register.gained[entry.id]
-        if further.issuperset(entry.sources):
-            report.moved += 1
-            further.discard(entry.sources[0])
-        report.duplicates += sorted(further)
     for folder in sorted(folder for folder in folders if is_gone(str(folder))):
         name = shown(folder)
-        found = ((source, file_of(source)) for source in stored.sources_under(name))
+        found = ((source, file_of(source)) for source in stored.sources_under(name) if source not in dead)
         left = {file for source, file in found if file == name or source.startswith(f"{name}/")}
         if left:
             files = "1 file" if len(left) == 1 else f"{len(left):,} files"
-            report.notes.append(
+            notes.append(
                 f"{name} is no longer there; what was read from {files} of it is kept, in case a disk is not mounted: "
                 f"`hoptrail remove {name}` removes it"
             )
+    return notes
 
 
 def _outermost(sources: Sequence[str | Path]) -> list[Path]:
@@ -270,19 +315,14 @@ def _outermost(sources: Sequence[str | Path]) -> list[Path]:
     return [place for place in sorted(places) if places.isdisjoint(place.parents)]
 
 
-def _forget_gone(
-    place: Path,
-    register: Register,
-    context: BuildContext,
-    report: IndexingReport,
-    cut: Callable[[Collection[str]], None],
-    *,
-    sync: bool,
-) -> None:
-    """Count the files in a folder that are gone or no longer read; with `sync` remove their documents. Runs after all reading,
-    when moved files are known. With an empty folder nothing is removed: it may be the mount point of a disk that is not mounted.
+def _gone(
+    place: Path, register: Register, report: IndexingReport, dropped: Collection[str], *, sync: bool
+) -> list[str]:
+    """With `sync` the sources to drop, because their files are no longer in a folder or no longer read; otherwise these files are
+    counted, unless they are `dropped` already. An empty folder may be the mount point of a disk that is not mounted: then nothing
+    is dropped.
     """
-    unread = register.gone(place)
+    unread = [source for source in register.gone(place) if source not in dropped]
     files = {file_of(source) for source in unread}
     if unread and sync and place.is_dir() and not any(place.iterdir()):
         report.notes.append(
@@ -290,11 +330,12 @@ def _forget_gone(
             f"it are kept. `hoptrail remove {shown(place)}` removes their documents"
         )
     elif unread and sync:
-        _clear(unread, register, context, cut)
+        return unread
     else:
         outdated = {file for file in files if not is_gone(file)}
         report.outdated += sorted(outdated)
         report.gone += len(files - outdated)
+    return []
 
 
 def _without_failures(items: Iterable[Document | DocumentError], report: IndexingReport) -> Iterator[Document]:

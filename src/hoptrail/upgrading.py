@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hoptrail.corpus.held_documents import BATCH_CHARACTERS, BATCH_DOCUMENTS
 from hoptrail.corpus.old_index import OldIndex, unit_table
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.register import BATCH_CHARACTERS, BATCH_DOCUMENTS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import HoptrailError, IndexDamaged, Interrupted, UsageError

@@ -1,5 +1,5 @@
 """Power cuts, kills and refusals at numbered write operations of the commands: a small part of what the benchmarks
-`power_cuts` and `kills` try, and the faults that they have found.
+`power_cuts`, `kills` and `replacing` try, and the faults that they have found.
 """
 
 from __future__ import annotations
@@ -66,6 +66,15 @@ def test_after_a_kill_or_a_refusal_the_same_command_is_enough(tmp_path: Path) ->
     found = found_by("kills", tmp_path / "out.json", "--trials", "28")
     assert found["failures"] == []
     assert found["total"] == 28
+
+
+@recorder
+@pytest.mark.parametrize("way", ["uploaded lines", "lines", "folder"])
+def test_a_replacement_that_is_stopped_anywhere_leaves_one_version_whole(tmp_path: Path, way: str) -> None:
+    if way == "uploaded lines":
+        pytest.importorskip("fastapi")
+    found = found_by("replacing", tmp_path / "out.json", "--of", way, "--trials", "5")
+    assert [found[name] for name in ("failures", "lost", "doubled", "silent", "total")] == [[], 0, 0, 0, 5]
 
 
 @pytest.fixture

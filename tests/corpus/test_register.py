@@ -11,10 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hoptrail.corpus.register import Register, _places, remove_unsourced, withdraw
+from hoptrail.corpus import held_documents
+from hoptrail.corpus.register import Entered, Register, _places, withdraw
 from hoptrail.corpus.writer import Writer, writing_to
+from hoptrail.documents.read_sources import read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
+from hoptrail.syncing import Reading
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document
 
@@ -31,12 +34,21 @@ def at(document: Document, *sources: str) -> Document:
     return replace(document, sources=sources)
 
 
+def end(writer: Writer, run: Register) -> None:
+    """As at the end of a run of indexing."""
+    run.write()
+    reading = Reading(writer, run)
+    while not reading.is_over:
+        reading.replace_next()
+
+
 def enter(writer: Writer, *documents: Document) -> tuple[int, int]:
     """As a run of indexing does: how many are new, how many went."""
-    run, before = Register(writer, Path("index")), len(writer.snapshot().register.unsourced())
-    new = len(run.enter(documents).new)
-    run.write()
-    return new, len(writer.snapshot().register.unsourced()) - before
+    run, before = Register(writer, Path("index")), set(writer.snapshot().register.ids())
+    run.enter(documents)
+    end(writer, run)
+    after = set(writer.snapshot().register.ids())
+    return len(after - before), len(before - after)
 
 
 def stored(writer: Writer) -> dict[str, tuple[str, ...]]:
@@ -58,20 +70,48 @@ def test_two_places_in_one_run(writer: Writer) -> None:
 def test_a_changed_text_takes_the_place_of_the_old(writer: Writer) -> None:
     enter(writer, OLD)
     assert enter(writer, NEW) == (1, 1)
-    assert stored(writer) == {OLD.text: (), NEW.text: NEW.sources}  # found until what replaces it is
-    remove_unsourced(writer)
     assert stored(writer) == {NEW.text: NEW.sources}
 
 
-def test_what_a_stopped_run_left_without_a_source_goes_with_the_next(tmp_path: Path) -> None:
-    for document in (OLD, NEW):
-        with writing_to(tmp_path, HashingEncoder().identity) as stopped:
-            enter(stopped, document)
-            stopped.checkpoint()
-    with writing_to(tmp_path, HashingEncoder().identity) as writer:
-        assert stored(writer) == {OLD.text: (), NEW.text: NEW.sources}
-        remove_unsourced(writer)
-        assert stored(writer) == {NEW.text: NEW.sources}
+def test_until_all_is_read_the_old_text_keeps_its_place(writer: Writer) -> None:
+    enter(writer, OLD)
+    run = Register(writer, Path("index"))
+    assert run.enter([NEW, at(NEW, "/new")]) == Entered((at(NEW, "/new"),), 1, 0, 0, ())
+    run.write()
+    assert stored(writer) == {OLD.text: OLD.sources, NEW.text: ("/new",)}
+    end(writer, run)
+    assert stored(writer) == {NEW.text: ("/new", *NEW.sources)}
+
+
+def test_a_new_text_that_is_held_back_comes_at_the_end(writer: Writer) -> None:
+    run = Register(writer, Path("index"), hold_new=True)
+    run.enter([OLD])
+    run.write()
+    assert stored(writer) == {}
+    end(writer, run)
+    assert stored(writer) == {OLD.text: OLD.sources}
+
+
+def test_what_an_earlier_version_left_without_a_source_goes_with_the_next_run(writer: Writer) -> None:
+    writer.put_documents([at(OLD)])
+    assert enter(writer, NEW) == (1, 1)
+    assert stored(writer) == {NEW.text: NEW.sources}
+
+
+def test_texts_come_back_from_waiting_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also from the disk, and in batches."""
+    monkeypatch.setattr(held_documents, "_IN_MEMORY", 1000)
+    monkeypatch.setattr(held_documents, "BATCH_DOCUMENTS", 2)
+    (tmp_path / "notes.md").write_text(
+        "# Isk\n\n| river | town |\n|---|---|\n| Isk | Dorn |\n\nIt is \u2028 long.\n" * 50
+    )
+    read = [document for document in read_sources([tmp_path]) if isinstance(document, Document)]
+    given = [*read, at(OLD, "/a", "/b"), replace(NEW, notes=("guessed",), date="2024", date_from="file name")]
+    held = held_documents.HeldDocuments(tmp_path)
+    for document in given:
+        held.put([document])
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.md"], "it has no name"
+    assert [held.take(), len(held), held.take(), len(held), held.take()] == [given[:2], 1, given[2:], 0, []]
 
 
 def test_the_old_text_stays_where_it_still_stands(writer: Writer) -> None:
@@ -105,9 +145,8 @@ def test_a_place_that_gives_another_text_in_the_same_run_keeps_its_first(writer:
     run, read = Register(writer, Path("index")), [at(OLD, "/a"), at(NEW, "/a"), at(OLD, "/a")]
     entered = [run.enter(read)] if batches == 1 else [run.enter(read[:1]), run.enter(read[1:])]
     assert [source for part in entered for source in part.repeated] == ["/a"]
-    run.write()
-    assert sum(part.unchanged for part in entered) == 1
-    remove_unsourced(writer)
+    assert sum(part.unchanged for part in entered) == 0
+    end(writer, run)
     assert stored(writer) == {OLD.text: ("/a",)}
     assert enter(writer, at(NEW, "/a")) == (1, 1)  # in the next run it is a change
 
@@ -148,7 +187,7 @@ def test_whatever_happens_each_place_holds_what_was_last_read_there(
                 register.enter(read[start : start + size])
                 if number % every == 0:
                     register.write()
-            register.write()
+            end(writer, register)
             found = {place: text for text, places in stored(writer).items() for place in places}
             assert found == {f"/{place}": f"{text}." for place, text in expected.items()}
 
@@ -221,7 +260,6 @@ def test_an_upload_is_known_by_its_path_within_the_index(writer: Writer) -> None
     assert enter(
         writer, at(NEW, whole), at(make_document("Ure", "It is old."), "/elsewhere/uploads/n1.jsonl#birds")
     ) == (2, 1)
-    remove_unsourced(writer)
     assert stored(writer) == {NEW.text: (inner,), "It is old.": ("/elsewhere/uploads/n1.jsonl#birds",)}
     assert enter(writer, at(NEW, whole)) == (0, 0)
     assert stored(writer)[NEW.text] == (inner,)

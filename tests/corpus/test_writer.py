@@ -245,6 +245,7 @@ def test_while_units_wait_to_be_made_again_readers_see_the_state_before(
         writer.links.put([Link("s2", "s1", "tree", 1.0)])
         writer.publish(Usage())
     with writing_to(tmp_path, encoder.identity) as writer:
+        writer.begin_run(undivided=True)
         writer.remove_documents([documents[0].id])
         writer.checkpoint()
         assert len(titles(tmp_path)) == len(documents)

@@ -248,6 +248,19 @@ def test_repairing_costs_nothing_says_what_it_could_not_make_and_the_next_run_ma
     assert "0 damaged files; the index is complete." in " ".join(hoptrail(*repairing).err.split())
 
 
+def test_what_new_documents_and_new_versions_cost_is_noted_once_each(
+    build: Build, fake: FakeAI, settings: Path, tmp_path: Path
+) -> None:
+    """The new versions are committed after the new documents."""
+    folder, notes = tmp_path / "index", tmp_path / "notes"
+    notes.mkdir()
+    for version in (1, 2):
+        (notes / "Isk.txt").write_text(f"The Isk rises in Dorn. It is {version} miles long.", encoding="utf-8")
+        (notes / f"Note {version}.txt").write_text(f"Note {version} is by Anna.", encoding="utf-8")
+        assert build(folder, settings, sources=(notes,)).code == 0
+        assert Snapshot.open(folder).head.spent.calls == fake.bill.calls > 0
+
+
 def test_a_run_that_ran_out_of_money_goes_on_without_paying_twice(
     hoptrail: Hoptrail, build: Build, fake: FakeAI, tiny: Path, tmp_path: Path
 ) -> None:

@@ -4,6 +4,9 @@ The same content at two sources is one document with two sources; its date is th
 document at a time: when another one is read there, the earlier document loses that source. A document without sources is
 removed. The same holds for lines that are no longer in their JSONL file.
 
+A document that takes the source of another one is held back while the sources are read. Afterwards it takes its place, in one
+commit with everything made from it: until then readers have the earlier one.
+
 The source of an upload is its path within the index folder, so that it remains valid when the folder is moved or restored.
 """
 
@@ -16,6 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from hoptrail.corpus.documents import DocumentEntry
+from hoptrail.corpus.held_documents import HeldDocuments
 from hoptrail.corpus.places import UPLOADS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.source_files import file_of, is_gone, title_of
@@ -26,10 +30,6 @@ from hoptrail.documents.read_sources import is_titled_by_file
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.types import Document
-
-BATCH_DOCUMENTS = 8192
-BATCH_CHARACTERS = 4_000_000
-"""Documents are stored in batches of at most this many, or about this many characters, to limit memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,32 @@ class Entered:
     """Number of documents that were read at the same source before."""
     repeated: tuple[str, ...]
     """Sources at which another document was read before in the same run; that one is kept."""
-    further: tuple[Document, ...]
+    further: tuple[Document, ...] = ()
     """Known documents at a source where none was read before."""
 
 
 class Register:
     """The sources of documents during one run of reading. Changes are collected, then written together by `write`."""
 
-    def __init__(self, writer: Writer, index: Path, findings: Findings | None = None, reading: str = "") -> None:
-        """`index`: its folder. `findings` has the marks of files, stored so that unchanged ones are recognised (`reading`)."""
+    def __init__(
+        self,
+        writer: Writer,
+        index: Path,
+        findings: Findings | None = None,
+        reading: str = "",
+        *,
+        hold_new: bool = False,
+    ) -> None:
+        """`index`: its folder. `findings` has the marks of files, stored so that unchanged ones are recognised (`reading`).
+        `hold_new`: hold back documents at new sources, too.
+        """
         self._writer = writer
+        self._hold_new = hold_new
+        self.holding = True
+        """Whether documents are held back: until all is read. Then the held ones are entered."""
+        self.held = HeldDocuments(index)
+        self.held_at: dict[str, str] = {}
+        """The ids of the documents that were held back, by source."""
         self._home = f"{shown(index.resolve())}/"
         self._findings, self._reading = findings or Findings(), reading
         self._marks: dict[str, FileMark] = {}
@@ -76,27 +92,30 @@ class Register:
         self._ids_at: dict[str, set[str]] = {}
         """The documents at each source that was looked up."""
         self._replaced: set[str] = set()
-        """Documents that lost a source to another one; `_replacing` are the other ones."""
-        self._replacing: set[str] = set()
+        """Documents that lost a source to another one."""
 
     def enter(self, documents: Sequence[Document]) -> Entered:
-        """Note that each of these documents is now the only one at its sources."""
-        documents = self._with_relative_uploads(documents)
-        register = self._writer.snapshot().register
-        self._remember(register.of([document.id for document in documents]))
-        sources = [source for document in documents for source in document.sources]
-        self._remember(register.at([source for source in sources if source not in self._ids_at]))
+        """Note that each of these documents is now the only one at its sources, or hold it back."""
         new: list[Document] = []
         further: list[Document] = []
         repeated: list[str] = []
+        held: list[Document] = []
+        absolute: list[str] = []
         added = updated = 0
-        for document in documents:
+        for given, document in zip(documents, self._looked_up(documents), strict=True):
             source = document.sources[0]
             before = self._ids_at.get(source, set())
-            if source in self._read and document.id not in before:
+            first = {self.held_at[source]} if source in self.held_at else before
+            if source in self._read and document.id not in first:
                 repeated.append(source)
                 continue
             self._read.add(source)
+            if self.holding and document.id not in before and (before or self._hold_new):
+                self.held_at[source] = document.id
+                held.append(given)
+                continue
+            if given is not document:
+                absolute += given.sources
             if mark := self._findings.marks.pop(source, None):
                 self._marks[source] = mark
             if document.id not in self._entries:
@@ -108,22 +127,21 @@ class Register:
             if before and document.id not in before:
                 updated += 1
                 self._replaced.update(before)
-                self._replacing.add(document.id)
             self._put(document)
+        self.clear(absolute)
         self._forget_unchanged()
-        unchanged = len(documents) - added - updated - len(further) - len(repeated)
+        self.held.put(held)
+        unchanged = len(documents) - added - updated - len(further) - len(repeated) - len(held)
         return Entered(tuple(new), added, updated, unchanged, tuple(repeated), tuple(further))
 
-    def _with_relative_uploads(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents, uploads with paths within the index folder. These replace the absolute paths of earlier versions."""
-        uploads = f"{self._home}{UPLOADS}/"
-        self.clear([source for document in documents for source in document.sources if source.startswith(uploads)])
-        return [
-            replace(document, sources=tuple(source.removeprefix(self._home) for source in document.sources))
-            if document.sources[0].startswith(uploads)
-            else document
-            for document in documents
-        ]
+    def _looked_up(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents, uploads with relative paths. What is stored of them and at their sources is remembered."""
+        documents = [_with_relative_upload(document, self._home) for document in documents]
+        register = self._writer.snapshot().register
+        self._remember(register.of([document.id for document in documents]))
+        sources = [source for document in documents for source in document.sources]
+        self._remember(register.at([source for source in sources if source not in self._ids_at]))
+        return documents
 
     def _remember(self, stored: Iterable[DocumentEntry]) -> None:
         for entry in stored:
@@ -208,8 +226,8 @@ class Register:
         return len(self._entries), sum(len(it.text) for it in self._entries.values() if isinstance(it, Document))
 
     def write(self) -> list[str]:
-        """Write all pending changes. Returns the ids of new documents that replace none. Documents without a source stay until
-        `remove_unsourced`, so that they can be found until their replacements can. The state may be committed.
+        """Write all pending changes. Returns the ids of new documents. Documents without a source stay until `remove_unsourced`,
+        before which nothing may be committed; only entering held documents and `clear` leave such documents.
         """
         entries = self._entries.values()
         new = [entry for entry in entries if isinstance(entry, Document)]
@@ -226,9 +244,8 @@ class Register:
         self._marks = {}
         written: list[DocumentEntry | Document] = [*new, *changed]
         self.withdrawn += sum(not entry.sources for entry in written if entry.id not in self._replaced)
-        added = [document.id for document in (*new, *renamed) if document.id not in self._replacing]
         self._begin()
-        return added
+        return [document.id for document in (*new, *renamed)]
 
 
 def _renamed(before: DocumentEntry, sources: Sequence[str], snapshot: Snapshot) -> Document | None:
@@ -245,7 +262,7 @@ def _renamed(before: DocumentEntry, sources: Sequence[str], snapshot: Snapshot) 
 
 
 def remove_unsourced(writer: Writer) -> None:
-    """Remove the documents without a source, also those of an earlier run that was stopped."""
+    """Remove the documents without a source."""
     writer.remove_documents(writer.snapshot().register.unsourced())
 
 
@@ -303,6 +320,13 @@ class UnknownName(UsageError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no document {name!r} in this index. `hoptrail show` lists ids, titles and paths.")
+
+
+def _with_relative_upload(document: Document, home: str) -> Document:
+    """The document; that of an upload with its path within the index folder `home`. Earlier versions noted the absolute path."""
+    if not document.sources[0].startswith(f"{home}{UPLOADS}/"):
+        return document
+    return replace(document, sources=tuple(source.removeprefix(home) for source in document.sources))
 
 
 def _is_in(source: str, files: Collection[str]) -> bool:

@@ -68,9 +68,13 @@ class RowWriter:
 
     def snapshot(self) -> Snapshot:
         """Everything written so far, committed or not; valid until more is written."""
+        self.flush()
+        return Snapshot(self._database, self._segments, self.head, borrowed=True)
+
+    def flush(self) -> None:
+        """Write to the transaction what waits in memory."""
         for part in (self.units, self.links, self.names):
             part.flush()
-        return Snapshot(self._database, self._segments, self.head, borrowed=True)
 
     def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or update the sources and dates of stored ones (the same id is the same text)."""
@@ -120,8 +124,7 @@ class RowWriter:
         if head is not None:
             self.head = head
             write_head(self._database, head)
-        for part in (self.units, self.links, self.names):
-            part.flush()
+        self.flush()
         if len(unused := self._numbering.unused()):
             self.links.forget(unused)
         for part in (self.units, self.links, self.names):

@@ -10,7 +10,7 @@ Ids come from content, so repeated work cannot add anything twice.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from hoptrail.corpus.columns import Numbers, is_among, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentEntry
 from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder, commit_number
+from hoptrail.corpus.held_documents import BATCH_DOCUMENTS
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.row_writer import RowWriter
@@ -25,7 +26,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.unread_files import UnreadFiles
 from hoptrail.documents.marks import FileMark
-from hoptrail.errors import StillRead
+from hoptrail.errors import HoptrailError, StillRead
 from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
@@ -37,8 +38,8 @@ REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
 _BATCH = 1 << 16
 """Units that are removed, or names that are numbered, together."""
 
-MOST_CHANGES = 10_000
-"""Added and removed documents whose ids a writer remembers."""
+MOST_CHANGES = 2 * BATCH_DOCUMENTS
+"""Added and removed documents whose ids a writer remembers: those of a batch of new versions, and of the old ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +80,9 @@ class ContentWriter(RowWriter):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.changes = DocumentChanges(complete=self.head.whole and commit_number(database) > 0)
+        self.changes = DocumentChanges(complete=False)
         self.has_files = False
         """Whether marks of files were written."""
-        self.remaking = False
-        """Whether units were removed that their structures make again: readers must not see the state in between."""
 
     def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or update the sources and dates of stored ones."""
@@ -168,7 +167,6 @@ class ContentWriter(RowWriter):
             if not remade:
                 self.links.forget(numbers)
             self.remove_rows(numbers, keep_links=remade)
-            self.remaking |= remade
 
 
 def _numbered(pairs: Iterable[tuple[str, str]], texts: Texts) -> Iterator[tuple[bytes, int]]:
@@ -191,10 +189,21 @@ class Writer(ContentWriter):
         if self.head.encoder == NO_ENCODER:
             self.head = replace(self.head, encoder=encoder)
         check_encoder(str(database.folder), self.head.encoder, encoder)
-        self._before = Snapshot.open(database.folder) if self.changes.complete else None
+        self._before: Snapshot | None = None
         """The state after the last whole run, kept open while it may be asked what removed documents had."""
         self.structures, self.unfinished = dict(self.head.structures), dict(self.head.unfinished)
         self.languages = dict(self.head.languages)
+        self.begin_run(undivided=False)
+
+    def begin_run(self, *, undivided: bool) -> None:
+        """Note changes from now on. `undivided`: until `publish` nothing is committed, because documents are removed or replaced,
+        and readers must see neither a part of that nor groups without their members.
+        """
+        self.release_before()
+        self.undivided = undivided
+        self.changes = DocumentChanges(complete=self.head.whole and self.committed)
+        if self.changes.complete:
+            self._before = Snapshot.open(self._database.folder)
 
     def change(self) -> Change | None:
         """The changes since the last whole run. None without such a run, after a stopped one, or after too many changes."""
@@ -214,19 +223,29 @@ class Writer(ContentWriter):
         return self.dirty or not self.head.whole or self.structures != self.head.structures
 
     def checkpoint(self) -> None:
-        """Commit what was written, so that this or a later run can continue from it and readers can search it."""
-        if self.dirty and not self.remaking:
+        """Commit what was written, so that this or a later run can continue from it and readers can search it. An undivided run
+        only moves it from memory into its transaction.
+        """
+        if self.undivided:
+            self.flush()
+        elif self.dirty:
             if not self.changes.complete:
                 self.release_before()
             self.commit(replace(self._current_head(), whole=False), clean=False)
 
-    def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, removed: Collection[str] = ()) -> None:
+    def publish(
+        self,
+        spent: Usage,
+        settled: Mapping[str, str] | None = None,
+        removed: Collection[str] = (),
+        *,
+        clean: bool = True,
+    ) -> None:
         """Commit everything written so far as the end of a run, and add `spent` to its cost; `settled` and `removed`: see `Head`.
-        Raises: StillRead: see `RowWriter.commit`.
+        `clean`, and raises StillRead: see `RowWriter.commit`.
         """
         self._end_run()
         self.links.release()
-        self.remaking = False
         self.commit(
             replace(
                 self._current_head(),
@@ -234,7 +253,8 @@ class Writer(ContentWriter):
                 spent=self.head.spent + spent,
                 whole=True,
                 removed=tuple(sorted(removed)),
-            )
+            ),
+            clean=clean,
         )
 
     def note_spent(self, spent: Usage) -> None:
@@ -287,6 +307,11 @@ def writing_to(where: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
         writer = Writer(database, encoder)
         try:
             yield writer
+        except HoptrailError:
+            writer.release_before()
+            with suppress(HoptrailError):  # the disk may be full: then it gets back what was not committed
+                writer.close()
+            raise
         finally:
             writer.release_before()
         writer.close()

@@ -26,9 +26,12 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(slots=True)
 class Account:
-    """What a run has spent on language tasks (`on_usage` gets each total), and notes on what could not be done and what to do."""
+    """What a run has spent on language tasks (`on_usage` gets each total), the part of it that the index has not noted yet, and
+    notes on what could not be done and what to do.
+    """
 
     usage: Usage = field(default_factory=Usage)
+    unpublished: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
     on_usage: Callable[[Usage], None] = ignore
     unreached: int = 0
@@ -36,6 +39,7 @@ class Account:
     def enter(self, reply: Reply[T] | TaskFailed) -> None:
         """Add the usage of a task. Raises: EndpointBusy: UNREACHED tasks in a row could not reach the endpoint."""
         self.usage += reply.usage or Usage()
+        self.unpublished += reply.usage or Usage()
         self.on_usage(self.usage)
         self.unreached = self.unreached + 1 if isinstance(reply, EndpointUnreached) else 0
         if self.unreached >= UNREACHED:

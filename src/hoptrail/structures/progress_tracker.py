@@ -88,9 +88,10 @@ class ProgressTracker:
         self._announced = True
 
     def plan(self, steps: Iterable[Step]) -> None:
-        """Set the steps of the run, once all documents are read. Long ones are announced."""
+        """Set the steps of the run, or of its next part, once all documents are read. Long ones are announced."""
         planned = list(steps)
         self._planned = self._clock()
+        self._done, self._current, self._part, self._share = 0.0, "", 0.0, 0.0
         self._costs = {step.name: step.cost or 0.0 for step in planned}
         self._known = all(step.cost is not None for step in planned) and sum(self._costs.values()) > 0
         if sum(step.texts for step in planned) >= MANY:

@@ -30,7 +30,6 @@ from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import workspaces
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.job_thread import Performer
 from hoptrail.serving.server.wire import Text, as_file
 from hoptrail.types import Document, Kind
 from serving.server.served import MakeApp, client_of, ended, upload, workspace
@@ -469,7 +468,7 @@ def test_what_fails_after_a_job_keeps_no_later_job_from_being_done(
     assert "someone" not in caplog.text
 
 
-def test_what_a_stopped_upload_has_stored_is_taken_out_again_until_it_goes_on(
+def test_nothing_of_a_stopped_upload_is_visible_until_it_goes_on(
     app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = app.state.services.workspaces.get("north").index
@@ -481,39 +480,12 @@ def test_what_a_stopped_upload_has_stored_is_taken_out_again_until_it_goes_on(
     monkeypatch.setattr(index, "add", stopped_midway)
     job = ended(client, client.post("/api/documents", json=texts("avocet")).json())
     assert job["state"] == "stopped"
-    assert next(looks) > 1, "its passages were stored before"
+    assert next(looks) > 1, "it was stopped while it was indexed"
     titles = [one["title"] for one in client.get("/api/documents").json()["documents"]]
     assert "avocet" not in titles
     monkeypatch.undo()
     assert ended(client, client.post(f"/api/jobs/{job['id']}/resume").json())["state"] == "done"
     assert client.get("/api/documents", params={"title": "avocet"}).json()["total"] == 1
-
-
-@pytest.mark.parametrize("cancelled", [True, False])
-def test_what_a_killed_server_has_stored_is_taken_out_when_its_job_is_stopped(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, cancelled: bool
-) -> None:
-    """The killed server is one that takes nothing out."""
-    add, looks = Index.add, count()
-
-    def stopped_midway(index: Index, sources: Any, recipes: Any, watcher: Watcher, **options: Any) -> Any:
-        return add(index, sources, recipes, replace(watcher, stopped=lambda: next(looks) >= 1), **options)
-
-    monkeypatch.setattr(Index, "add", stopped_midway)
-    with monkeypatch.context() as killed, client_of(make_app()) as client:
-        killed.setattr(Performer, "_take_out_begun", lambda *_: None)
-        job = ended(client, client.post("/api/documents", json=texts("avocet")).json())
-        assert "avocet" in titles(client), "its passages are stored"
-        if cancelled:
-            client.post(f"/api/jobs/{job['id']}/cancel")
-    looks = count()
-    with client_of(make_app()) as client:
-        assert ended(client, job)["state"] == "stopped"
-        assert "avocet" not in titles(client)
-        monkeypatch.undo()
-        client.post(f"/api/jobs/{job['id']}/resume")
-        assert ended(client, job)["state"] == "done"
-        assert "avocet" in titles(client)
 
 
 def test_a_thread_that_died_is_followed_by_another(app: FastAPI, client: TestClient) -> None:

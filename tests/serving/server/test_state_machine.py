@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -98,10 +99,11 @@ class Documents(RuleBasedStateMachine):
                 self.gone[workspace].add(word_of(text))
 
     @precondition(lambda self: self.process)
-    @rule(workspace=workspaces, name=names)
-    def upload_and_cancel(self, workspace: str, name: str) -> None:
+    @rule(workspace=workspaces, name=names, cancelled_after=st.sampled_from([0.0, 0.02, 0.1]))
+    def upload_and_cancel(self, workspace: str, name: str, cancelled_after: float) -> None:
         text = self.new_text(name)
         job = self.post(workspace, name, text)
+        time.sleep(cancelled_after)
         cancelled = self.client.post(f"/api/jobs/{job}/cancel", params={"workspace": workspace})
         assert cancelled.status_code == 200
         if self.ended(workspace, job)["items"][0]["state"] == "done":
@@ -120,6 +122,10 @@ class Documents(RuleBasedStateMachine):
         arguments = ("index", str(path), "--index", str(self.folder / workspace), "--for", "bm25")
         if killed_after is not None:
             self.run(*arguments, killed_after=killed_after)
+            if before := self.there[workspace].get(path.stem):
+                with Snapshot.open(self.folder / workspace) as snapshot:
+                    texts = [one.text for one in snapshot.documents() if one.title == path.stem]
+                    assert texts in ([before], [text])
         assert self.run(*arguments) == 0
         self.put(workspace, path.stem, text)
 

@@ -42,7 +42,7 @@ OVER = frozenset({State.DONE, State.FAILED, State.STOPPED, State.DISCARDED})
 @dataclass(slots=True)
 class Item:
     """One item of a job: an upload, the id of a document to remove, or the recipe to build for. `documents` has the ids of the
-    documents read from an upload, by source; `begun` has those that indexing adds, until they are complete.
+    documents read from an upload, by source.
     """
 
     id: str
@@ -52,7 +52,6 @@ class Item:
     reason: str = ""
     documents: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    begun: frozenset[str] = frozenset()
 
     @property
     def is_left(self) -> bool:
@@ -71,11 +70,9 @@ class Item:
         }
 
     def record(self) -> ItemRecord:
-        """The item as the journal stores it. Of one that is left, `documents` has those begun."""
+        """The item as the journal stores it."""
         whole_name, ending = (self.upload.whole_name, self.upload.ending) if self.upload else ("", "")
-        documents = self.documents
-        if self.is_left:
-            documents = {source: id_ for source, id_ in documents.items() if id_ in self.begun}
+        documents = {} if self.is_left else self.documents
         return ItemRecord(self.id, shown(self.name), self.state, whole_name, ending, self.reason, documents, self.notes)
 
 
@@ -99,11 +96,6 @@ class Job:
     def is_left(self) -> bool:
         """Whether some item is left to do; ignores cancellation."""
         return any(item.is_left for item in self.items)
-
-    @property
-    def begun(self) -> frozenset[str]:
-        """The ids of documents that are in the index in part."""
-        return frozenset(id_ for item in self.items if item.is_left for id_ in item.begun)
 
     @property
     def is_finished(self) -> bool:
@@ -246,7 +238,6 @@ class JobBook:
                 one.reason,
                 one.documents,
                 one.notes,
-                frozenset(one.documents.values()) if one.is_open else frozenset(),
             )
             for one in record.items
         ]

@@ -2,7 +2,8 @@
 
 Clients take turns: the one that has used the least time goes first, whatever the lengths of the queues. Documents are committed
 in batches that double, so that the first can be queried at once and a thousand do not cost a thousand commits. A batch ends early
-if reading takes long or its text is large; then it is another client's turn.
+if reading takes long or its text is large; then it is another client's turn. Of a batch that is stopped nothing is visible: its
+documents come, and the earlier versions that they replace go, when they are wholly indexed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty
 from threading import Condition, Thread
@@ -225,7 +226,7 @@ class Performer:
             HoptrailError: the index cannot be written.
         """
         while not self._workspace.writing.acquire(timeout=WAIT_SECONDS):
-            if job.stop.is_set() and not job.begun:
+            if job.stop.is_set():
                 raise Interrupted("stopped; finished work is kept.")
         try:
             return self._turn(job)
@@ -234,7 +235,6 @@ class Performer:
 
     def _turn(self, job: Job) -> bool:
         if job.stop.is_set():
-            self._take_out_begun(job)
             raise Interrupted("stopped; finished work is kept.")
         if job.kind == "remove":
             self._remove(job)
@@ -249,14 +249,11 @@ class Performer:
     def _remove(self, job: Job) -> None:
         """Remove documents. Missing ones were already removed by the process that accepted the job."""
         waiting = [item for item in job.items if item.state is State.WAITING]
-        self._take_out(self._workspace.existing_ids([item.id for item in waiting]))
+        with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
+            if ids := self._workspace.existing_ids([item.id for item in waiting]):
+                self._workspace.index.remove(sorted(ids))
         for item in waiting:
             item.state = State.DONE
-
-    def _take_out(self, ids: Collection[str]) -> None:
-        with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
-            if ids:
-                self._workspace.index.remove(sorted(ids))
 
     def _build(self, job: Job) -> None:
         recipes = [item.id for item in job.items]
@@ -268,7 +265,7 @@ class Performer:
     def _add_batch(self, job: Job) -> None:
         before = [item for item in job.items if item.is_left]
         prepared = self._prepare_batch(job)
-        failures = self._index_whole(job, prepared) if prepared else ()
+        failures = self._index(job, [upload for _, upload in prepared]) if prepared else ()
         for item, upload in prepared:
             if reason := self._uploads.lost(upload, failures):
                 self._fail(item, reason)
@@ -277,27 +274,6 @@ class Performer:
                 _displace(job.items[: job.items.index(item)], item)
         self._note(job)
         self._uploads.discard(item.upload for item in before if item.upload and not item.is_left)
-
-    def _index_whole(self, job: Job, prepared: Sequence[tuple[Item, Upload]]) -> Sequence[DocumentError]:
-        """Index prepared uploads; returns the failures. Documents are searchable by their words before they are complete: if the
-        job is stopped meanwhile, even after this process was killed, the new ones are taken out again.
-        """
-        ids = {id_ for item, _ in prepared for id_ in item.documents.values()}
-        new = (ids - self._workspace.existing_ids(ids)) | job.begun
-        for item, _ in prepared:
-            item.begun = frozenset(new.intersection(item.documents.values()))
-        if new:
-            self._note(job)  # for the next process
-        try:
-            return self._index(job, [upload for _, upload in prepared])
-        except Interrupted:
-            self._take_out_begun(job)
-            raise
-
-    def _take_out_begun(self, job: Job) -> None:
-        self._take_out(self._workspace.existing_ids(job.begun))
-        for item in job.items:
-            item.begun = frozenset()
 
     def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:
         paths = [self._uploads.prepared(upload) for upload in uploads]

@@ -1,8 +1,8 @@
 """Changes to an index in the background: one job at a time in a workspace, with a state for every document.
 
 Jobs of one client run in order of arrival; clients take turns, one batch of documents each. A stopped job keeps what was
-committed, and its current batch, invisibly; it can be resumed. Jobs are in a journal (`job`): the next process adopts
-those of a process that has ended.
+committed, which is whole documents, and its uploads, so that it can be resumed. Jobs are in a journal (`job`): the next process
+adopts those of a process that has ended.
 """
 
 from __future__ import annotations
@@ -73,15 +73,9 @@ class Jobs:
         return self._submit(Job("build", [Item(recipe, recipe)], client))
 
     def take_up(self) -> None:
-        """Continue the jobs of processes that have ended, and take out what cancelled ones left in the index."""
+        """Continue the jobs of processes that have ended."""
         with self._book.lock:
-            waiting = []
-            for job in self._book.take_up():
-                if job.cancelled and job.begun:
-                    job.stop.set()
-                    job.state = State.WAITING
-                if job.state is State.WAITING:
-                    waiting.append(job)
+            waiting = [job for job in self._book.take_up() if job.state is State.WAITING]
             self._taken_up = True
             for job in waiting:
                 self._thread.put(job)
@@ -130,7 +124,7 @@ class Jobs:
         """Forget a job, and its uploads that are not indexed. Raises: Refusal: there is no such job, or it is running."""
         job = self.get(name)
         with self._book.lock:
-            if job.state is State.INDEXING or (job.state is State.WAITING and job.begun):
+            if job.state is State.INDEXING:
                 raise Refusal(
                     409, "under_way", "This job is running.", "Cancel it, and discard it once it has stopped."
                 )
