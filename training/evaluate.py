@@ -159,7 +159,7 @@ def figures(weights: Path, data: Path, limit: int) -> Iterable[Figure]:
     yield answers_f1(reader, "musique sub-questions in words, gold passage", in_words)
     yield balanced_accuracy(reader, "hotpotqa yes/no, gold sentences", hotpotqa)
     yield balanced_accuracy(reader, "strategyqa, facts", strategyqa)
-    yield from kept_back(reader, read_pools(data, 0), limit or 1000)
+    yield from kept_back(reader, read_pools(data, 0, ()), limit or 1000)
 
 
 def main() -> None:

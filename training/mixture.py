@@ -13,32 +13,42 @@ from pathlib import Path
 
 from hoptrail.models.learned import fingerprint
 from training import made, sources
+from training.contrast import worlds
+from training.contrast.changed import alone
+from training.contrast.made import pair
 from training.examples import Example, is_kept_for_validation
 from training.linked import Links, linked, links_of
 from training.made import Distractors, Fact, as_typed, facts, stated
 from training.manuals import manual
+from training.statements import Choice
 from training.written import written
 
 ROUND = 1000
 """Number of examples in a round."""
 
 SHARES: Mapping[str, float] = {
-    "written": 0.40,
-    "reading": 0.17,
-    "sentences": 0.04,
-    "steps": 0.06,
-    "whole": 0.03,
-    "after": 0.03,
-    "yes_no": 0.07,
-    "helps": 0.02,
-    "rows": 0.02,
-    "linked": 0.06,
-    "manuals": 0.01,
-    "stated": 0.02,
-    "unanswerable": 0.05,
-    "without_answer": 0.02,
+    "alone": 0.36,
+    "pairs": 0.28,
+    "worlds": 0.06,
+    "written": 0.12,
+    "reading": 0.05,
+    "sentences": 0.012,
+    "steps": 0.018,
+    "whole": 0.009,
+    "after": 0.009,
+    "yes_no": 0.021,
+    "helps": 0.006,
+    "rows": 0.006,
+    "linked": 0.018,
+    "manuals": 0.003,
+    "stated": 0.006,
+    "unanswerable": 0.015,
+    "without_answer": 0.008,
 }
-"""Proportions of a round, by pool; the pools after `helps` are derived from the others."""
+"""Proportions of a round, by pool. The first two are made group by group, the pools after `helps` derived from the others."""
+
+GROUP = 4
+"""Examples of a pair, or of a question with its statements, that a round takes."""
 
 EVALUATED = ("2wiki", "2wiki_context", "hotpotqa", "musique", "multihoprag", "strategyqa")
 """The evaluation sets, whose passages are excluded from training."""
@@ -57,6 +67,7 @@ class Pools:
     distractors: Distractors
     facts: Sequence[Fact]
     links: Links
+    choices: Sequence[Choice]
     seed: int
 
     def round(self, number: int) -> list[Example]:
@@ -70,6 +81,13 @@ class Pools:
         return [as_typed(example, draw) for example in drawn]
 
     def _make(self, pool: str, place: int, draw: random.Random) -> Example:
+        if pool in {"alone", "pairs"}:
+            group = random.Random(f"{self.seed}:{pool}:{place // GROUP}")
+            examples = (
+                pair(group) if pool == "pairs" else alone(self.choices[place // GROUP % len(self.choices)], group)
+            )
+            group.shuffle(examples)
+            return examples[place % GROUP % len(examples)]
         if pool == "rows":
             return made.row(self.kinds, draw)
         if pool == "manuals":
@@ -87,11 +105,12 @@ class Pools:
         return self.training[pool][place % len(self.training[pool])]
 
 
-def read_pools(data: Path, seed: int) -> Pools:
-    """All training examples from the folder with the training sets."""
+def read_pools(data: Path, seed: int, choices: Sequence[Choice]) -> Pools:
+    """All training examples from the folder with the training sets, and those made of `choices`."""
     read: dict[str, list[Example]] = {
-        pool: [] for pool in ("written", "reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
+        pool: [] for pool in ("worlds", "written", "reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
     }
+    read["worlds"] += worlds.learned()
     read["written"] += written()
     for pool, example in sources.spans(data / READING):
         read[pool].append(example)
@@ -117,7 +136,8 @@ def read_pools(data: Path, seed: int) -> Pools:
     kinds = made.kinds_of(chain(training["reading"], training["sentences"]), names)
     texts = [example.text for pool in ("reading", "sentences", "yes_no", "helps") for example in training[pool]]
     links = links_of(chain(training["reading"], training["sentences"]))
-    return Pools(training, validation, kinds, Distractors.of(texts), known, links, seed)
+    chosen = random.Random(f"{seed}:choices").sample(choices, len(choices))
+    return Pools(training, validation, kinds, Distractors.of(texts), known, links, chosen, seed)
 
 
 def _split(examples: Iterable[Example], *, kept: bool) -> list[Example]:

@@ -22,7 +22,7 @@ from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.words import content_stems
-from training.examples import Example
+from training.examples import VERDICTS, Example, Verdict
 from training.sources import DATA, spans
 from training.written import LEAST_SHARE, Question, indexed, questions_of
 
@@ -40,11 +40,15 @@ _NEARLY = 0.8  # share of a statement's words that another one has, which then m
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A question, the statement that settles it (None: there is none), and others, the closest first."""
+    """A question, the statement that settles it (None: there is none), and others, the closest first; the `answer`, as it
+    stands in the settling statement, or the `verdict` on a yes/no question.
+    """
 
     question: str
     settling: str | None
     others: tuple[str, ...]
+    answer: str = ""
+    verdict: Verdict | None = None
 
 
 def drawn(choice: Choice, draw: random.Random) -> list[str]:
@@ -115,7 +119,9 @@ def choices_of(world: Path) -> Iterator[Choice]:
             if not (answer and answer in shown[place].lower())
             and not (settling is not None and _is_alike(alone[settling], alone[place]))
         ]
-        yield Choice(asked.question, None if settling is None else shown[settling], tuple(others[:CLOSEST]))
+        settled = None if settling is None else shown[settling]
+        answer = "" if settled is None or asked.kind != "span" else asked.answer
+        yield Choice(asked.question, settled, tuple(others[:CLOSEST]), answer, VERDICTS.get(asked.kind))
 
 
 def _settling(asked: Question, statements: Sequence[UnitStatement], document: str | None) -> int | None:
@@ -160,4 +166,5 @@ def _among(asked: Mapping[str, Sequence[Example]], encoder: Encoder) -> Iterator
         settling = next(place for end, place in ends[example.text] if example.start < end)
         answer = example.answer.lower()
         others = [sentences[place] for place in order[: 2 * CLOSEST] if answer not in sentences[place].lower()]
-        yield Choice(example.question, sentences[settling], tuple(others[:CLOSEST]))
+        said = sentences[settling]
+        yield Choice(example.question, said, tuple(others[:CLOSEST]), example.answer if example.answer in said else "")

@@ -40,7 +40,7 @@ def read_material(data: Path, seed: int) -> Material:
     """Reads all of it: about twenty minutes of one core, for the words and vectors of statements above all."""
     written = [one for world in worlds() if world.name not in HELD_OUT for one in choices_of(world)]
     paragraphs = list(choices_in_paragraphs(open_encoder("minilm"), 0, data))
-    return Material(read_pools(data, seed), written, paragraphs)
+    return Material(read_pools(data, seed, [*written, *paragraphs[: len(written)]]), written, paragraphs)
 
 
 def ranked(question: str, statements: Sequence[str], pieces: Tokenizer, *, is_settled: bool) -> Ranked:

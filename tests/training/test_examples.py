@@ -17,6 +17,7 @@ from training.made import Distractors, Fact, facts, stated
 from training.manuals import manual
 from training.mixture import ROUND, SHARES, Pools
 from training.sources import MultiHop
+from training.statements import Choice
 
 from hoptrail.errors import DataError
 from hoptrail.models.learned import fingerprint, read_trained, trained_on
@@ -200,8 +201,9 @@ def test_a_round_is_a_function_of_the_seed_and_its_number() -> None:
     kinds = made.kinds_of([example("What ship sails there?", "harbour") for _ in range(5)], ["The Gull", "Ida Berg"])
     distractors = Distractors.of([example().text, "Another text."])
     links = links_of([example("Who keeps the harbour of Oslo?"), example("What did Ida Berg keep?", "the harbour")])
-    found = Pools(pools, {}, kinds, distractors, FACTS, links, seed=1)
-    assert found.round(3) == Pools(pools, {}, kinds, distractors, FACTS, links, seed=1).round(3)
+    choices = [Choice("Who keeps it?", "Ida keeps it.", (), "Ida")]
+    found = Pools(pools, {}, kinds, distractors, FACTS, links, choices, seed=1)
+    assert found.round(3) == Pools(pools, {}, kinds, distractors, FACTS, links, choices, seed=1).round(3)
     assert found.round(3) != found.round(4)
     assert len(found.round(3)) == pytest.approx(ROUND, abs=len(SHARES))
 
