@@ -30,7 +30,7 @@ from benchmarks import limits
 
 import hoptrail
 from hoptrail.evaluation.answer_scores import Rule
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.serving.cli import app
 from hoptrail.settings import Settings, load_settings
 
@@ -352,7 +352,7 @@ def test_every_option_is_on_a_page() -> None:
 
 
 def test_every_recipe_is_on_a_page() -> None:
-    check_none([name for name in RECIPES if not said(name)])
+    check_none([name for name in recipe_names() if not said(name)])
 
 
 def test_every_rule_of_scoring_is_on_a_page() -> None:
