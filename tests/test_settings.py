@@ -218,7 +218,7 @@ def test_a_date_is_no_text(value: str) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ('recipe = "nope"', r"recipe: there is no recipe nope\. There are: bm25, .*, trail\. `hoptrail"),
+        ('recipe = "nope"', r"recipe: there is no recipe nope\. There are: bm25, .*, sunar\. `hoptrail"),
         ('recipe = "sirerag:nope"', r"recipe: recipe sirerag has no preset 'nope'\. There are: sirerag:paper"),
         ('encoder = "minlim"', r"encoder: there is no encoder 'minlim': name minilm, "),
         ('language = "nobody"', r"language: there is no language 'nobody'; available: offline, scripted:FILE"),
