@@ -74,11 +74,16 @@ def of_kind(kind: str) -> list[Example]:
 
 def commands_by_name() -> dict[str, set[str]]:
     """Every command with its options and arguments."""
-    group = typer.main.get_command(app)
-    commands: dict[str, Any] = getattr(group, "commands", {})
+    group: Any = typer.main.get_command(app)
+    context = typer.Context(group)
     return {
-        name: {text for parameter in command.params for text in parameter.opts if text.startswith("-")}
-        for name, command in commands.items()
+        name: {
+            text
+            for parameter in group.get_command(context, name).params
+            for text in parameter.opts
+            if text.startswith("-")
+        }
+        for name in group.list_commands(context)
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,33 +15,9 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
 
-RECIPE = '''"""The best passages by keywords, and few of them."""
-
-from dataclasses import dataclass, field
-from typing import ClassVar
-
-from hoptrail.recipes.recipe import PassageSettings
-from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.units.unit_search import keyword_search
-
-
-@dataclass(frozen=True, slots=True)
-class ToySettings(PassageSettings):
-    """As for every single pass."""
-
-    most: int = 1
-
-
-@dataclass(frozen=True)
-class Toy(SinglePass):
-    """The best passages by keywords, and no more than `most`."""
-
-    settings: ToySettings = field(default_factory=ToySettings)
-    name: ClassVar[str] = "toy"
-
-    def retrieve(self, question):
-        return keyword_search(self.corpus, question, self.settings.most)
-'''
+PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
+RECIPE = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)[0]
+"""The recipe that the page shows, which calls its module `toy_recipe`."""
 
 FORMAT = '''"""Lines of words that stand backwards."""
 
