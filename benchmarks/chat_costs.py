@@ -34,7 +34,7 @@ from hoptrail.evaluation.runner import corpus_ids_by_document, index_corpus
 from hoptrail.indexing import Watcher
 from hoptrail.language import tasks
 from hoptrail.recipes.catalogue import presets_of
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 
 T = TypeVar("T")
 OF_PAPERS = ("paper", "poster")
@@ -147,7 +147,7 @@ def _recipes(named: str) -> list[str]:
         return named.split(",")
     return [
         known
-        for name in RECIPES
+        for name in recipe_names()
         for known in (name, *(f"{name}:{preset}" for preset in presets_of(name) if preset in OF_PAPERS))
     ]
 

@@ -30,7 +30,7 @@ from benchmarks import limits
 
 import hoptrail
 from hoptrail.evaluation.answer_scores import Rule
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.serving.cli import app
 from hoptrail.settings import Settings, load_settings
 
@@ -74,11 +74,16 @@ def of_kind(kind: str) -> list[Example]:
 
 def commands_by_name() -> dict[str, set[str]]:
     """Every command with its options and arguments."""
-    group = typer.main.get_command(app)
-    commands: dict[str, Any] = getattr(group, "commands", {})
+    group: Any = typer.main.get_command(app)
+    context = typer.Context(group)
     return {
-        name: {text for parameter in command.params for text in parameter.opts if text.startswith("-")}
-        for name, command in commands.items()
+        name: {
+            text
+            for parameter in group.get_command(context, name).params
+            for text in parameter.opts
+            if text.startswith("-")
+        }
+        for name in group.list_commands(context)
     }
 
 
@@ -352,7 +357,7 @@ def test_every_option_is_on_a_page() -> None:
 
 
 def test_every_recipe_is_on_a_page() -> None:
-    check_none([name for name in RECIPES if not said(name)])
+    check_none([name for name in recipe_names() if not said(name)])
 
 
 def test_every_rule_of_scoring_is_on_a_page() -> None:

@@ -29,7 +29,7 @@ from hoptrail.errors import IndexDamaged, IndexMismatch, IndexUnavailable, Still
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.recipes.closed_book import ClosedBook
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.retrieval.rankings import ranked
 from hoptrail.types import Hit, Unit, Usage
@@ -52,7 +52,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Index:
     """Read only."""
     folder = tmp_path_factory.mktemp("shared")
     index = opened(folder / "index")
-    index.add([write_facts(folder / "world")], list(RECIPES))
+    index.add([write_facts(folder / "world")], list(recipe_names()))
     return index
 
 
@@ -196,7 +196,7 @@ def test_the_reader_is_loaded_once_for_all_questions(shared: Index) -> None:
 
 def test_asking_keeps_no_writer_waiting(shared: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing that is made of a commit holds on to the snapshot that it was made with."""
-    for name in RECIPES:
+    for name in recipe_names():
         shared.ask(QUESTION, name)
     gc.collect()
     monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.0)
@@ -254,7 +254,7 @@ def test_an_answer_stands_in_the_files_that_were_read(shared: Index) -> None:
         assert Path(sources[item.document]).read_text(encoding="utf-8")[item.start : item.end] == item.text
 
 
-SEARCHING = sorted(set(RECIPES) - {ClosedBook.name})
+SEARCHING = sorted(set(recipe_names()) - {ClosedBook.name})
 """All recipes but the one that looks at no document."""
 
 
@@ -349,14 +349,14 @@ def by_names(shared: Index) -> OfflineLanguage:
 
 @settings(max_examples=8, deadline=None)
 @given(question=st.text(max_size=60))
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", recipe_names())
 def test_whatever_is_asked_ends_in_an_answer_or_an_abstention(
     shared: Index, by_names: OfflineLanguage, name: str, question: str
 ) -> None:
     check_bounded(shared, name, question, by_names)
 
 
-@pytest.mark.parametrize(("name", "question"), list(zip(RECIPES, cycle(OPERATORS))))
+@pytest.mark.parametrize(("name", "question"), list(zip(recipe_names(), cycle(OPERATORS))))
 def test_operators_quotes_and_riddles_are_words_like_others(shared: Index, name: str, question: str) -> None:
     check_bounded(shared, name, question)
 
@@ -383,7 +383,7 @@ def check_bounded(index: Index, name: str, question: str, language: str | Offlin
     ],
 )
 def test_what_no_document_says_is_not_answered(shared: Index, question: str) -> None:
-    for name in RECIPES:
+    for name in recipe_names():
         assert shared.ask(question, name).text is None
 
 
@@ -415,7 +415,7 @@ def test_equal_and_impossible_scores_have_one_order(scores: list[float], seed: i
 def test_eight_threads_get_the_answers_that_one_gets(shared: Index) -> None:
     """Each recipe's twice, in turn to one question and to another."""
     questions = [QUESTION, "Which river flows through Lindeth?"]
-    jobs = [(questions[number % 2], name) for number, name in enumerate(RECIPES)]
+    jobs = [(questions[number % 2], name) for number, name in enumerate(recipe_names())]
     one = [timeless(shared.ask(*job)) for job in jobs]
     fresh = opened(shared.folder)
     with ThreadPoolExecutor(8) as pool:

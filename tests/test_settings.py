@@ -21,7 +21,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.chat import ChatSettings
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.settings import Settings, load_settings, settings_from, to_toml
@@ -218,7 +218,7 @@ def test_a_date_is_no_text(value: str) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ('recipe = "nope"', r"recipe: there is no recipe nope\. There are: bm25, .*, trail\. `hoptrail"),
+        ('recipe = "nope"', r"recipe: there is no recipe nope\. There are: bm25, .*, sunar\. `hoptrail"),
         ('recipe = "sirerag:nope"', r"recipe: recipe sirerag has no preset 'nope'\. There are: sirerag:paper"),
         ('encoder = "minlim"', r"encoder: there is no encoder 'minlim': name minilm, "),
         ('language = "nobody"', r"language: there is no language 'nobody'; available: offline, scripted:FILE"),
@@ -233,7 +233,7 @@ def test_a_name_of_nothing_is_refused_where_it_is_read(content: str, reason: str
 
 
 def test_every_name_that_can_be_used_somewhere_is_a_setting() -> None:
-    for name in [*RECIPES, "sirerag:paper", "trail:verified"]:
+    for name in [*recipe_names(), "sirerag:paper", "trail:verified"]:
         assert settings_from({"recipe": name}, "here").recipe == name
     for name in ("offline", "chat", "scripted:replies.jsonl", "replay:a:b.jsonl", "oracle"):
         assert settings_from({"language": name}, "here").language == name

@@ -92,7 +92,8 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.setattr(catalogue, "STRUCTURES", (*catalogue.STRUCTURES, FIRST, SECOND, OTHER))
+    classes = (*catalogue.structure_classes(), FIRST, SECOND, OTHER)
+    monkeypatch.setattr(catalogue, "structure_classes", lambda: classes)
     desk = Desk(tmp_path)
     assert desk.updated(FIRST, SECOND) == ["first", "second"]
     assert desk.updated(FIRST, SECOND) == []

@@ -45,7 +45,7 @@ class Building:
     def check(self, recipes: Sequence[str]) -> None:
         """See `Index.check`."""
         needed_structures(recipes, self.settings.recipes)  # its error names all unknown recipes
-        check_built_for(recipes, self.settings.recipes, self.settings.structures.triples)
+        check_built_for(recipes, self.settings.recipes, self.settings.structures)
 
     def add(
         self,

@@ -28,8 +28,8 @@ from hoptrail.language.factory import check_language
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.encoder_factory import DEFAULT_ENCODER, check_encoder
+from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import DEFAULT, recipe_settings
-from hoptrail.recipes.papers import PREFIX, paper_named
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.server_limits import ServerLimits
 from hoptrail.structures.catalogue import StructureSettings
@@ -89,13 +89,14 @@ _NAMES: dict[str, Callable[[str], object]] = {
 
 
 def load_settings(path: str | Path | None) -> Settings:
-    """Load settings from a TOML file or a paper (`paper:NAME`); without a path, the defaults.
+    """Load settings from a TOML file or, by name, from a package (`paper:NAME`); without a path, the defaults.
     Raises: UsageError: the file cannot be read, or some of its keys or values are not settings; all are listed.
     """
     if path is None:
         return Settings()
-    if (name := str(path)).startswith(PREFIX):
-        return settings_from(paper_named(name).settings, name)
+    kind, colon, name = str(path).partition(":")
+    if colon and kind in found("settings"):
+        return settings_from(loaded("settings", kind)(name), str(path))
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         return settings_from(content, str(path))
@@ -108,14 +109,15 @@ def load_settings(path: str | Path | None) -> Settings:
 
 
 def settings_from(content: JsonObject, origin: str) -> Settings:
-    """Settings from nested keys and values as TOML gives them; errors name `origin`. The key `paper` names the defaults.
+    """Settings from nested keys and values as TOML gives them; errors name `origin`. The key `paper`, or another that
+    a package offers, names the defaults.
     Raises: UsageError: a key or a value is not a setting; all are listed, each with its full path.
     """
     from pydantic import ValidationError
 
-    if "paper" in content:
+    for kind in sorted(content.keys() & found("settings").keys()):
         content = _over(
-            paper_named(str(content["paper"])).settings, {key: content[key] for key in content.keys() - {"paper"}}
+            loaded("settings", kind)(str(content[kind])), {key: content[key] for key in content if key != kind}
         )
     faults = [f"{key}: there is no such setting" for key in _unknown_keys(content, Settings())]
     faults += [f"{key}: {fault}" for key, value in _values(content) if (fault := _fault(key, value))]

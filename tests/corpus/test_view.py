@@ -12,7 +12,7 @@ from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import EVERYTHING, View, checked_date, is_later
 from hoptrail.errors import UsageError
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.structures.passage_graph import NAMES
 from hoptrail.types import Document, Kind
 from world import FACTS, HashingEncoder
@@ -52,13 +52,13 @@ def index_of(folder: Path, *groups: tuple[str, dict[str, str]], recipes: tuple[s
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Index:
     """With everything that any recipe searches."""
     groups = (("public", FACTS), ("secret", SECRET))
-    return index_of(tmp_path_factory.mktemp("whole"), *groups, recipes=tuple(RECIPES))
+    return index_of(tmp_path_factory.mktemp("whole"), *groups, recipes=tuple(recipe_names()))
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Index:
     """The public documents by themselves."""
-    return index_of(tmp_path_factory.mktemp("alone"), ("public", FACTS), recipes=tuple(RECIPES))
+    return index_of(tmp_path_factory.mktemp("alone"), ("public", FACTS), recipes=tuple(recipe_names()))
 
 
 @pytest.mark.parametrize("recipe", ["bm25", "dense", "hybrid", "trail"])
@@ -70,7 +70,7 @@ def test_what_is_hidden_changes_no_rank_and_no_score(whole: Index, alone: Index,
         assert [hit.score for hit in seen] == pytest.approx([hit.score for hit in expected], abs=1e-6)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", recipe_names())
 def test_no_recipe_tells_anything_of_what_is_hidden(whole: Index, recipe: str) -> None:
     for question in QUESTIONS[::2]:
         answer = whole.ask(question, recipe, labels=["public"])

@@ -14,7 +14,7 @@ from hoptrail.evaluation.reports import EvaluationReport
 from hoptrail.evaluation.run_folder import Run, open_run
 from hoptrail.evaluation.runner import evaluate
 from hoptrail.indexing import Watcher
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from world import Counting
 
 WriteLines = Callable[[str, Iterable[object]], Path]
@@ -92,4 +92,6 @@ class Bench:
 def stopping_after(questions: int) -> Watcher:
     """A watcher that stops after a number of questions, when the corpus is already indexed."""
     asked: list[str] = []
-    return Watcher(lambda what, *_: asked.append(what) if what in RECIPES else None, lambda: len(asked) >= questions)
+    return Watcher(
+        lambda what, *_: asked.append(what) if what in recipe_names() else None, lambda: len(asked) >= questions
+    )

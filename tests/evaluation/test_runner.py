@@ -22,7 +22,7 @@ from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.indexing import Watcher
 from hoptrail.models.chat import ChatSettings
 from hoptrail.recipes.recipe import PassageSettings
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 
 REPORT = ["data", "questions", "language", "recipes"]
 COUNTS = ["n", "failed", "abstained"]
@@ -169,8 +169,8 @@ def test_several_recipes_are_reported_in_order_with_separate_results(bench: Benc
 
 
 def test_retrieval_only_gives_the_same_retrieval_and_no_answers(bench: Bench) -> None:
-    retrieved = bench.run(*RECIPES, replies=None, retrieval_only=True).to_json()["recipes"]
-    answered = bench.run(*RECIPES, replies=None).to_json()["recipes"]
+    retrieved = bench.run(*recipe_names(), replies=None, retrieval_only=True).to_json()["recipes"]
+    answered = bench.run(*recipe_names(), replies=None).to_json()["recipes"]
     for recipe, alone in retrieved.items():
         assert list(alone) == COUNTS + RETRIEVAL + COSTS
         assert [alone[key] for key in COUNTS] == [4, 0, 0]

@@ -16,8 +16,7 @@ import pytest
 import far_work
 from command import Hoptrail
 from hoptrail.errors import DocumentError, IndexMismatch, TaskFailed, UsageError, WorkFailed
-from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to, is_remote_safe
-from hoptrail.execution.on_ray import open_executor
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to, is_remote_safe, open_executor
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import NamedEncoder, remote_safe_encoder

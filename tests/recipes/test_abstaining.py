@@ -24,7 +24,7 @@ from hoptrail.language.tasks import (
     Task,
 )
 from hoptrail.recipes.catalogue import open_recipe, recipe_settings
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.settings import settings_from
@@ -76,7 +76,7 @@ def test_presets_of_papers_never_abstain(name: str, corpus: Corpus) -> None:
     assert answer.text == (None if voted_down else "the Isk")
 
 
-@pytest.mark.parametrize("name", [*(f"{name}:paper" for name in PAPERS), *RECIPES])
+@pytest.mark.parametrize("name", [*(f"{name}:paper" for name in PAPERS), *recipe_names()])
 def test_sub_questions_may_always_be_left_open(name: str, corpus: Corpus) -> None:
     """What is not found there is what makes a recipe look further."""
     language = AbstainingLanguage()

@@ -32,7 +32,7 @@ from hoptrail.language.tasks import (
 )
 from hoptrail.recipes.answering import CitedHop, check_support, cite
 from hoptrail.recipes.catalogue import needed_structures, open_recipe, presets_of, recipe_settings
-from hoptrail.recipes.registry import RECIPES, recipe_class, settings_key
+from hoptrail.recipes.registry import recipe_class, recipe_names, settings_key
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.recipes.trail import TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings
@@ -45,12 +45,12 @@ SINGLE_PASS = ["bm25", "dense", "hybrid"]
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
 
 
-PRESETS = [f"{recipe}:{preset}" for recipe in RECIPES for preset in presets_of(recipe)]
+PRESETS = [f"{recipe}:{preset}" for recipe in recipe_names() for preset in presets_of(recipe)]
 WEIGHTS = ("late-interaction", "cross-encoder", ":bge")
 WITHOUT_WEIGHTS = [name for name in PRESETS if not any(weights in name for weights in WEIGHTS)]
 
 
-@pytest.mark.parametrize("name", [*RECIPES, *WITHOUT_WEIGHTS])
+@pytest.mark.parametrize("name", [*recipe_names(), *WITHOUT_WEIGHTS])
 def test_an_answer_is_cited_and_its_ranking_is_what_retrieve_gives(name: str, corpus: Corpus) -> None:
     recipe = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings())
     answer = recipe.answer(QUESTION)
@@ -60,14 +60,14 @@ def test_an_answer_is_cited_and_its_ranking_is_what_retrieve_gives(name: str, co
     assert answer.usage.seconds > 0
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", recipe_names())
 def test_the_same_question_gives_the_same_answer(name: str, corpus: Corpus) -> None:
     answers = [open_recipe(name, corpus, OfflineLanguage(), RecipeSettings()).answer(QUESTION) for _ in range(2)]
     first, second = (replace(answer, usage=replace(answer.usage, seconds=0)) for answer in answers)
     assert first == second
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", recipe_names())
 def test_k_bounds_what_is_retrieved(name: str, corpus: Corpus) -> None:
     for limit in (1, 3, 100):
         ranking = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings(), limit).retrieve(QUESTION)
@@ -76,13 +76,13 @@ def test_k_bounds_what_is_retrieved(name: str, corpus: Corpus) -> None:
         assert len({hit.unit.id for hit in ranking}) == len(ranking)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", recipe_names())
 @pytest.mark.parametrize("question", ["zqx", "Who?", "?", "the of and", "a " * 3000, "Who is #1?", "它在哪里？"])
 def test_odd_questions_end_in_an_answer_or_an_abstention(name: str, question: str, corpus: Corpus) -> None:
     check_answer(open_recipe(name, corpus, OfflineLanguage(), RecipeSettings()).answer(question), corpus)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", recipe_names())
 def test_a_task_that_fails_is_a_failed_hop_and_an_abstention(name: str, corpus: Corpus) -> None:
     answer = open_recipe(name, corpus, ScriptedLanguage([Failure("overloaded")]), RecipeSettings()).answer(QUESTION)
     assert answer.abstained
@@ -141,18 +141,18 @@ def test_an_empty_index_gives_an_abstention(tmp_path_factory: pytest.TempPathFac
     with writing_to(folder, corpus.encoder.identity) as writer:
         writer.publish(Usage())
     empty = Corpus(Snapshot.open(folder), lambda: corpus.encoder)
-    for name in RECIPES:
+    for name in recipe_names():
         answer = open_recipe(name, empty, OfflineLanguage(), RecipeSettings()).answer(QUESTION)
         assert answer.abstained
         assert answer.ranking == ()
 
 
 def test_every_structure_that_a_recipe_needs_exists() -> None:
-    assert needed_structures(RECIPES, RecipeSettings()) <= set(structures_by_name(PassageLimits()))
+    assert needed_structures(recipe_names(), RecipeSettings()) <= set(structures_by_name(PassageLimits()))
 
 
 def test_every_recipe_has_settings_and_a_description() -> None:
-    for name in RECIPES:
+    for name in recipe_names():
         recipe = recipe_class(name)
         assert recipe.name == name
         assert recipe_settings(name) == getattr(RecipeSettings(), settings_key(name))
@@ -211,7 +211,7 @@ class Laborious:
 
 
 @pytest.mark.parametrize("answers", [(True,), (False, True)])
-@pytest.mark.parametrize("name", [*RECIPES, *WITHOUT_WEIGHTS])
+@pytest.mark.parametrize("name", [*recipe_names(), *WITHOUT_WEIGHTS])
 def test_no_question_takes_more_tasks_than_its_settings_tell(
     name: str, answers: tuple[bool, ...], corpus: Corpus
 ) -> None:

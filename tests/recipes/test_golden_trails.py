@@ -19,7 +19,7 @@ from fakeai.clients import KEY, context_at
 from fakeai.server import Asked, Body, Brain, FakeAI, serving
 from hoptrail.language.factory import open_language
 from hoptrail.recipes.catalogue import open_recipe
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Answer
@@ -82,7 +82,7 @@ def step_of(hop: tuple[str, str, str, str], given: str) -> dict[str, Any] | None
     return {"question": question, "evidence": numbers, "quote": quote, "answer": answer} if numbers else None
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", recipe_names())
 def test_three_hops_by_chat(name: str, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with serving(FakeAI(scripted(reads_at_once=name != "trail"))) as fake:

@@ -10,14 +10,14 @@ from hoptrail.errors import Interrupted
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.catalogue import open_recipe
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.recipes.trail import TrailRecipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Hop, Span
 
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
-COMPLETE = sorted(set(RECIPES) - {TrailRecipe.name})
+COMPLETE = sorted(set(recipe_names()) - {TrailRecipe.name})
 """Recipes whose answers have every hop that they made."""
 
 
@@ -55,7 +55,7 @@ def test_the_hops_reported_are_those_of_the_trail(name: str, corpus: Corpus) -> 
     assert answer.language == "offline"
 
 
-@pytest.mark.parametrize("name", sorted(RECIPES))
+@pytest.mark.parametrize("name", sorted(recipe_names()))
 def test_listening_changes_no_answer(name: str, corpus: Corpus) -> None:
     plain = open_recipe(name, corpus, OfflineLanguage(), RecipeSettings()).answer(QUESTION)
     listened = open_recipe(

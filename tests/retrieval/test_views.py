@@ -22,8 +22,8 @@ from hoptrail.retrieval.triples.composition import CompositionSettings
 from hoptrail.retrieval.triples.graph import TripleGraphSettings, search_triples
 from hoptrail.retrieval.triples.space import TripleSpace, TripleSpaceSettings
 from hoptrail.retrieval.triples.stored import slot_vectors, stored_triples
-from hoptrail.retrieval.units.pool import Pool
 from hoptrail.retrieval.units.pool_search import search_pool
+from hoptrail.retrieval.units.tree_pool import TreePool
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.sentence_graph import SA, SentenceLinks
@@ -85,7 +85,7 @@ def search_page(search: HierarchicalSearch, page: Any, vector: Any) -> Ranking:
 SEARCHES: dict[str, Callable[[Corpus], Ranking]] = {
     "paths": lambda corpus: search_paths(corpus, QUESTION, 99),
     "hybrid": lambda corpus: hybrid_search(corpus, QUESTION, 99, HybridSearchSettings()),
-    "pool": lambda corpus: search_pool(corpus, QUESTION, Pool((Kind.PASSAGE, Kind.SENTENCE)), 99, "hybrid"),
+    "pool": lambda corpus: search_pool(corpus, QUESTION, TreePool((Kind.PASSAGE, Kind.SENTENCE)), 99, "hybrid"),
     "entities": by_entities,
     "triples": by_triples,
     "pages": by_pages,

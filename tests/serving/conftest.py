@@ -9,7 +9,7 @@ import pytest
 from filelock import FileLock
 
 from hoptrail import Index
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from shared_models import OPEN_ENCODER, open_once
 from tiny_bert import write_tiny_folder
 
@@ -31,7 +31,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with FileLock(f"{folder}.lock"):
         if not folder.exists():
             made = tmp_path_factory.mktemp("harbour-made") / "index"
-            report = Index(made).add([EXAMPLES / "harbour"], list(RECIPES))
+            report = Index(made).add([EXAMPLES / "harbour"], list(recipe_names()))
             assert (report.documents, report.failures) == (18, [])
             made.rename(folder)
     return folder

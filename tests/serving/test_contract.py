@@ -18,7 +18,7 @@ from command import Hoptrail
 from hoptrail import Index
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.recipes.closed_book import ClosedBook
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.trail import TrailRecipe
 from hoptrail.serving.cli import app
 from hoptrail.types import Document, Kind
@@ -78,7 +78,7 @@ def check_closest(given: dict[str, Any], texts: dict[str, str], recipe: str) -> 
 
 
 ASKED = [
-    *islice(zip(cycle(QUESTIONS), cycle(RECIPES)), max(len(QUESTIONS), len(RECIPES))),
+    *islice(zip(cycle(QUESTIONS), cycle(recipe_names())), max(len(QUESTIONS), len(recipe_names()))),
     *((row, name) for row in QUESTIONS[:3] for name in ("selfask", "trail")),
 ]
 """Every question with one recipe, every recipe with one question, and the three long questions with multi-hop recipes."""
@@ -136,7 +136,7 @@ def test_an_abstention_has_no_answer(hoptrail: Hoptrail, harbour: Path) -> None:
     assert (ended.json["answer"], ended.json["abstained"], ended.json["kind"]) == (None, True, "none")
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", recipe_names())
 def test_search(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe: str) -> None:
     ended = hoptrail("search", QUESTION, "--index", harbour, "--recipe", recipe, "-k", 3, "--json")
     assert (ended.code, ended.err) == (0, "")
@@ -191,11 +191,11 @@ def test_show(hoptrail: Hoptrail, harbour: Path) -> None:
 def test_recipes(hoptrail: Hoptrail) -> None:
     ended = hoptrail("recipes", "--json")
     assert (ended.code, ended.err) == (0, "")
-    assert [list(row) for row in ended.json] == [["name", "description", "structures", "presets"]] * len(RECIPES)
-    assert [row["name"] for row in ended.json] == list(RECIPES)
+    assert [list(row) for row in ended.json] == [["name", "description", "structures", "presets"]] * len(recipe_names())
+    assert [row["name"] for row in ended.json] == list(recipe_names())
     assert all(row["description"] and row["structures"] for row in ended.json)
     assert "paper" in next(row for row in ended.json if row["name"] == "sirerag")["presets"]
-    assert [line.split()[0] for line in hoptrail("recipes").out.splitlines()] == list(RECIPES)
+    assert [line.split()[0] for line in hoptrail("recipes").out.splitlines()] == list(recipe_names())
 
 
 def test_score(hoptrail: Hoptrail, tmp_path: Path) -> None:

@@ -152,7 +152,8 @@ def test_every_limit_of_a_setting_is_heeded(structure: str) -> None:
 
 
 def test_one_line_in_the_catalogue_is_all_that_a_new_structure_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "STRUCTURES", (*catalogue.STRUCTURES, FirstWords))
+    classes = (*catalogue.structure_classes(), FirstWords)
+    monkeypatch.setattr(catalogue, "structure_classes", lambda: classes)
     assert ("openings", OpeningSettings) in [(name, kind) for name, kind, _ in catalogue._settings_fields()]
     known = structures_by_name(PassageLimits())
     assert known["openings"] == FirstWords()
@@ -160,8 +161,8 @@ def test_one_line_in_the_catalogue_is_all_that_a_new_structure_needs(monkeypatch
 
 
 def test_every_structure_declares_what_it_alone_holds() -> None:
-    held = [kind for one in catalogue.STRUCTURES for kind in (*one.units, *one.links)]
+    held = [kind for one in catalogue.structure_classes() for kind in (*one.units, *one.links)]
     assert len(held) == len(set(held))
-    names = [one.name for one in catalogue.STRUCTURES]
+    names = [one.name for one in catalogue.structure_classes()]
     for place, one in enumerate(structures_by_name(PassageLimits()).values()):
         assert set(one.built_from) <= set(names[:place])

@@ -18,7 +18,6 @@ from hoptrail.errors import DataError, Interrupted
 from hoptrail.evaluation import runner
 from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail.evaluation.lines import read_lines
-from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.question_run import Asking, PerQuestion
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
 from hoptrail.evaluation.results import open_results
@@ -26,6 +25,7 @@ from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
+from hoptrail.plugins import found
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.types import content_id
 
@@ -127,5 +127,5 @@ def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retriev
             pool_size=round(sum(len(question.candidates) for question in dataset.questions) / len(dataset.questions)),
             fingerprint=identity,
             retrieval_only=retrieval_only,
-            by_oracle=performers.name == OracleLanguage.name,
+            by_oracle=performers.name in found("languages"),
         )

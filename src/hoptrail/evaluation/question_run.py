@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, RecordingError, TaskFailed
 from hoptrail.evaluation.datasets import Dataset, Question, score_question
-from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.outcomes import outcome_of, settled_by_hits
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, Showing, packed_recall, project_to_passages
@@ -27,9 +26,24 @@ from hoptrail.fingerprints import fingerprint
 from hoptrail.language import tasks
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.types import Answer, Ranking, Unit, Usage
+from hoptrail.types import Answer, Document, Ranking, Unit, Usage
 
 T = TypeVar("T")
+
+
+@runtime_checkable
+class GoldReader(Protocol):
+    """A language of an evaluation that answers from a data set's gold annotations (entry points `hoptrail.languages`)."""
+
+    def follow(
+        self,
+        question: Question,
+        names: Mapping[str, Sequence[str]],
+        documents: Callable[[set[str]], Mapping[str, Document]],
+    ) -> None:
+        """Set the question of the following tasks. `names` has the corpus's ids by document id; `documents` returns
+        documents by id.
+        """
 
 
 class QuestionMeter:
@@ -150,9 +164,9 @@ class Asking:
         return self._result(question, response, meter, seconds), trail
 
     def _performer(self, question: Question) -> tasks.Language:
-        """Open a performer. The oracle alone receives the question with its gold."""
+        """Open a performer. Only one that reads gold receives the question with it."""
         performer = self.language.open_performer()
-        if isinstance(performer, OracleLanguage):
+        if isinstance(performer, GoldReader):
             performer.follow(question, self.showing.ids, self.showing.corpus.documents)
         return performer
 

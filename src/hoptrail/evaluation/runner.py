@@ -25,7 +25,6 @@ from hoptrail.documents.walking import shown
 from hoptrail.errors import DataError, DocumentError, Interrupted, MadeByAnother, UsageError
 from hoptrail.evaluation.datasets import Dataset, Question, files_below
 from hoptrail.evaluation.lines import read_lines
-from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.question_run import Asking, PerQuestion, corpus_ids
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
 from hoptrail.evaluation.results import QuestionResult, ResultsFile, open_results
@@ -36,6 +35,7 @@ from hoptrail.index import Index
 from hoptrail.indexing import Watcher
 from hoptrail.language.identity import language_identity
 from hoptrail.models.environment import configured_model
+from hoptrail.plugins import found, loaded
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.settings import to_toml
@@ -85,8 +85,10 @@ def evaluate(
     check_named(recipes)
     if threads > 1 and language.startswith(SCRIPTED):
         raise UsageError("a scripted language gives its replies in the order of asking, so it serves one thread only.")
-    if dataset.rule is None and language == OracleLanguage.name:
-        raise UsageError("the oracle answers from gold passages and answers, which questions about own documents lack.")
+    if dataset.rule is None and language in found("languages"):
+        raise UsageError(
+            f"the {language} answers from gold passages and answers, which questions about own documents lack."
+        )
     indexed = index_corpus(dataset, recipes, index, watcher)
     performers = open_performers(language, index)
     runs = [(name, RecipeRun(name, index.recipe(name, performers), performers, dataset, work)) for name in recipes]
@@ -154,7 +156,7 @@ class RecipeRun:
                 pool_size=header.pool_size,
                 fingerprint=header.settings,
                 retrieval_only=retrieval_only,
-                by_oracle=self.language.name == OracleLanguage.name,
+                by_oracle=self.language.name in found("languages"),
                 own_documents=self.dataset.rule is None,
                 run=header.name,
             )
@@ -216,9 +218,9 @@ def _gold_outside_pool(
 
 
 def open_performers(language: str, index: Index) -> PerQuestion:
-    """Open a language by name. Only here is the oracle available, because only an evaluation has its gold."""
-    if language == OracleLanguage.name:
-        return PerQuestion(language, OracleLanguage)
+    """Open a language by name. Only here are readers of gold available, because only an evaluation has it."""
+    if language in found("languages"):
+        return PerQuestion(language, loaded("languages", language))
     opened = index.language(language, fully_priced=True)
     chat = index.settings.chat
     model = configured_model(chat.model) if language.partition(":")[0] in MODEL_LANGUAGES else ""

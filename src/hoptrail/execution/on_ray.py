@@ -17,13 +17,12 @@ import os
 import socket
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 from types import TracebackType
 from typing import Any, TypeVar
 
 from hoptrail.errors import HoptrailError, UsageError, WorkFailed
-from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
+from hoptrail.execution.executor import Work
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -176,22 +175,3 @@ def _import_ray() -> Any:
             "`pip install 'hoptrail[ray]'`, or use `--on here`."
         ) from error
     return ray
-
-
-LOCAL, RAY = "here", "ray"
-
-
-def open_executor(name: str, address: str = "") -> AbstractContextManager[Executor]:
-    """A context manager of the executor `name`: `here` is this process; `ray` is a Ray cluster at `address`, else started here.
-
-    Raises:
-        UsageError: there is no such executor, or it takes no address; on entering: Ray is not installed.
-        WorkFailed: on entering: Ray does not respond or does not start.
-    """
-    if name == RAY:
-        return RayExecutor(address)
-    if name != LOCAL:
-        raise UsageError(f"work can be done on {LOCAL} or {RAY}, not on {name!r}")
-    if address:
-        raise UsageError("--address is the address of Ray: use it with --on ray")
-    return nullcontext(LOCAL_EXECUTOR)

@@ -14,14 +14,12 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Language
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.encoder import Encoder
+from hoptrail.plugins import found
 
 if TYPE_CHECKING:
     from hoptrail.models.billing import Chat, PaidChat
     from hoptrail.models.environment import Address
     from hoptrail.models.remembered import RememberedReplies
-
-EVALUATED_ONLY = "oracle"
-"""The language that only `evaluation` opens."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ def open_language(name: str, context: LanguageContext | None = None) -> Language
         replay:FILE      the replies of a recorded run (`hoptrail replies`), without a network
     Raises: UsageError: no such language, or its file or its endpoint cannot be used. RecordingError: the recording was altered.
     """
-    if name == EVALUATED_ONLY:
+    if name in found("languages"):
         raise UsageError(
             f"the language {name} exists in `hoptrail evaluate` only: it answers from the gold annotations of a data set. "
             "For your own questions use offline or chat"
@@ -102,7 +100,7 @@ def check_language(name: str) -> None:
     """Check that such a language exists, perhaps only in evaluations and not usable here. Raises: UsageError: there is none."""
     kind, colon, _ = name.partition(":")
     known = kind in _LANGUAGES and bool(colon) == (kind in _WITH_ARGUMENT)
-    if not known and name != EVALUATED_ONLY:
+    if not known and name not in found("languages"):
         available = ", ".join(f"{known}:FILE" if known in _WITH_ARGUMENT else known for known in _LANGUAGES)
         raise UsageError(f"there is no language {name!r}; available: {available}")
 

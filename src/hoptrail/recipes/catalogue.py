@@ -10,14 +10,14 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
-from hoptrail.recipes.registry import RECIPES, default_settings, recipe_class, settings_key
+from hoptrail.recipes.registry import default_settings, recipe_class, recipe_names, settings_key
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Kind
 
 if TYPE_CHECKING:
     from hoptrail.recipes.settings import RecipeSettings
-    from hoptrail.structures.triples import TripleSettings
+    from hoptrail.structures.catalogue import StructureSettings
 
 DEFAULT = "trail"
 MADE_BY_RULES = frozenset({"trail"})
@@ -87,16 +87,13 @@ def reported_name(wanted: str, used: Recipe) -> str:
     return wanted if wanted.partition(":")[0] == used.name else used.name
 
 
-def check_built_for(names: Iterable[str], settings: RecipeSettings, triples: TripleSettings) -> None:
-    """Check that recipes can search what these settings build. Raises: UsageError: one is unknown, or compares other triples."""
-    from hoptrail.recipes.comprag import CompragSettings
-    from hoptrail.retrieval.triples.space import how_to_add
-
+def check_built_for(names: Iterable[str], settings: RecipeSettings, structures: StructureSettings) -> None:
+    """Check that recipes can search what these settings build. Raises: UsageError: one is unknown, or needs more than that."""
     for name in names:
-        own = recipe_settings(name, settings)
-        setting = own.space.needed_setting if isinstance(own, CompragSettings) else ""
-        if setting and not getattr(triples, setting):
-            raise UsageError(f"recipe {name} compares what is not built. {how_to_add(setting)}")
+        for setting, remedy in recipe_settings(name, settings).built_with.items():
+            structure, _, key = setting.partition(".")
+            if not getattr(getattr(structures, structure), key):
+                raise UsageError(f"recipe {name} compares what is not built. {remedy}")
 
 
 def built_by_model(names: Iterable[str]) -> list[str]:
@@ -105,6 +102,6 @@ def built_by_model(names: Iterable[str]) -> list[str]:
 
 
 def _check_kinds(kinds: Iterable[str]) -> None:
-    unknown = sorted(set(kinds) - set(RECIPES))
+    unknown = sorted(set(kinds) - set(recipe_names()))
     if unknown:
-        raise UsageError(f"there is no recipe {', '.join(unknown)}. There are: {', '.join(RECIPES)}.")
+        raise UsageError(f"there is no recipe {', '.join(unknown)}. There are: {', '.join(recipe_names())}.")

@@ -192,6 +192,10 @@ class ChainragSettings(Limited):
         return Pool((self.search.kind,))
 
     @property
+    def built_with(self) -> Mapping[str, str]:
+        return {}
+
+    @property
     def effort(self) -> Effort:
         """Per sub-question: one reading, one judgement before every step of expansion, one summary for the next."""
         most = self.sub_questions if self.decompose else 1

@@ -30,7 +30,7 @@ from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import keep_ahead, rescored, scores_of
 from hoptrail.retrieval.triples.composition import CompositionSettings
 from hoptrail.retrieval.triples.graph import TripleGraphSettings, search_triples
-from hoptrail.retrieval.triples.space import TripleSpace, TripleSpaceSettings
+from hoptrail.retrieval.triples.space import TripleSpace, TripleSpaceSettings, how_to_add
 from hoptrail.retrieval.triples.unbinding import UnbindingSettings, search_by_unbinding
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
 from hoptrail.setting_limits import Share, check_limits
@@ -65,6 +65,11 @@ class CompragSettings(PassageSettings):
             raise ValueError(f"kept lies between 0 and {AHEAD}, not {self.kept}")
         if self.channel == "unbinding" and self.space.composition.method == "text":
             raise ValueError("the channel unbinding needs a composition that can be unbound, and text cannot")
+
+    @property
+    def built_with(self) -> Mapping[str, str]:
+        setting = self.space.needed_setting
+        return {f"{TRIPLES}.{setting}": how_to_add(setting)} if setting else {}
 
 
 ALONE = CompragSettings(hybrid_weight=0)

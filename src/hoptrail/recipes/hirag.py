@@ -84,6 +84,10 @@ class HiragSettings(Limited):
         return Pool((Kind.PASSAGE, Kind.PROFILE) if self._reads_profiles else (Kind.PASSAGE,))
 
     @property
+    def built_with(self) -> Mapping[str, str]:
+        return {}
+
+    @property
     def effort(self) -> Effort:
         """Each turn is planned, completed and answered; without retrieval, answered from memory alone."""
         turns = self.turns if self.decompose else 1

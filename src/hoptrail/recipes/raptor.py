@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.sirerag import Pooled, PooledSettings
-from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.units.tree_pool import TreePool
 from hoptrail.structures.structure_names import SIMILARITY_TREE
 from hoptrail.types import Kind
 
@@ -24,7 +24,7 @@ class RaptorSettings(PooledSettings):
     """The settings of every pool."""
 
     structures = (SIMILARITY_TREE,)
-    pool = Pool((Kind.PASSAGE,), (SIMILARITY_TREE,))
+    pool = TreePool((Kind.PASSAGE,), (SIMILARITY_TREE,))
 
 
 PAPER = RaptorSettings(evidence_tokens=100_000, repeats=True, abstain=Abstain.NEVER)

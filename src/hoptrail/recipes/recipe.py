@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -35,6 +36,9 @@ class OneRecipeSettings(Protocol):
     def structures(self) -> tuple[str, ...]: ...
     @property
     def pool(self) -> Pool: ...
+    @property
+    def built_with(self) -> Mapping[str, str]:
+        """What structures must hold for it beyond their defaults: by `STRUCTURE.SETTING`, which must be true, how to add it."""
 
 
 class Recipe(Protocol):
@@ -73,6 +77,10 @@ class PassageSettings(Limited):
     @property
     def pool(self) -> Pool:
         return Pool((Kind.PASSAGE,))
+
+    @property
+    def built_with(self) -> Mapping[str, str]:
+        return {}
 
     @property
     def effort(self) -> Effort:

@@ -1,44 +1,33 @@
-"""The recipes by name. To add one, add a module to this package and a line to `_CLASSES`.
+"""The recipes by name: those of the engine, and those that installed packages add as entry points `hoptrail.recipes`.
 
 A recipe's module is imported only when the recipe is used.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
+from hoptrail.plugins import found, loaded
 from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
 
-_CLASSES = {
-    "bm25": "Bm25",
-    "dense": "Dense",
-    "hybrid": "Hybrid",
-    "closed-book": "ClosedBook",
-    "cot": "Cot",
-    "selfask": "SelfAsk",
-    "ircot": "Ircot",
-    "iter-retgen": "IterRetgen",
-    "flare": "Flare",
-    "raptor": "Raptor",
-    "sirerag": "Sirerag",
-    "chainrag": "Chainrag",
-    "hirag": "Hirag",
-    "sunar": "Sunar",
-    "comprag": "Comprag",
-    "hipporag": "Hipporag",
-    "graphrag": "Graphrag",
-    "lightrag": "Lightrag",
-    "trail": "TrailRecipe",
-}
+_CLASSES = {"bm25": "Bm25", "dense": "Dense", "hybrid": "Hybrid", "trail": "TrailRecipe"}
 """Recipe name -> class in the module of that name. The default of the class's field `settings` shows what can be set."""
 
-RECIPES = tuple(_CLASSES)
+
+@cache
+def recipe_names() -> tuple[str, ...]:
+    """The names of all recipes, those of the engine first."""
+    return (*_CLASSES, *(name for name in found("recipes") if name not in _CLASSES))
 
 
 def recipe_class(name: str) -> type[Recipe]:
-    """The class of a recipe; `name` is one of RECIPES."""
-    cls: type[Recipe] = getattr(import_module(f"hoptrail.recipes.{settings_key(name)}"), _CLASSES[name])
+    """The class of a recipe; `name` is one of `recipe_names`. Raises: UsageError: its package is broken."""
+    own = _CLASSES.get(name)
+    cls: type[Recipe] = (
+        loaded("recipes", name) if own is None else getattr(import_module(f"hoptrail.recipes.{name}"), own)
+    )
     return cls
 
 

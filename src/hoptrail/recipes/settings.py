@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import field, make_dataclass
 
-from hoptrail.recipes.registry import RECIPES, default_settings, settings_key
+from hoptrail.recipes.registry import default_settings, recipe_names, settings_key
 
 _FIELDS = [
     (settings_key(name), type(default), field(default=default))
-    for name, default in ((name, default_settings(name)) for name in RECIPES)
+    for name, default in ((name, default_settings(name)) for name in recipe_names())
 ]
 
 

@@ -29,8 +29,8 @@ from hoptrail.recipes.answering import CitedHop, memory_hop
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import pack
-from hoptrail.retrieval.units.pool import Pool
 from hoptrail.retrieval.units.pool_search import Scorer, search_pool
+from hoptrail.retrieval.units.tree_pool import TreePool
 from hoptrail.structures import structure_names
 from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Kind, Ranking, Unit
@@ -143,10 +143,10 @@ class SireragSettings(PooledSettings):
         return tuple(name for name, used in uses.items() if used)
 
     @property
-    def pool(self) -> Pool:
+    def pool(self) -> TreePool:
         """Passages and the nodes that are switched on; beside the entity tree, the similarity tree has its lowest level only."""
         kinds = {Kind.AGGREGATE: self.aggregates, Kind.FACT: self.facts}
-        return Pool(
+        return TreePool(
             (Kind.PASSAGE, *(kind for kind, used in kinds.items() if used)),
             tuple(name for name in self.structures if name in _TREES),
             (structure_names.SIMILARITY_TREE,) if self.entity_clusters else (),

@@ -16,18 +16,18 @@ from hoptrail.corpus.index_location import refuse_documents
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError
-from hoptrail.execution.on_ray import LOCAL, open_executor
+from hoptrail.execution.executor import LOCAL, open_executor
 from hoptrail.exhaustion import exhausted
 from hoptrail.index import Index
 from hoptrail.json_object import JsonObject
 from hoptrail.language.lazy import CHAT, LazyLanguage
+from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import (
     cli_asking,
     cli_comparing,
     cli_evaluation,
-    cli_publishing,
     cli_serving,
     contract,
     options,
@@ -42,17 +42,26 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 """Exit code of the command-line library when a command that does not handle signals is interrupted."""
 
-DAILY, EVALUATION, RESEARCH, UPKEEP = "Every day", "Evaluation", "Research", "Upkeep"
+DAILY, EVALUATION, UPKEEP, FURTHER = "Every day", "Evaluation", "Upkeep", "Research, publishing and other packages"
 """The groups of commands in the help, in this order."""
 
 
 class Grouped(TyperGroup):
-    """Lists commands under their headings in the help."""
+    """Lists commands under their headings in the help, and finds those of installed packages (`plugins.py`)."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the commands, those of the engine first."""
+        return [*super().list_commands(ctx), *found("commands")]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command; that of a package is imported only when it is asked for."""
+        own = super().get_command(ctx, cmd_name)
+        return _command_of_package(cmd_name) if own is None and cmd_name in found("commands") else own
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one list per heading, in the order of registration."""
-        entries = [(name, self.commands[name]) for name in self.list_commands(ctx)]
-        for heading in (DAILY, EVALUATION, RESEARCH, UPKEEP):
+        entries = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        for heading in (DAILY, EVALUATION, UPKEEP, FURTHER):
             rows = [
                 (name, command.get_short_help_str(formatter.width))
                 for name, command in entries
@@ -61,6 +70,19 @@ class Grouped(TyperGroup):
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
+
+
+def _command_of_package(name: str) -> Any:
+    made = loaded("commands", name)
+    if isinstance(made, typer.Typer):
+        command: Any = typer.main.get_group(made)
+        command.name = name
+    else:
+        alone = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None, add_completion=False)
+        alone.command(name)(made)
+        command = typer.main.get_command(alone)
+    command.rich_help_panel = FURTHER
+    return command
 
 
 app = typer.Typer(
@@ -239,22 +261,16 @@ app.command(rich_help_panel=EVALUATION)(cli_evaluation.evaluate)
 app.command(rich_help_panel=EVALUATION)(cli_evaluation.score)
 app.command(rich_help_panel=EVALUATION)(cli_comparing.compare)
 app.command(rich_help_panel=EVALUATION)(cli_comparing.errors)
-app.command(rich_help_panel=RESEARCH)(cli_comparing.reproduce)
 app.add_typer(cli_comparing.trail, name="trail", rich_help_panel=EVALUATION)
-app.add_typer(cli_evaluation.probe, name="probe", rich_help_panel=RESEARCH)
-app.command(rich_help_panel=UPKEEP)(cli_publishing.publish)
-app.command(rich_help_panel=UPKEEP)(cli_publishing.shards)
-app.command(rich_help_panel=UPKEEP)(cli_publishing.backup)
-app.command(rich_help_panel=UPKEEP)(cli_publishing.restore)
 app.command(rich_help_panel=DAILY)(cli_serving.serve)
 app.command(rich_help_panel=DAILY)(cli_serving.mcp)
 
 
-@app.command(rich_help_panel=RESEARCH)
+@app.command(rich_help_panel=EVALUATION)
 def recipes(as_json: options.AsJson = False) -> None:
     """List the recipes and the structures each needs."""
     from hoptrail.recipes.catalogue import presets_of, recipe_settings
-    from hoptrail.recipes.registry import RECIPES, recipe_class
+    from hoptrail.recipes.registry import recipe_class, recipe_names
 
     rows: list[JsonObject] = [
         {
@@ -263,12 +279,12 @@ def recipes(as_json: options.AsJson = False) -> None:
             "structures": list(recipe_settings(name).structures),
             "presets": list(presets_of(name)),
         }
-        for name in RECIPES
+        for name in recipe_names()
     ]
     if as_json:
         options.print_json(rows)
     else:
-        width = max(map(len, RECIPES))
+        width = max(map(len, recipe_names()))
         for row in rows:
             print(f"{row['name']:{width}} {row['description']}")  # noqa: T201
 
@@ -287,9 +303,6 @@ def replies(
         raise IndexUnavailable(f"there is no index at {folder}, and no reply is stored there: nothing was written.")
     count = write_recording(remembered.stored(), out)
     options.console_of(error=True).print(render.render_ledger(count, remembered.ledger()))
-
-
-app.command(rich_help_panel=RESEARCH)(cli_evaluation.distil)
 
 
 @app.command(rich_help_panel=UPKEEP)

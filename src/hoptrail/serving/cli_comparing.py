@@ -5,11 +5,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,17 +14,11 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from hoptrail.atomic_write import replace_file
-from hoptrail.errors import UsageError
-from hoptrail.recipes.papers import PREFIX
-from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json, say, write_text
+from hoptrail.serving.options import AsJson, console_of, print_json, write_text
 from hoptrail.serving.render import plain
 
 if TYPE_CHECKING:
-    from hoptrail.evaluation.published_tables import Cell
-    from hoptrail.evaluation.published_tables import Table as PublishedTable
     from hoptrail.evaluation.run_tables import TextTable
-    from hoptrail.settings import Settings
 
 trail = typer.Typer(help="Analyse the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -112,132 +102,3 @@ def show_tables(tables: Iterable[TextTable]) -> None:
             shown.add_row(*(plain(cell) for cell in row))
         note = [Text(table.note, style="dim")] if table.note else []
         console_of().print(Group(Text(table.title, style="bold"), shown, *note, Text("")))
-
-
-def reproduce(
-    tables: Annotated[
-        list[str] | None, typer.Argument(metavar="TABLE...", help="Its cells; default: count all cells.")
-    ] = None,
-    run: Annotated[
-        bool, typer.Option("--run", help="Make possible runs; with an endpoint, also those that call it.")
-    ] = False,
-    data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The folder of the data sets.")] = None,
-    work: Annotated[
-        Path | None, typer.Option("--work", metavar="DIR", help="Keep runs here, and read their results.")
-    ] = None,
-    as_json: AsJson = False,
-    settings: SettingsFile = None,
-) -> None:
-    """Compare the papers' tables: what is reproduced here, what differs, and what it would take."""
-    from hoptrail.evaluation.published_tables import cells_of, tables_named
-    from hoptrail.evaluation.reproducing import digest_of_settings, found_values
-    from hoptrail.models.environment import configured_model
-    from hoptrail.settings import load_settings
-
-    named = tables_named(tables or [])
-    own = load_settings(settings)
-    if run:
-        if data is None or work is None or not tables:
-            raise UsageError("--run needs the tables, --data (the folder with the data sets) and --work.")
-        if not data.is_dir():
-            raise UsageError(f"--data {data} is not a folder: name the one that holds the data sets.")
-        for table in named:
-            _run(table, data, work, settings, own)
-    model, digest = configured_model(own.chat.model), digest_of_settings(own)
-    found = {table.id: found_values(table, work, model, data, digest) if work else None for table in named}
-    cells = {table.id: cells_of(table, found[table.id]) for table in named}
-    if as_json:
-        print_json([asdict(cell) for own in cells.values() for cell in own])
-    elif tables:
-        for table in named:
-            _show_cells(table, cells[table.id])
-    else:
-        _show_counts(named, cells)
-
-
-def _run(table: PublishedTable, data: Path, work: Path, settings: Path | None, own: Settings) -> None:
-    """Make every unfinished run, one at a time; print the reason for each one skipped."""
-    from hoptrail.evaluation.reproducing import digest_of_settings, planned_runs, runs_left_out
-    from hoptrail.models.environment import configured_model
-
-    missing_endpoint, model = _missing_endpoint(own), configured_model(own.chat.model)
-    planned_here = planned_runs(table, data, work, model, digest_of_settings(own))
-    left_out = runs_left_out(table, data, model)
-    if not planned_here and not left_out:
-        say(f"{table.id}: no part of it can be run here; its cells say why.")
-    for run, reason in left_out.items():
-        say(f"not run ({reason}): {run}")
-    for planned in planned_here:
-        arguments = _with_user_settings(planned.arguments, settings, work)
-        command = f"hoptrail {' '.join(arguments)}"
-        if planned.out.is_file():
-            continue
-        if planned.asks_model and missing_endpoint:
-            say(f"not run ({missing_endpoint}): {command}")
-            continue
-        say(command)
-        ended = subprocess.run(
-            [sys.executable, "-m", "hoptrail", *arguments],
-            check=False,
-            stdout=sys.stderr,  # our standard output is for the cells only
-        )
-        if ended.returncode:
-            raise typer.Exit(ended.returncode)
-
-
-def _with_user_settings(arguments: Sequence[str], settings: Path | None, work: Path) -> list[str]:
-    """The arguments of a run with the user's settings, on top of a paper's if the run uses these."""
-    from hoptrail.evaluation.reproducing import OUT_FOLDER
-
-    if settings is None:
-        return list(arguments)
-    paper = next((word for word in arguments if word.startswith(PREFIX)), None)
-    if paper is None:
-        return [*arguments, "--settings", str(settings)]
-    if str(settings).startswith(PREFIX):
-        return list(arguments)
-    name = paper.removeprefix(PREFIX)
-    both = work / OUT_FOLDER / f"{name}.toml"
-    both.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(both, f'paper = "{name}"\n{settings.read_text(encoding="utf-8")}'.encode())
-    return [str(both) if word == paper else word for word in arguments]
-
-
-def _missing_endpoint(own: Settings) -> str:
-    """Why no model can be called; empty if one can."""
-    from hoptrail.models.environment import find_address
-
-    chat = own.chat
-    try:
-        find_address("it", chat.base_url, chat.model, chat.api_key_variable)
-    except UsageError as error:
-        return str(error)
-    return ""
-
-
-def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
-    from hoptrail.evaluation.published_tables import Status
-    from hoptrail.evaluation.run_tables import TextTable
-
-    counts = {table.id: Counter(cell.status for cell in cells[table.id]) for table in tables}
-    rows = [(table.id, *(str(counts[table.id][status]) for status in Status)) for table in tables]
-    total = Counter(cell.status for own in cells.values() for cell in own)
-    rows.append(("all", *(str(total[status]) for status in Status)))
-    title = f"{total.total()} published values in {len(tables)} tables"
-    note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would produce each."
-    header = ("table", *(status.name.replace("_", " ").lower() for status in Status))
-    show_tables([TextTable(title, header, tuple(rows), note)])
-
-
-def _show_cells(table: PublishedTable, cells: tuple[Cell, ...]) -> None:
-    from hoptrail.evaluation.run_tables import TextTable
-
-    rows = []
-    for cell in cells:
-        ours = ("-" if found is None else f"{found:.2f}" for found in (cell.measured, cell.by_rules))
-        rows.append((cell.row, cell.column, f"{cell.value:g}", *ours, cell.status, cell.why))
-    header = ("row", "column", "published", "here", "by rules", "status", "why")
-    note = f"Published: {table.setting}. Here: {table.here}. Tolerance {table.tolerance:g}."
-    show_tables([TextTable(f"{table.paper}: {table.title}", header, tuple(rows), note)])
-    for run in dict.fromkeys(cell.run for cell in cells if cell.run):
-        console_of().print(Text(run), soft_wrap=True)

@@ -1,16 +1,14 @@
-"""The commands for measurement: evaluate, score, probe, distil. `cli.py` registers them."""
+"""The commands for measurement: evaluate, score. `cli.py` registers them."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import RenderableType
 
 from hoptrail.errors import UsageError
 from hoptrail.json_object import JsonObject
@@ -20,20 +18,9 @@ from hoptrail.serving import contract, options, render
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset
     from hoptrail.evaluation.reports import EvaluationReport
-    from hoptrail.retrieval.corpus import Corpus
     from hoptrail.settings import Settings
 
-probe = typer.Typer(
-    help="Measure one thing about an index on a data set, without answering.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-DataFolder = Annotated[Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl and questions.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="The file for the results.")]
-Work = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep the index here.")]
-
-
 EvaluationFolder = Annotated[
     Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl or documents/, and questions.")
 ]
@@ -64,8 +51,8 @@ def evaluate(
 ) -> None:
     """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
     from hoptrail.evaluation import datasets, runner
-    from hoptrail.evaluation.oracle import OracleLanguage
     from hoptrail.evaluation.own_context import evaluate_own_contexts
+    from hoptrail.plugins import found
 
     options.check_writable(out)
     if own_context and threads > 1:
@@ -74,8 +61,8 @@ def evaluate(
     dataset = datasets.single_hops_of(dataset) if single_hops else dataset
     with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
         folder = work or Path(temporary)
-        # The oracle cannot build anything, so the index keeps the language of the settings.
-        builder = None if language == OracleLanguage.name else language
+        # A reader of gold cannot build anything, so the index keeps the language of the settings.
+        builder = None if language in found("languages") else language
         opened = options.open_index(folder / runner.INDEX_FOLDER / dataset.name, settings, builder)
         names, performer = options.named(recipes), language or opened.settings.language
         _check_performer(performer, dataset, [] if retrieval_only else names, opened.settings, work)
@@ -98,7 +85,7 @@ def _show_report(report: EvaluationReport, work: Path | None, out: Path | None) 
     if work is not None:
         for _, recipe in report.recipes:  # for `hoptrail compare` and `hoptrail errors`
             options.console_of().print(render.plain(f"run: {work / RUNS_FOLDER / recipe.run}"), soft_wrap=True)
-    _write_results(report.to_json(), out)
+    write_results(report.to_json(), out)
     if report.unread:
         raise typer.Exit(options.INCOMPLETE)
 
@@ -130,60 +117,7 @@ def _print_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -
         options.say(f"{name} may take for {count} questions: {estimate}")
 
 
-@probe.command("lost-in-retrieval")
-def probe_lost_in_retrieval(
-    data: DataFolder,
-    out: Out = None,
-    work: Work = None,
-    limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of passages for recall.")] = 2,
-    settings: options.SettingsFile = None,
-) -> None:
-    """Measure recall of sub-questions without the name that an earlier answer gives, and of their completions."""
-    from hoptrail.evaluation.lost_in_retrieval import probe_lost_in_retrieval as measure
-
-    options.check_writable(out)
-    with _indexed(data, ["hybrid"], work, settings) as (corpus, dataset, names):
-        found = measure(corpus, dataset, names, limit)
-    _show_probe(found.to_json(), render.render_lost_in_retrieval(found), out)
-
-
-@probe.command("tree-coverage")
-def probe_tree_coverage(
-    data: DataFolder, out: Out = None, work: Work = None, settings: options.SettingsFile = None
-) -> None:
-    """Count the pairs of gold passages that groups of the similarity and relatedness trees contain."""
-    from hoptrail.evaluation.tree_coverage import measure_tree_coverage
-
-    options.check_writable(out)
-    with _indexed(data, ["sirerag"], work, settings) as (corpus, dataset, names):
-        found = measure_tree_coverage(corpus.snapshot, dataset, names)
-    _show_probe(found.to_json(), render.render_tree_coverage(found), out)
-
-
-@contextmanager
-def _indexed(
-    data: Path, recipes: list[str], work: Path | None, settings: Path | None
-) -> Iterator[tuple[Corpus, Dataset, dict[str, list[str]]]]:
-    """The indexed corpus, its data set, and the data set's ids of each document."""
-    from hoptrail.evaluation.datasets import load_dataset
-    from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document, index_corpus
-
-    dataset = load_dataset(data, None, None)
-    with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
-        opened = options.open_index((work or Path(temporary)) / INDEX_FOLDER / dataset.name, settings)
-        indexed = index_corpus(dataset, recipes, opened, watcher)
-        for line in render.render_notes(indexed.notes):
-            options.say(line)
-        corpus = opened.recipe(recipes[0]).corpus
-        yield corpus, dataset, corpus_ids_by_document(corpus.snapshot, dataset)
-
-
-def _show_probe(content: JsonObject, shown: RenderableType, out: Path | None) -> None:
-    options.console_of().print(shown)
-    _write_results(content, out)
-
-
-def _write_results(content: JsonObject, out: Path | None) -> None:
+def write_results(content: JsonObject, out: Path | None) -> None:
     if out is not None:
         options.write_text(out, contract.to_text(content) + "\n")
 
@@ -210,30 +144,3 @@ def score(
     for row in rows:
         print("\t".join(f"{value:.4f}" for value in row.values()))  # noqa: T201
     print("\t".join(f"{name} {value}" for name, value in summary.items()))  # noqa: T201
-
-
-def distil(
-    folder: options.IndexFolder,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the training set.")],
-    validation_share: Annotated[
-        float | None, typer.Option("--validation-share", metavar="SHARE", help="Share of the documents for validation.")
-    ] = None,
-    model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="Whose replies, if several models' are stored.")
-    ] = "",
-    settings: options.SettingsFile = None,
-) -> None:
-    """Write the stored extraction replies as a fine-tuning set for a smaller model."""
-    from hoptrail.corpus.snapshot import Snapshot
-    from hoptrail.evaluation.distilling import DistillingSettings, write_training_set
-    from hoptrail.models.remembered import FILE, RememberedReplies
-    from hoptrail.settings import load_settings
-    from hoptrail.types import Kind
-
-    chosen = DistillingSettings(model=model)
-    if validation_share is not None:
-        chosen = replace(chosen, validation_share=validation_share)
-    passages = sorted(Snapshot.open(folder).units(Kind.PASSAGE), key=lambda unit: unit.sources)
-    stored = RememberedReplies(folder / FILE).stored()
-    counts = write_training_set(stored, passages, load_settings(settings).chat, out, chosen)
-    options.console_of().print(render.render_training(counts), soft_wrap=True)

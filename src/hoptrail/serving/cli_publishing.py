@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hoptrail.corpus.places import index_folder
-from hoptrail.execution.on_ray import RAY, open_executor
+from hoptrail.execution.executor import open_executor
 from hoptrail.publishing.sending import KEEP_HOURS
 from hoptrail.publishing.sending import publish as send
 from hoptrail.serving import options
@@ -41,7 +41,7 @@ def shards(
     to: Annotated[str, typer.Option("--to", metavar="ADDRESS", help="s3://, gs:// or az:// and BUCKET/PATH.")],
     count: Annotated[int, typer.Option("--count", metavar="N", min=1, help="The number of shards.")],
     recipes: options.BuiltFor = None,
-    on: options.Place = RAY,
+    on: options.Place = "ray",
     address: options.RayAddress = "",
     settings: options.SettingsFile = None,
 ) -> None:

@@ -17,7 +17,7 @@ from hoptrail.corpus.index_location import find_index, other_file
 from hoptrail.corpus.places import index_folder, refuse_old_index
 from hoptrail.errors import UsageError
 from hoptrail.index import Index
-from hoptrail.publishing.address import Address, is_address
+from hoptrail.plugins import found, loaded
 from hoptrail.serving import options
 from hoptrail.serving.render import render_indexing
 
@@ -107,18 +107,21 @@ def _indexes(unnamed: list[str], entries: list[str], opened: Callable[[str], Ind
 
 
 def _open(where: str, *, settings: Path | None, language: str | None, exclude: Sequence[str], gitignore: bool) -> Index:
-    if not is_address(where):
+    scheme, mark, _ = where.partition("://")
+    if not mark:
         refuse_old_index(Path(where).expanduser())
         place = options.found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
         return options.open_index(place, settings, language, exclude=exclude, gitignore=gitignore)
-    from hoptrail.serving.server.published_index import PublishedIndex, folder_of
-
-    return PublishedIndex(where, options.settings_with(settings, language, folder_of(Address.of(where))))
+    if scheme not in found("indexes"):
+        known = ", ".join(f"{name}://" for name in found("indexes")) or "none"
+        raise UsageError(f"no installed package opens addresses of the form {scheme}://; known are: {known}.")
+    opened: Index = loaded("indexes", scheme)(where, partial(options.settings_with, settings, language))
+    return opened
 
 
 def _is_documents(where: str) -> bool:
     """Whether this is a folder with files but no index."""
-    return not is_address(where) and bool(where.strip()) and other_file(Path(where).expanduser()) is not None
+    return "://" not in where and bool(where.strip()) and other_file(Path(where).expanduser()) is not None
 
 
 @contextmanager

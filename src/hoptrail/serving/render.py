@@ -26,10 +26,7 @@ from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
-    from hoptrail.evaluation.distilling import TrainingCounts
-    from hoptrail.evaluation.lost_in_retrieval import LostInRetrieval
     from hoptrail.evaluation.reports import EvaluationReport
-    from hoptrail.evaluation.tree_coverage import TreeCoverage
     from hoptrail.index_contents import Contents
     from hoptrail.models.chat import ChatSettings
     from hoptrail.models.spending import Ledger
@@ -197,7 +194,7 @@ def _more(number: int) -> list[Text]:
 
 def render_indexing(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
     """What a run did, and its shortfalls. `verbose` names the skipped files."""
-    changes = _counted(
+    changes = counted(
         (report.updated, "updated"),
         (report.moved, "moved"),
         (len(report.duplicates), "with the same text as another"),
@@ -278,18 +275,7 @@ def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
     )
 
 
-def render_training(counts: TrainingCounts) -> RenderableType:
-    """The sizes of a training set, and what was left out."""
-    left_out = _counted(
-        (counts.without_reply, "without a reply to today's prompt and settings"),
-        (counts.unusable, "with a reply that the text does not support"),
-        (counts.repeated, "that repeat another"),
-    )
-    head = f"{counts.train:,} examples for training, {counts.validation:,} for validation"
-    return Text(f"{head}; left out: {', '.join(left_out)}." if left_out else f"{head}.")
-
-
-def _counted(*counts: tuple[int, str]) -> list[str]:
+def counted(*counts: tuple[int, str]) -> list[str]:
     """The counts that are not 0, each with what it counts."""
     return [f"{number:,} {what}" for number, what in counts if number > 0]
 
@@ -305,33 +291,10 @@ def failures(report: EvaluationReport) -> list[Text]:
     return lines[:SHOWN_NOTES] + ([Text(f"and {hidden:,} more; --work keeps them all")] if hidden > 0 else [])
 
 
-def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
-    """One row per retriever and place of the sub-question, one column per wording."""
-    from hoptrail.evaluation.lost_in_retrieval import Wording, label
-
-    table = Table("retriever", "sub-question", *Wording, box=None, pad_edge=False)
-    cells: dict[tuple[str, str], dict[Wording, str]] = {}
-    for row in found.rows:
-        cells.setdefault((row.retriever, label(row)), {})[row.wording] = f"{row.recall:.3f} ({row.questions})"
-    for place, shown in cells.items():
-        table.add_row(*place, *(shown.get(wording, "-") for wording in Wording))
-    head = f"{found.data}: recall@{found.k} of gold sub-questions, {found.questions} of {found.of} questions have a decomposition"
-    return Group(Text(head), table)
-
-
-def render_tree_coverage(found: TreeCoverage) -> RenderableType:
-    """One row per grouping."""
-    table = Table("grouping", "groups", "pairs", "supporting", "all", "overlap", box=None, pad_edge=False)
-    for row in found.rows:
-        shares = (share(row.supporting), share(row.all), share(row.overlap))
-        table.add_row(row.grouping, f"{row.groups:,}", f"{row.pairs:,}", *shares)
-    return Group(Text(f"{found.data}: share of gold pairs of passages within one group"), table)
-
-
 def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
     """The number of replies written, and the sums of the ledger."""
     tokens = f"{ledger.prompt_tokens:,} prompt and {ledger.completion_tokens:,} completion tokens"
-    notes = _counted(
+    notes = counted(
         (ledger.unsettled, "without a reply, at their estimate"),
         (ledger.perhaps, "of them perhaps never sent"),
         (ledger.estimated - ledger.unsettled, "counted by us"),

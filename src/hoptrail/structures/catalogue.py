@@ -1,50 +1,43 @@
-"""The structures in the order in which they are built: the table to which a new structure is added."""
+"""The structures in the order in which they are built: those of the engine, and those that installed packages add as entry
+points `hoptrail.structures`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, make_dataclass, replace
+from dataclasses import field, make_dataclass
+from functools import cache
 
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.structures.aggregates import Aggregates
+from hoptrail.errors import UsageError
+from hoptrail.plugins import found, loaded
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions, Facts
-from hoptrail.structures.neighbours import Bm25Neighbours, DenseNeighbours
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.profiles import Profiles
-from hoptrail.structures.sentence_graph import SentenceLinks
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.structure_names import JOINT_TREE, PASSAGES
+from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.structures.title_mentions import TitleMentions
-from hoptrail.structures.topics import Topics
-from hoptrail.structures.trees import EntityTree, JointTree, RelatednessTree, SimilarityTree
-from hoptrail.structures.triples import Triples
 
-STRUCTURES: tuple[type[Structure], ...] = (
-    Passages,
-    Extractions,
-    Topics,
-    Facts,
-    Profiles,
-    Aggregates,
-    SimilarityTree,
-    RelatednessTree,
-    JointTree,
-    EntityTree,
-    Sentences,
-    SentenceLinks,
-    TitleMentions,
-    DenseNeighbours,
-    Bm25Neighbours,
-    Triples,
-)
-"""Each comes after those it is built from."""
+
+@cache
+def structure_classes() -> tuple[type[Structure], ...]:
+    """All structures, each after those it is built from. Raises: UsageError: one is built from what no installed package has."""
+    waiting: list[type[Structure]] = [Passages, Extractions, Facts, Sentences, TitleMentions]
+    waiting += (loaded("structures", name) for name in found("structures"))
+    placed: dict[str, type[Structure]] = {}
+    while waiting:
+        ready = next((one for one in waiting if placed.keys() >= set(one().built_from)), None)
+        if ready is None:
+            raise UsageError(f"structures cannot be built from one another: {', '.join(one.name for one in waiting)}.")
+        placed[ready.name] = ready
+        waiting.remove(ready)
+    return tuple(placed.values())
 
 
 def _settings_fields() -> list[tuple[str, type, object]]:
     """Names, types and defaults of the settings of all structures except passages, whose limits belong to documents."""
-    defaults = ((one.name, one().settings) for one in STRUCTURES if one.name != PASSAGES)
+    defaults = ((one.name, one().settings) for one in structure_classes() if one.name != PASSAGES)
     return [(name.replace("-", "_"), type(own), field(default=own)) for name, own in defaults if own is not None]
 
 
@@ -56,11 +49,10 @@ def structures_by_name(limits: PassageLimits, settings: StructureSettings | None
     """All structures with their settings; each comes after those it is built from."""
     chosen = settings or StructureSettings()
     known: dict[str, Structure] = {}
-    for structure in STRUCTURES:
+    for structure in structure_classes():
         own = limits if structure.name == PASSAGES else getattr(chosen, structure.name.replace("-", "_"), None)
-        known[structure.name] = structure() if own is None else structure(own)  # type: ignore[call-arg]
-    trees = tuple(known[name] for name in JointTree.built_from)
-    known[JOINT_TREE] = replace(known[JOINT_TREE], trees=trees)  # type: ignore[type-var]
+        made = structure() if own is None else structure(own)  # type: ignore[call-arg]
+        known[structure.name] = made.over(known)
     return known
 
 
@@ -75,8 +67,9 @@ def with_foundations(names: Iterable[str], known: Mapping[str, Structure]) -> li
 
 def discard_unknown(writer: Writer) -> None:
     """Remove the entries of structures that no longer exist, and links of kinds that none has; units and names stay."""
+    classes = structure_classes()
     for entered in (writer.structures, writer.unfinished, writer.languages):
-        for name in entered.keys() - {structure.name for structure in STRUCTURES}:
+        for name in entered.keys() - {structure.name for structure in classes}:
             del entered[name]
-    for kind in writer.snapshot().graph.count().keys() - {kind for structure in STRUCTURES for kind in structure.links}:
+    for kind in writer.snapshot().graph.count().keys() - {kind for structure in classes for kind in structure.links}:
         writer.links.drop(kind)

@@ -11,7 +11,7 @@ import json
 import zlib
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 from pathlib import Path
@@ -68,6 +68,11 @@ class Structure(ABC):
     @abstractmethod
     def built_from(self) -> tuple[str, ...]:
         """The structures that must be built before this one."""
+
+    def over(self, known: Mapping[str, Structure]) -> Structure:
+        """The structure with what it needs to know of those built before it."""
+        del known
+        return self
 
     @property
     def fingerprint(self) -> str:

@@ -14,9 +14,9 @@ two nodes; a node that is longer than a group may be is in no group.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal, cast
 
 from hoptrail.corpus.writer import Writer
 from hoptrail.language.tasks import Language
@@ -211,6 +211,9 @@ class JointTree(Tree):
     name = JOINT_TREE
     links = (JOINT_TREE,)
     built_from = (SIMILARITY_TREE, RELATEDNESS_TREE)
+
+    def over(self, known: Mapping[str, Structure]) -> Structure:
+        return replace(self, trees=tuple(cast("Tree", known[name]) for name in self.built_from))
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
         """The nodes of all `trees` on that level."""

@@ -14,8 +14,8 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import scores_of, shares_of_best
-from hoptrail.retrieval.units.pool import Pool
 from hoptrail.retrieval.units.pool_search import WIDENINGS, Scorer, search_pool
+from hoptrail.retrieval.units.tree_pool import TreePool
 from hoptrail.types import Kind, Link, Span, Unit, Usage
 from world import FACTS, HashingEncoder, TokenHashingEncoder, make_document, make_passage
 
@@ -29,7 +29,7 @@ SUMMARIES = [
     Unit("s1", Kind.SUMMARY, "", "Rivers and towns: the Isk, the Arrow.", (SPAN,)),
     Unit("s2", Kind.SUMMARY, "", "Harbours that freeze in winter.", (SPAN,)),
 ]
-EVERYTHING = Pool((Kind.PASSAGE, Kind.AGGREGATE), ("one-tree", "other-tree"))
+EVERYTHING = TreePool((Kind.PASSAGE, Kind.AGGREGATE), ("one-tree", "other-tree"))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_all_kinds_and_trees_are_one_ranking(corpus: Corpus) -> None:
 
 
 def test_summaries_of_other_trees_are_not_in_the_pool(corpus: Corpus) -> None:
-    pool = Pool((Kind.PASSAGE,), ("one-tree",))
+    pool = TreePool((Kind.PASSAGE,), ("one-tree",))
     assert pool.size(corpus.snapshot) == len(PASSAGES) + 1
     for scorer in ("dense", "bm25", "hybrid"):
         found = {hit.unit.id for hit in search_pool(corpus, "harbour that freezes in winter, towns", pool, 99, scorer)}
@@ -98,23 +98,23 @@ def test_summaries_are_found_behind_any_number_of_nearer_ones_of_another_tree(ot
     span = Span(DOCUMENTS[1].id, 0, 5)
     nearer = [Unit(f"s2-{number}", Kind.SUMMARY, "", "Frozen harbours.", (span,)) for number in range(others)]
     corpus = publish(tmp_path, nearer)
-    found = search_pool(corpus, "frozen harbours", Pool((), ("one-tree",)), 1, "dense")
+    found = search_pool(corpus, "frozen harbours", TreePool((), ("one-tree",)), 1, "dense")
     assert [(hit.unit.id, hit.channel) for hit in found] == [("s1", "dense")]
-    assert [hit.unit.id for hit in search_pool(corpus, "frozen harbours", Pool((), ("other-tree",)), 2, "dense")] == [
-        unit.id for unit in sorted(nearer, key=lambda unit: unit.id)[:2]
-    ]
+    assert [
+        hit.unit.id for hit in search_pool(corpus, "frozen harbours", TreePool((), ("other-tree",)), 2, "dense")
+    ] == [unit.id for unit in sorted(nearer, key=lambda unit: unit.id)[:2]]
 
 
 def test_of_a_tree_only_the_first_level_may_be_wanted(corpus: Corpus) -> None:
     """The level of a group is in its id: s2 is made of passages, s1 would be a leaf."""
     for lowest, expected in (((), {"s1", "s2"}), (("one-tree",), {"s2"}), (("one-tree", "other-tree"), {"s2"})):
-        pool = Pool((), ("one-tree", "other-tree"), lowest)
+        pool = TreePool((), ("one-tree", "other-tree"), lowest)
         assert {unit.id for unit in pool.units(corpus.snapshot)} == expected
         assert pool.size(corpus.snapshot) == len(expected)
 
 
 def test_a_tree_that_is_not_there_adds_nothing(corpus: Corpus) -> None:
-    pool = Pool((Kind.PASSAGE,), ("no-tree",))
+    pool = TreePool((Kind.PASSAGE,), ("no-tree",))
     assert {hit.unit.kind for hit in search_pool(corpus, "towns", pool, 99, "dense")} == {Kind.PASSAGE}
     assert pool.size(corpus.snapshot) == len(PASSAGES)
 
@@ -160,7 +160,7 @@ def test_accents_do_not_matter_and_other_scripts_are_kept(tmp_path: Path) -> Non
         writer.publish(Usage())
     corpus = Corpus(Snapshot.open(tmp_path), lambda: encoder)
     for question, found in (("sao tome", units[0]), ("Река", units[1])):
-        ranking = search_pool(corpus, question, Pool((Kind.PASSAGE,)), 5, "bm25")
+        ranking = search_pool(corpus, question, TreePool((Kind.PASSAGE,)), 5, "bm25")
         assert [hit.unit for hit in ranking] == [found]
 
 

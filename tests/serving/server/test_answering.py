@@ -19,7 +19,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import EndpointBusy, EndpointRefused, IndexDamaged
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Reply, Task
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.server_limits import ServerLimits
 from hoptrail.serving import contract
 from hoptrail.serving.server.workspaces import Workspace
@@ -97,7 +97,7 @@ def test_a_search_is_that_of_the_library(app: FastAPI, client: TestClient) -> No
 
 def test_recipes_say_which_can_be_used(client: TestClient) -> None:
     told_of = client.get("/api/recipes").json()
-    assert [one["name"] for one in told_of["recipes"]] == list(RECIPES)
+    assert [one["name"] for one in told_of["recipes"]] == list(recipe_names())
     assert told_of["languages"] == ["offline"]
     for one in told_of["recipes"]:
         answer = client.post("/api/ask", json={"question": QUESTION, "recipe": one["name"]})

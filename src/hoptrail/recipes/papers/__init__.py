@@ -50,6 +50,11 @@ def shipped_papers() -> dict[str, Paper]:
     return {name: Paper(name, **content) for name, content in contents.items()}
 
 
+def paper_settings(name: str) -> JsonObject:
+    """The settings of the paper of a name. Raises: UsageError: there is no such paper."""
+    return paper_named(name).settings
+
+
 def paper_named(name: str) -> Paper:
     """The paper of a name, with or without PREFIX. Raises: UsageError: there is no such paper."""
     known = shipped_papers()

@@ -17,7 +17,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import convex_scores, ranked, ranked_units, rescored, scores_of
-from hoptrail.retrieval.units.pool import Pool, summaries_of
+from hoptrail.retrieval.units.tree_pool import TreePool, summaries_of
 from hoptrail.retrieval.units.unit_search import nearest
 from hoptrail.structures.keyword_statistics import KeywordStatistics
 from hoptrail.types import Kind, Ranking
@@ -34,7 +34,7 @@ LATE_INTERACTION_DEPTH = 100
 """Dense candidates that late interaction scores: token vectors of a whole pool would be gigabytes."""
 
 
-def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: Scorer) -> Ranking:
+def search_pool(corpus: Corpus, question: str, pool: TreePool, limit: int, scorer: Scorer) -> Ranking:
     """The `limit` best units of the pool; the meaning of scores depends on the scorer."""
     match scorer:
         case "dense":
@@ -50,7 +50,7 @@ def search_pool(corpus: Corpus, question: str, pool: Pool, limit: int, scorer: S
             return open_reranker(scorer, corpus.encoder).rerank(question, candidates, limit)
 
 
-def _by_keywords(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
+def _by_keywords(corpus: Corpus, question: str, pool: TreePool, limit: int) -> Ranking:
     """BM25 over the whole pool in memory: the statistics of the stored keyword index are those of one kind."""
     units, statistics = _statistics(corpus.snapshot, pool)
     scores = statistics.scores(question)
@@ -60,13 +60,13 @@ def _by_keywords(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranki
 
 
 @cached_per_snapshot
-def _statistics(snapshot: Snapshot, pool: Pool) -> tuple[list[tuple[str, Kind]], KeywordStatistics]:
+def _statistics(snapshot: Snapshot, pool: TreePool) -> tuple[list[tuple[str, Kind]], KeywordStatistics]:
     """The units of a pool by rising id, and the statistics of their texts in that order."""
     rows = sorted((unit.id, unit.kind, unit.searchable) for unit in pool.units(snapshot))
     return [(id_, kind) for id_, kind, _ in rows], KeywordStatistics.of(text for _, _, text in rows)
 
 
-def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
+def _dense(corpus: Corpus, question: str, pool: TreePool, limit: int) -> Ranking:
     vector = corpus.encoder.encode([question])[0]
     hits = [hit for kind in pool.kinds for hit in nearest(corpus, vector, limit, kind)]
     if pool.trees:
@@ -75,7 +75,7 @@ def _dense(corpus: Corpus, question: str, pool: Pool, limit: int) -> Ranking:
     return ranked(hits, limit)
 
 
-def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, pool: Pool) -> dict[str, float]:
+def _nearest_summaries(snapshot: Snapshot, vector: FloatMatrix, limit: int, pool: TreePool) -> dict[str, float]:
     """Summary ids with cosines. Other trees' summaries may be nearer: search ever deeper, finally the pool's trees alone."""
     for factor in WIDENINGS:
         nearest_of_all = dict(snapshot.search.nearest(Kind.SUMMARY, vector[np.newaxis], factor * limit)[0])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from importlib.util import find_spec
+from typing import Protocol, runtime_checkable
 
 from fastapi import FastAPI
 
@@ -15,7 +16,6 @@ from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import openai_routes, refusals, routes_answering, routes_documents, routes_status
 from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.published_index import Following, PublishedIndex
 from hoptrail.serving.server.services import Services, services_for
 from hoptrail.serving.server.workspaces import Workspace, limited
 
@@ -23,6 +23,21 @@ log = logging.getLogger("hoptrail.server")
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Host names of this machine."""
+
+
+class Follower(Protocol):
+    """Looks for newer states of an index in the background, from `start` to `end`, which waits up to `patience` seconds."""
+
+    def start(self) -> None: ...
+    def end(self, patience: float) -> None: ...
+
+
+@runtime_checkable
+class ChangingIndex(Protocol):
+    """An index that others change, such as a published one (entry points `hoptrail.indexes`)."""
+
+    def following(self, workspace: str, warm: Callable[[], None]) -> Follower:
+        """What looks for newer states of it; `warm` is called after one was found."""
 
 
 def create_app(
@@ -71,9 +86,9 @@ def create_app(
 async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
     warming = asyncio.create_task(asyncio.to_thread(_start, services, warm))
     following = [
-        Following(one.name, one.index, one.warm)
+        one.index.following(one.name, one.warm)
         for one in services.workspaces.values()
-        if isinstance(one.index, PublishedIndex)
+        if isinstance(one.index, ChangingIndex)
     ]
     for one in following:
         one.start()

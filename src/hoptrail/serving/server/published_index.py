@@ -60,6 +60,10 @@ class PublishedIndex(Index):
         self._copy = newer
         return True
 
+    def following(self, workspace: str, warm: Callable[[], None]) -> Following:
+        """See `ChangingIndex`."""
+        return Following(workspace, self, warm)
+
     def close(self) -> None:
         """Release the publication, which may then leave the cache. The index cannot be used afterwards."""
         self._copy.close()
@@ -71,6 +75,11 @@ class PublishedIndex(Index):
         )
 
     add = estimate = withdraw = clean = verify = repair = _refuse
+
+
+def open_published(address: str, settings: Callable[[Path], Settings]) -> PublishedIndex:
+    """The index published at an address. `settings` gives those for its folder on this machine. Raises: as `PublishedIndex`."""
+    return PublishedIndex(address, settings(folder_of(Address.of(address))))
 
 
 class Following(Thread):

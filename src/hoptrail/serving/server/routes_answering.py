@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from hoptrail.json_object import JsonObject
-from hoptrail.recipes.registry import RECIPES, recipe_class
+from hoptrail.recipes.registry import recipe_class, recipe_names
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.streaming import EVENTS, answered, searching, stream
@@ -43,7 +43,7 @@ def recipes(here: Here) -> JsonObject:
         "default": settings.recipe,
         "recipes": [
             {"name": name, "description": (recipe_class(name).__doc__ or "").splitlines()[0], "usable": usable[name]}
-            for name in RECIPES
+            for name in recipe_names()
         ],
         "languages": list(here.workspace.language_names),
     }
@@ -83,6 +83,6 @@ async def suggestions(request: Request, here: Here, served: Served) -> JsonObjec
 def _check(here: Place, name: str) -> None:
     """Raises: Refusal: there is no such recipe, there are no documents, or nothing can be built here."""
     here.workspace.check_changeable()
-    if name not in RECIPES:
+    if name not in recipe_names():
         raise not_found("recipe")
     here.workspace.corpus()

@@ -26,7 +26,7 @@ from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import indexing_json
@@ -185,9 +185,9 @@ class Workspace:
         """Every recipe, and whether it is usable here now."""
         settings = self.index.settings.recipes
         if self.index.is_empty:
-            return {name: not needed_structures([name], settings) for name in RECIPES}
+            return {name: not needed_structures([name], settings) for name in recipe_names()}
         with self.reading() as snapshot:
-            return {name: bool(usable(name, snapshot, settings)) for name in RECIPES}
+            return {name: bool(usable(name, snapshot, settings)) for name in recipe_names()}
 
     def contents(self) -> Contents | None:
         """The contents of the index, read once per state; None if there is no index."""
