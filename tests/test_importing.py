@@ -24,8 +24,6 @@ from world import HashingEncoder
 SOURCE = Path(__file__).parents[1] / "src" / "hoptrail"
 
 HEAVY = [
-    "pyarrow",
-    "lancedb",
     "obstore",
     "onnxruntime",
     "openai",
@@ -87,7 +85,6 @@ ORDER = [
     {"watching", "notebook_progress"},
     {"evaluation"},
     {"serving"},
-    {"upgrading"},
 ]
 """The way of the data. A name stands for the module or folder; those of one line may know each other."""
 
