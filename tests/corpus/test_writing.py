@@ -26,7 +26,7 @@ from hoptrail.corpus.schema import FORMAT
 from hoptrail.corpus.segments import ARRAYS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StillRead, StorageError
-from hoptrail.language.tasks import Extraction
+from hoptrail.types import Extraction
 from world import make_document
 
 HOLD = """

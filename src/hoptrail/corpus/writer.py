@@ -26,9 +26,8 @@ from hoptrail.corpus.texts import Texts
 from hoptrail.documents.marks import FileMark
 from hoptrail.errors import StillRead
 from hoptrail.execution.executor import batched
-from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
-from hoptrail.types import Document, Kind, Unit, Usage
+from hoptrail.types import Document, Extraction, Kind, Unit, Usage
 
 REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
 """Kinds of units made from several documents. Their structures make them again, or drop their links."""

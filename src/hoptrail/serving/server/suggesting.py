@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.listener import Listener, ObservedLanguage
-from hoptrail.notebook import LIKELY
 from hoptrail.serving.server.question_threads import Patience
 from hoptrail.text.normal_forms import base_title
-from hoptrail.types import BlockKind, Document
+from hoptrail.types import LIKELY, BlockKind, Document
 
 if TYPE_CHECKING:
     from hoptrail.recipes.recipe import Recipe
