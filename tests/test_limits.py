@@ -1,12 +1,24 @@
-"""Files, classes and functions stay small enough to be read: what is longer today is listed, and the list can only shrink."""
+"""Files, classes and functions stay small enough to be read, and the package shrinks: what is longer today, and how much there is
+of each thing, is listed, and the lists can only shrink.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
-SOURCE = Path(__file__).parent.parent / "src"
+from hoptrail.recipes.catalogue import presets_of
+from hoptrail.recipes.registry import RECIPES
+from hoptrail.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
 
 FILE, CLASS, METHODS, FUNCTION, PARAMETERS = 400, 250, 15, 40, 8
 """Lines of a file, of a class, methods of a class, lines of a function, parameters of a function."""
@@ -68,3 +80,138 @@ def test_what_is_too_long_is_found(tmp_path: Path) -> None:
         "long.py:many: lines of the function",
         "long.py:Wide: lines of the class",
     }
+
+
+# --- how much there is
+
+LINES = {
+    ".": 2170,
+    "all": 56977,
+    "corpus": 4848,
+    "documents": 8082,
+    "evaluation": 5075,
+    "execution": 284,
+    "language": 8529,
+    "models": 4199,
+    "publishing": 986,
+    "recipes": 4129,
+    "retrieval": 3282,
+    "serving": 7319,
+    "sharding": 817,
+    "structures": 4650,
+    "text": 2089,
+    "types": 518,
+}
+"""Lines of each folder of the package; `.` are the modules at the top."""
+
+COUNTS = {
+    "settings": 427,
+    "presets": 109,
+    "patterns in language": 151,
+    "words in language": 1904,
+    "patterns in text": 59,
+    "words in text": 2248,
+    "numbers": 783,
+}
+"""What a user or a reader must know one by one. Settings and presets are those of all recipes. A pattern is a call of `re`; words
+are those in the strings of a module's constants, patterns included, and numbers are those of these constants.
+"""
+
+WALK = {
+    "files": 82,
+    "depth": 26,
+}
+"""What one question goes through (`benchmarks/calls.py`)."""
+
+RULES = ("language", "text")
+"""The folders whose patterns and words are rules for the form of a question or a statement."""
+
+
+def lines_by_folder(package: Path) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for path in package.rglob("*.py"):
+        inside = path.relative_to(package)
+        folder = inside.parts[0] if len(inside.parts) > 1 else "."
+        found[folder] = found.get(folder, 0) + len(path.read_text(encoding="utf-8").splitlines())
+    return found | {"all": sum(found.values())}
+
+
+def counts(package: Path) -> dict[str, int]:
+    """What COUNTS has of patterns, words and numbers."""
+    found = dict.fromkeys(
+        [*(f"{what} in {folder}" for folder in RULES for what in ("patterns", "words")), "numbers"], 0
+    )
+    for path in package.rglob("*.py"):
+        tree, folder = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(package).parts[0]
+        values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign) and node.value]
+        constants = [one.value for value in values for one in ast.walk(value) if isinstance(one, ast.Constant)]
+        found["numbers"] += sum(isinstance(one, int | float) and not isinstance(one, bool) for one in constants)
+        if folder in RULES:
+            strings = [one for one in constants if isinstance(one, str)]
+            found[f"words in {folder}"] += sum(len(re.findall(r"[^\W\d_]{2,}", one)) for one in strings)
+            found[f"patterns in {folder}"] += sum(map(_is_pattern, ast.walk(tree)))
+    return found
+
+
+def _is_pattern(node: ast.AST) -> bool:
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "re"
+
+
+def settings_in(settings: Any) -> int:
+    """The number of single settings in a tree of them."""
+    values = (getattr(settings, field.name) for field in fields(settings))
+    return sum(settings_in(value) if is_dataclass(value) else 1 for value in values)
+
+
+def amiss(found: Mapping[str, int], most: Mapping[str, int], slack: int) -> str:
+    """What has grown, and what has fallen by more than the slack or a hundredth (smaller steps would collide when merged)."""
+    lines = []
+    for name in sorted(found.keys() | most.keys()):
+        number, limit = found.get(name, 0), most.get(name, 0)
+        if number > limit:
+            lines.append(f"{name}: {number}, more than {limit}: delete as much as you add")
+        elif number < limit - max(slack, limit // 100):
+            lines.append(f"{name}: {number}, lower the limit {limit} to it")
+    return "\n".join(lines)
+
+
+def test_no_folder_grows() -> None:
+    assert not (said := amiss(lines_by_folder(SOURCE / "hoptrail"), LINES, 50)), said
+
+
+def test_neither_settings_nor_rules_become_more() -> None:
+    presets = sum(len(presets_of(name)) for name in RECIPES)
+    found = {"settings": settings_in(Settings()), "presets": presets, **counts(SOURCE / "hoptrail")}
+    assert not (said := amiss(found, COUNTS, 5)), said
+
+
+def test_a_question_goes_through_no_more_files_and_calls() -> None:
+    """In a process of its own, because what other tests have cached is not called again."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "benchmarks.calls"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    figures = {name: int(number.replace(",", "")) for name, number in re.findall(r"(\w.*?) +([\d,]+)\n", ended.stdout)}
+    assert not (said := amiss({name: figures[name] for name in WALK}, WALK, 2)), said
+
+
+def test_what_grows_or_falls_far_is_named(tmp_path: Path) -> None:
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "rules.py").write_text(
+        'import re\n_MOST, _NAMES = 3, "ada berg"\n_P = re.compile(r"lunt|\\bx")\ndef f(s):\n    return re.sub("a", "of", s)\n'
+    )
+    (tmp_path / "top.py").write_text("A = 0.5\nB: int = -2\nC = True\n")
+    assert lines_by_folder(tmp_path) == {"text": 5, ".": 3, "all": 8}
+    assert counts(tmp_path) == {
+        "patterns in language": 0,
+        "words in language": 0,
+        "patterns in text": 2,
+        "words in text": 4,
+        "numbers": 3,
+    }
+    assert amiss({"a": 10}, {"a": 10}, 5) == amiss({"a": 5}, {"a": 10}, 5) == amiss({"a": 990}, {"a": 1000}, 5) == ""
+    assert amiss({"a": 11}, {"a": 10}, 5) == "a: 11, more than 10: delete as much as you add"
+    assert amiss({"a": 4, "b": 989}, {"a": 10, "b": 1000}, 5) == (
+        "a: 4, lower the limit 10 to it\nb: 989, lower the limit 1000 to it"
+    )
+    assert amiss({"b": 1}, {}, 5).startswith("b: 1, more than 0")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -31,6 +33,11 @@ def test_an_answer_is_a_line_and_in_a_notebook_its_trail() -> None:
     assert "<strong>Orla Finch</strong> (sure, confidence 0.90)" in shown
     assert "Who built the bridge? → Orla Finch" in shown
     assert "It was built by <mark>orla finch</mark> &amp; son. <em>The &lt;Bridge&gt;, line 3</em>" in shown
+
+
+def test_answers_of_every_recipe_can_be_shown() -> None:
+    code = "import hoptrail.recipes.recipe, hoptrail.types; print(hasattr(hoptrail.types.Answer, '_repr_html_'))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "True\n"
 
 
 def test_what_is_not_settled_shows_the_closest() -> None:

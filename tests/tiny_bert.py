@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 from numpy.typing import NDArray
+from onnx import TensorProto, numpy_helper
+from training.graphs import Graph
+from training.sizes import BertSizes
 
 Matrix = NDArray[np.float64]
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "harbour", "of", "oslo", "is", "old", "##er", "?", "."]
@@ -47,10 +51,27 @@ def random_weights(seed: int = 7) -> dict[str, NDArray[np.float32]]:
     return weights | {f"{name}.bias": random.normal(size=size).astype(np.float32) for name, size in biases.items()}
 
 
+def write_network(path: Path, weights: Mapping[str, NDArray[np.float32]]) -> None:
+    """The network as exporters write it: with its weights, from word pieces and where they are to a vector for each."""
+    graph = Graph(weights, BertSizes(LAYERS, HEADS, WIDTH))
+    length = graph.node("Squeeze", graph.node("Shape", "input_ids", start=1))
+    count = [graph.node("Squeeze", graph.constant(number)) for number in (0, 1)]
+    places = graph.node("Range", count[0], length, count[1])
+    mask = graph.node("Cast", "attention_mask", to=TensorProto.FLOAT)
+    hidden = graph.trunk("input_ids", places, mask)
+    inputs = dict.fromkeys(("input_ids", "attention_mask"), (TensorProto.INT64, ("texts", "length")))
+    model = graph.model(inputs, {"last_hidden_state": (hidden, ("texts", "length", WIDTH))})
+    for tensor in model.graph.initializer:
+        if tensor.name in weights:
+            tensor.CopyFrom(numpy_helper.from_array(weights[tensor.name], tensor.name))
+    path.parent.mkdir(exist_ok=True)
+    onnx.save(model, path)
+
+
 def write_tiny_folder(folder: Path) -> Path:
     """A model folder in the layout of sentence-transformers: 2 layers, 2 heads, 8 dimensions, at most 12 word pieces."""
     (folder / "1_Pooling").mkdir(parents=True)
-    write_safetensors(folder / "model.safetensors", random_weights())
+    write_network(folder / "onnx" / "model.onnx", random_weights())
     tokenizer = {
         "version": "1.0",
         "added_tokens": [
@@ -93,7 +114,7 @@ def write_tiny_folder(folder: Path) -> Path:
 def plain_bert(
     weights: Mapping[str, NDArray[Any]], layers: int, heads: int, pieces: list[int], second_from: int | None = None
 ) -> Matrix:
-    """Token vectors of one text, unpadded, in double precision; written from the papers, apart from `bert.py`.
+    """Token vectors of one text, unpadded, in double precision; written from the papers, apart from `training/graphs.py`.
 
     From the place `second_from` on, the pieces are of a second segment.
     """

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hoptrail.models.bert import BertSizes
 from training.batches import UNTAUGHT, Step
+from training.sizes import BertSizes
 
 WORDS = "embeddings.word_embeddings.weight"
 HEADS = ("span", "verdict", "helps", "settles")

@@ -24,12 +24,12 @@ from tokenizers import Tokenizer
 from torch import nn
 from torch.utils.data import DataLoader
 
-from hoptrail.models.folder import read_folder
-from hoptrail.models.minilm import packaged_folder
+from hoptrail.models.minilm import WEIGHTS, packaged_folder
 from hoptrail.models.weights import read_weights
 from training.batches import Step
 from training.mixture import ROUND
 from training.model import WORDS, Reader, loss_of
+from training.sizes import MINILM
 from training.sources import DATA
 from training.supply import Steps, read_material
 
@@ -121,13 +121,12 @@ def has_bfloat16(device: torch.device) -> bool:
 
 def new_reader(dropped: float = 0.0) -> Reader:
     """A reader with the encoder's trunk and untrained heads."""
-    model = read_folder(packaged_folder())
-    return Reader(model.sizes, read_weights(model.weights), dropped)
+    return Reader(MINILM, read_weights(packaged_folder() / WEIGHTS), dropped)
 
 
 def tokenizer() -> Tokenizer:
     """The encoder's tokeniser, without its length limit."""
-    found = Tokenizer.from_file(str(read_folder(packaged_folder()).tokenizer))
+    found = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
     found.no_truncation()
     found.no_padding()
     return found

@@ -88,7 +88,7 @@ class IndexDamaged(IndexUnavailable):
 
 
 class IndexMismatch(IndexUnavailable):
-    """The index was made by another encoder or by a newer version of hoptrail."""
+    """The index was made by another encoder, or has the format of another version of hoptrail."""
 
 
 class StorageError(HoptrailError):

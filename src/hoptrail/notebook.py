@@ -1,30 +1,13 @@
-"""Answers and indexes as HTML for notebooks and as one line for the Python prompt. Text of documents is escaped."""
+"""Answers and indexes as HTML for notebooks. Text of documents is escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hoptrail.types import Answer, Cited, Evidence, Hop, Statement
+from hoptrail.types import Answer, Cited, Evidence, Hop, Statement
 
 SHOWN_DOCUMENTS = 10
-
-SURE, LIKELY = 0.8, 0.5
-"""The lowest confidences that are called sure and likely."""
-
-
-def certainty(confidence: float) -> str:
-    """A confidence in words."""
-    return "sure" if confidence >= SURE else "likely" if confidence >= LIKELY else "unsure"
-
-
-def answer_line(answer: Answer) -> str:
-    """An answer in one line: its text, its confidence, and the number of hops and citations."""
-    text = "not settled" if answer.text is None else repr(answer.text)
-    sure = "" if answer.confidence is None else f", {answer.certainty} ({answer.confidence:.2f})"
-    return f"<Answer {text}{sure}, {len(answer.trail)} hops, {len(answer.evidence)} citations>"
 
 
 def answer_html(answer: Answer) -> str:
@@ -38,6 +21,9 @@ def answer_html(answer: Answer) -> str:
         _hop(hop, [item for item in answer.evidence if item.hop == number]) for number, hop in enumerate(answer.trail)
     )
     return f"<div><p>{escape(answer.question)}</p>{head}<ol>{hops}</ol></div>"
+
+
+Answer._repr_html_ = answer_html
 
 
 def progress_html(share: float | None, line: str) -> str:

@@ -9,8 +9,7 @@ import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import REMADE, Writer, writing_to
-from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.types import Document, Kind, Link, Span, Unit, Usage
+from hoptrail.types import Document, Extraction, Fact, Kind, Link, Span, Triple, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
 
 

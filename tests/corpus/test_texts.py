@@ -11,9 +11,8 @@ from corpus.worlds import add, indexed, made, sentence_of, vectors_of
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.models.encoder import EncoderIdentity
-from hoptrail.types import Block, BlockKind, Cell, Document, Kind, Span, Unit, Usage
+from hoptrail.types import Block, BlockKind, Cell, Document, Extraction, Fact, Kind, Span, Triple, Unit, Usage
 from world import make_passage
 
 

@@ -26,7 +26,7 @@ from hoptrail.corpus.schema import FORMAT
 from hoptrail.corpus.segments import ARRAYS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StillRead, StorageError
-from hoptrail.language.tasks import Extraction
+from hoptrail.types import Extraction
 from world import make_document
 
 HOLD = """
@@ -239,6 +239,22 @@ def test_other_formats_and_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "deep" / "other" / DATABASE).write_text("no database at all" * 1000)
     with pytest.raises(IndexDamaged, match="not a database"):
         Snapshot.open(tmp_path / "deep" / "other")
+
+
+@pytest.mark.parametrize("version", range(1, FORMAT))
+def test_an_older_format_is_refused_and_left_as_it_is(tmp_path: Path, version: int) -> None:
+    indexed(tmp_path, made(1))
+    with writing_rows(tmp_path) as writer:
+        writer._database.run(f"PRAGMA user_version = {version}")
+        writer._database.commit()
+        writer._database.begin()
+    words = r"holds an index of an older format.*hoptrail index SOURCE\.\.\. --index NEW"
+    with pytest.raises(IndexMismatch, match=words):
+        Snapshot.open(tmp_path)
+    before = (tmp_path / DATABASE).read_bytes()
+    with pytest.raises(IndexMismatch, match=words), writing_rows(tmp_path):
+        pass
+    assert (tmp_path / DATABASE).read_bytes() == before
 
 
 def test_every_connection_has_the_promised_settings(tmp_path: Path) -> None:

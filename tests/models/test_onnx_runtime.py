@@ -1,4 +1,4 @@
-"""Graphs of stored weights: those of a file stay in the file, in other places they are handed over; the results are the same."""
+"""The graphs that ship, and their weights: those of the encoder's file stay there, others are handed over."""
 
 from __future__ import annotations
 
@@ -9,75 +9,75 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from training.graphs import encoder_graph, reader_graph, shipped_graphs
+from training.sizes import BertSizes
 
-from hoptrail.models import onnx_file, onnx_runtime
-from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.onnx_runtime import EightBitOperations, OnnxOperations, open_session
-from hoptrail.models.weights import Place, place_of
+from hoptrail.models.minilm import packaged_folder
+from hoptrail.models.onnx_runtime import (
+    GRAPHS,
+    SIGNED,
+    UNSIGNED,
+    ZERO,
+    Session,
+    Tensors,
+    in_eight_bits,
+    kind_of_weights,
+)
+from hoptrail.models.weights import Weights, read_weights
+from tiny_bert import HEADS, LAYERS, WIDTH, random_weights
 
-PIECES = np.array([[3, 1, 3]], np.int64)
-
-
-def mapped(path: Path, values: FloatMatrix, offset: int = 24) -> FloatMatrix:
-    """The values as a part of a file."""
-    path.write_bytes(b"\7" * offset + values.tobytes())
-    return np.memmap(path, np.float32, "r", offset, values.shape)
-
-
-def products(operations: OnnxOperations, table: FloatMatrix, weights: FloatMatrix) -> FloatMatrix:
-    """The rows of a table at PIECES times a matrix."""
-    found = operations.linear(operations.rows(operations.stored(table), "pieces"), weights)
-    model = operations.model({found: ("texts", "length", len(weights))})
-    given = {"pieces": PIECES, "positions": np.arange(3), "mask": np.ones((1, 3), np.float32)}
-    result: FloatMatrix = open_session(model, operations, 1).run([found], given)[0]
-    return result
+PIECES = np.array([[101, 1037, 2773, 102]], np.int64)
+BATCH: Tensors = {"pieces": PIECES, "positions": np.arange(4), "mask": np.ones((1, 4), np.float32)}
+SIZES = BertSizes(LAYERS, HEADS, WIDTH)
 
 
-@pytest.fixture
-def table() -> FloatMatrix:
-    return np.random.default_rng(0).normal(size=(40, 64)).astype(np.float32)
+@pytest.fixture(scope="module")
+def weights() -> Weights:
+    return read_weights(packaged_folder() / "model.safetensors")
 
 
-@pytest.fixture
-def weights() -> FloatMatrix:
-    return np.random.default_rng(1).normal(size=(48, 64)).astype(np.float32)
+def test_the_graphs_that_ship_are_those_that_training_writes() -> None:
+    written = shipped_graphs()
+    assert sorted(path.name for path in GRAPHS.iterdir()) == sorted(written)
+    for name, model in written.items():
+        assert onnx.load(str(GRAPHS / name), load_external_data=False) == model, (
+            f"{name}: run python -m training.graphs"
+        )
 
 
-def test_weights_of_a_file_are_not_copied(tmp_path: Path, table: FloatMatrix, weights: FloatMatrix) -> None:
-    operations = OnnxOperations()
-    found = products(operations, mapped(tmp_path / "table", table), mapped(tmp_path / "weights", weights, 4096))
-    assert operations.large == {}
-    assert operations.folder == tmp_path
-    assert np.allclose(found, table[PIECES] @ weights.T, atol=1e-5)
-    assert np.array_equal(found, products(OnnxOperations(), table, weights))
+@pytest.mark.parametrize("kind", ["", SIGNED, UNSIGNED])
+def test_graphs_are_valid_to_the_reference_checker(kind: str) -> None:
+    plain = random_weights()
+    random = np.random.default_rng(1)
+    for name, count in (("span", 2), ("verdict", 3), ("helps", 1), ("settles", 1)):
+        plain[f"{name}.weight"] = random.normal(size=(count, WIDTH)).astype(np.float32)
+        plain[f"{name}.bias"] = random.normal(size=count).astype(np.float32)
+    every: Tensors = plain | in_eight_bits(plain, kind) if kind else plain
+    for model in (encoder_graph(every, SIZES), reader_graph(every, SIZES)):
+        for tensor in model.graph.initializer:
+            if tensor.data_location == onnx.TensorProto.EXTERNAL:  # which the checker does not know
+                tensor.CopyFrom(onnx.numpy_helper.from_array(every[tensor.name], tensor.name))
+        onnx.checker.check_model(model, full_check=True)
 
 
-def test_weights_in_a_second_folder_are_handed_over(tmp_path: Path, table: FloatMatrix, weights: FloatMatrix) -> None:
-    (tmp_path / "other").mkdir()
-    operations = OnnxOperations()
-    found = products(operations, mapped(tmp_path / "table", table), mapped(tmp_path / "other" / "weights", weights))
-    assert len(operations.large) == 1
-    assert np.allclose(found, table[PIECES] @ weights.T, atol=1e-5)
+_ANONYMOUS = """
+import re, sys
+from hoptrail.models.minilm import MiniLmEncoder
+from pathlib import Path
+import onnxruntime, tokenizers
+status = Path("/proc/self/status")
+used = lambda: int(re.search(r"RssAnon:\\s+(\\d+) kB", status.read_text())[1]) / 1024
+before = used()
+MiniLmEncoder().encode(["harbour"])
+print(used() - before)
+"""
 
 
-def test_parts_of_a_file_are_read_at_their_places(tmp_path: Path, table: FloatMatrix) -> None:
-    whole = mapped(tmp_path / "table", table)
-    assert place_of(whole) == Place(tmp_path / "table", 24)
-    assert place_of(whole[3:9]) == Place(tmp_path / "table", 24 + 3 * table.strides[0])
-    assert place_of(whole.T) is None
-    assert place_of(whole[:, :2]) is None
-    assert place_of(np.array(whole)) is None
-    operations = OnnxOperations()
-    assert np.allclose(products(operations, whole[8:], whole), table[8:][PIECES] @ table.T, atol=1e-5)
-    assert operations.large == {}
-
-
-def test_few_weights_stay_in_floats(table: FloatMatrix) -> None:
-    few = table[:2]
-    exact = products(OnnxOperations(), table, few)
-    assert np.array_equal(products(EightBitOperations(), table, few), exact)
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells how much memory is a process's own")
+def test_weights_of_the_file_are_not_copied() -> None:
+    done = subprocess.run([sys.executable, "-c", _ANONYMOUS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 60, "megabytes; the weights have 90"
 
 
 def test_loading_needs_few_open_files() -> None:
@@ -89,40 +89,42 @@ def test_loading_needs_few_open_files() -> None:
     assert done.stdout.strip() == "(1, 384)", done.stderr
 
 
-def test_signed_and_unsigned_weights_give_the_same(
-    table: FloatMatrix, weights: FloatMatrix, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_signed_and_unsigned_weights_give_the_same(weights: Weights) -> None:
+    layers = {name: values for name, values in weights.items() if name.startswith("encoder.")}
     found = []
-    for signed in (onnx_runtime.multiplies_signed_exactly(), False):
-        monkeypatch.setattr(onnx_runtime, "multiplies_signed_exactly", lambda signed=signed: signed)
-        found.append(products(EightBitOperations(), table, weights))
+    for kind in (kind_of_weights(), UNSIGNED):
+        session = Session(f"encoder-{kind}", 1, packaged_folder().resolve(), in_eight_bits(layers, kind))
+        found += session.run(["vectors"], BATCH)
     assert np.array_equal(found[0], found[1])
 
 
-def test_products_in_eight_bits_are_near(tmp_path: Path, table: FloatMatrix, weights: FloatMatrix) -> None:
-    found = products(EightBitOperations(), mapped(tmp_path / "table", table), weights)
-    exact = table[PIECES] @ weights.T
-    assert np.abs(found - exact).max() < 0.03 * np.abs(exact).max()
+def test_signed_weights_fit_their_graph(weights: Weights) -> None:
+    layers = {name: values for name, values in weights.items() if name.startswith("encoder.")}
+    session = Session(f"encoder-{SIGNED}", 1, packaged_folder().resolve(), in_eight_bits(layers, SIGNED))
+    (found,), (exact,) = (
+        one.run(["vectors"], BATCH) for one in (session, Session("encoder", 1, packaged_folder().resolve()))
+    )
+    assert (found * exact).sum() > 0.9  # sums of two products may be cut off
 
 
-def test_graphs_are_valid_to_the_reference_checker(table: FloatMatrix, weights: FloatMatrix) -> None:
-    for operations in (OnnxOperations(), EightBitOperations()):
-        found = operations.gelu(operations.linear(operations.rows(operations.constant(table), "pieces"), weights))
-        model = onnx.load_from_string(operations.model({found: ("texts", "length", len(weights))}))
-        for tensor in model.graph.initializer:
-            if tensor.name in operations.large:  # handed over beside the graph, which the checker does not know
-                values = onnx.numpy_helper.from_array(operations.large[tensor.name], tensor.name)
-                tensor.CopyFrom(values)
-        onnx.checker.check_model(model, full_check=True)
+def test_weights_that_the_graph_does_not_take_are_refused() -> None:
+    folder = packaged_folder().resolve()
+    with pytest.raises(ValueError, match="nobody"):
+        Session("encoder", 1, folder, {"nobody": np.ones((64, 64), np.float32)})
+    with pytest.raises(ValueError, match="given"):
+        Session(f"encoder-{UNSIGNED}", 1, folder)
+    with pytest.raises(ValueError, match=r"model\.safetensors"):
+        Session("encoder", 1, GRAPHS)
 
 
-@given(
-    st.from_regex(r"[a-zé]{1,300}", fullmatch=True),
-    st.one_of(st.integers(-(2**63), 2**63 - 1), st.floats(width=32, allow_nan=False), st.text(max_size=300)),
-)
-def test_attributes_are_read_back_by_the_reference(name: str, value: int | float | str) -> None:
-    written = onnx.NodeProto.FromString(onnx_file.node("Any", ["a", "b"], "c", {name: value}, "somewhere"))
-    [attribute] = written.attribute
-    read = onnx.helper.get_attribute_value(attribute)
-    assert (attribute.name, read.decode() if isinstance(read, bytes) else read) == (name, value)
-    assert (written.op_type, written.input, written.output, written.domain) == ("Any", ["a", "b"], ["c"], "somewhere")
+@pytest.mark.parametrize("kind", [SIGNED, UNSIGNED])
+def test_whole_numbers_are_near_and_few_weights_stay(kind: str) -> None:
+    many = np.random.default_rng(1).normal(size=(48, 64)).astype(np.float32)
+    many[3] = 0
+    found = in_eight_bits({"few": many[:2], "many": many, "embeddings.many": many, "bias": many.ravel()}, kind)
+    assert sorted(found) == ["many.scale", "many.whole"]
+    assert found["many.whole"].dtype == kind
+    assert found["many.whole"].shape == (64, 48)
+    back = (found["many.whole"].astype(np.float32) - ZERO[kind]).T * found["many.scale"][:, np.newaxis]
+    assert np.abs(back - many).max() <= found["many.scale"].max() / 2 * 1.001
+    assert not back[3].any()

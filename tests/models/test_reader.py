@@ -28,9 +28,8 @@ ASKED = ToRead("Who keeps it?", "Harbour\nIda Berg keeps it.")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("reader")
-    trunk = {
-        name: values for name, values in read_weights(packaged_folder() / "model.safetensors").items() if name != WORDS
-    }
+    encoder = read_weights(packaged_folder() / "model.safetensors")
+    trunk = {name: values for name, values in encoder.items() if name != WORDS and not name.startswith("pooler.")}
     random = np.random.default_rng(3)
     for name, count in (("span", 2), ("verdict", 3), ("helps", 1), ("settles", 1)):
         trunk[f"{name}.weight"] = random.normal(size=(count, 384), scale=0.1).astype(np.float32)

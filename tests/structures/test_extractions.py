@@ -10,13 +10,13 @@ import pytest
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted
-from hoptrail.language.tasks import Extract, Extraction, Language, Reply, Task
+from hoptrail.language.tasks import Extract, Language, Reply, Task
 from hoptrail.structures import passage_tasks
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.types import Document, Kind, Usage
+from hoptrail.types import Document, Extraction, Kind, Usage
 from structures.site import Rules, Site
 from world import make_document
 

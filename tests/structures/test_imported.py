@@ -13,11 +13,10 @@ from counting import steps
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.errors import UsageError
-from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.structures import extractions, imported, json_lines
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
 from hoptrail.structures.json_lines import LinesFile
-from hoptrail.types import Document, Kind
+from hoptrail.types import Document, Extraction, Kind, Triple
 from structures.site import Rules, Site
 from world import FACTS, make_document
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.structures.sentence_entities import Mentions, _digest_of, mentions_in, shape_of
 from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.text.mentions import Shape
-from hoptrail.types import Span
+from hoptrail.types import Extraction, Fact, Span
 
 PLACES = SentencePlaces([("s1", Span("d", 10, 20)), ("s2", Span("d", 0, 9)), ("s3", Span("e", 0, 9))])
 

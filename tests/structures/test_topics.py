@@ -12,7 +12,7 @@ import pytest
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import BudgetExhausted
-from hoptrail.language.tasks import Extraction, Fact, Reply, Summarise, Task
+from hoptrail.language.tasks import Reply, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import passage_tasks
 from hoptrail.structures.aggregates import Aggregates, AggregateSettings
@@ -20,7 +20,7 @@ from hoptrail.structures.clustering import Groups, Words
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.facts_by_entity import FactGroup
 from hoptrail.structures.topics import Topics, TopicSettings, grouped_by_topic, topic_id
-from hoptrail.types import Document, Kind, Usage
+from hoptrail.types import Document, Extraction, Fact, Kind, Usage
 from structures.site import Rules, Site
 from world import make_document, make_passage
 

@@ -11,7 +11,6 @@ import pytest
 from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
-from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import tree_summaries
 from hoptrail.structures.tree_nodes import level_of
@@ -22,7 +21,7 @@ from hoptrail.structures.trees import (
     SimilarityTree,
     SimilarityTreeSettings,
 )
-from hoptrail.types import Kind, Span, Unit, content_id
+from hoptrail.types import Extraction, Kind, Span, Unit, content_id
 from structures.tree_world import (
     ENCODER,
     SETTINGS,

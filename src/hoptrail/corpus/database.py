@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import numbers_of
 from hoptrail.corpus.durable import make_folder, sync_file
-from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, refuse_old_index
+from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, of_older_format, refuse_old_index
 from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.schema import ADDED, APPLICATION, FORMAT, TABLES
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
@@ -253,7 +253,9 @@ class Database(Connection):
             raise absent(self.folder)  # its first writer was killed before it made the tables
         if application != APPLICATION:
             raise IndexDamaged(f"{self.folder / DATABASE} is not an index of hoptrail.")
-        if version != FORMAT:
+        if version < FORMAT:
+            raise of_older_format(self.folder)
+        if version > FORMAT:
             raise IndexMismatch(
                 f"{self.folder} has index format {version}; this hoptrail reads format {FORMAT}. Update hoptrail, "
                 f"or index the documents into a new folder."

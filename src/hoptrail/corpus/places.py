@@ -17,7 +17,7 @@ UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", r
 """The source of an uploaded document, with the name under which it was uploaded."""
 
 OLD_INDEX = "head.lance"
-"""A file of version 0.1."""
+"""A file of indexes of version 0.1, which were no SQLite databases."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 """The start of a URL, which loses a slash when it is made a path. A single letter is a Windows drive."""
@@ -59,12 +59,16 @@ def index_folder(where: str | Path) -> Path:
 def refuse_old_index(folder: Path) -> None:
     """Raises: IndexMismatch: the folder holds an index of version 0.1, which this version cannot read."""
     if (folder / OLD_INDEX).exists() and not (folder / DATABASE).exists():
-        raise IndexMismatch(
-            f"{folder} holds an index of hoptrail 0.1, which this version cannot read. Carry it over into a new folder, with all "
-            f"that a chat model was paid for: `pip install 'hoptrail[upgrade]'`, then `python -m hoptrail.upgrading {folder} "
-            f"NEW`. Or index the documents again, `hoptrail index SOURCE... --index NEW`; to keep the ledger of chat replies, "
-            f"copy {folder / 'replies.sqlite'} into that folder first."
-        )
+        raise of_older_format(folder)
+
+
+def of_older_format(folder: Path) -> IndexMismatch:
+    """The error for an index that an earlier version made, in a format that is no longer read."""
+    return IndexMismatch(
+        f"{folder} holds an index of an older format, which this version of hoptrail cannot read. Index the documents into a new "
+        f"folder: `hoptrail index SOURCE... --index NEW`. To keep the ledger of chat replies, copy {folder / 'replies.sqlite'} "
+        f"into that folder first."
+    )
 
 
 def check_file_system(folder: Path, mounts: Path = _MOUNTS) -> None:

@@ -12,8 +12,7 @@ from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.documents.blocks import unpack
 from hoptrail.documents.marks import FILE_TIME
-from hoptrail.language.tasks import Extraction, Fact, Triple
-from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
+from hoptrail.types import Block, BlockKind, Document, Extraction, Fact, Kind, Span, Triple, Unit
 
 
 def said_date(date: str, date_from: str) -> str:

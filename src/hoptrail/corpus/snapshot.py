@@ -30,8 +30,7 @@ from hoptrail.corpus.texts import Texts, Units
 from hoptrail.corpus.unread_files import UnreadFiles
 from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by
 from hoptrail.errors import IndexUnavailable
-from hoptrail.language.tasks import Extraction
-from hoptrail.types import Document, Kind, Link, Unit
+from hoptrail.types import Document, Extraction, Kind, Link, Unit
 
 P = ParamSpec("P")
 T = TypeVar("T")

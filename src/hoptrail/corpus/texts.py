@@ -14,8 +14,7 @@ from hoptrail.corpus.columns import Numbers, highest, is_among, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.segments import Family, Segments, live_column
 from hoptrail.corpus.view import NOTHING, Hidden
-from hoptrail.language.tasks import Extraction
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import Extraction, Kind, Span, Unit
 
 
 class Origins(NamedTuple):

@@ -15,9 +15,8 @@ from hoptrail.corpus.database import Database
 from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.segments import Array, Family, Segment, SegmentWriter, live_column
 from hoptrail.corpus.texts import Texts
-from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Extraction, Kind, Unit
 
 WAITING = 1 << 26
 """Bytes of vectors plus characters of passages that may wait for a segment."""

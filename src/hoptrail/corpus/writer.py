@@ -28,9 +28,8 @@ from hoptrail.corpus.unread_files import UnreadFiles
 from hoptrail.documents.marks import FileMark
 from hoptrail.errors import HoptrailError, StillRead
 from hoptrail.execution.executor import batched
-from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix
-from hoptrail.types import Document, Kind, Unit, Usage
+from hoptrail.types import Document, Extraction, Kind, Unit, Usage
 
 REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
 """Kinds of units made from several documents. Their structures make them again, or drop their links."""

@@ -21,7 +21,7 @@ from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.chat.prompting import load_prompt
 from hoptrail.language.chat.reply_parsing import parse_reply
 from hoptrail.language.chat.schemas import EntityReply, ExtractReply, FactReply, schema_of
-from hoptrail.language.tasks import TASK_NAMES, Extract, Extraction
+from hoptrail.language.tasks import TASK_NAMES, Extract
 from hoptrail.models.billing import PaidReply
 from hoptrail.models.chat import ChatRequest, ChatSettings
 from hoptrail.models.completion import ChatReply
@@ -29,7 +29,7 @@ from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.recording import RecordedChat
 from hoptrail.models.remembered import StoredReply
 from hoptrail.setting_limits import Limited, ShareBelow1
-from hoptrail.types import Unit
+from hoptrail.types import Extraction, Unit
 
 TRAIN, VALIDATION, MANIFEST = "train.jsonl", "validation.jsonl", "manifest.json"
 _TASK = TASK_NAMES[Extract]

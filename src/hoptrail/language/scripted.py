@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args
 from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.json_object import reader_of
 from hoptrail.language import tasks
-from hoptrail.language.tasks import TASK_NAMES, Decomposition, Extraction, Reading, Reply, Samples, Task
-from hoptrail.types import Kind, Span, Unit, Usage
+from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, Samples, Task
+from hoptrail.types import Extraction, Fact, Kind, Span, Unit, Usage
 
 if TYPE_CHECKING:
     from pydantic import ConfigDict
@@ -178,7 +178,7 @@ def _resolve_quotes(output: Output, task: Task[Any]) -> object:
         steps = (tasks.Step(one.question, one.answer, said) for one, said in zip(output.steps, supports, strict=True))
         return Reading(output.answer, tuple(steps), output.confidence)
     if isinstance(output, QuotedExtraction):
-        facts = (tasks.Fact(fact.text, fact.entities, _span(fact.source, units)) for fact in output.facts)
+        facts = (Fact(fact.text, fact.entities, _span(fact.source, units)) for fact in output.facts)
         return Extraction(output.entities, tuple(facts))
     return float(output) if isinstance(task, tasks.Assess | tasks.Verify) and isinstance(output, int) else output
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from hoptrail.types import AnswerKind, Span, Unit, Usage
+from hoptrail.types import AnswerKind, Extraction, Span, Unit, Usage
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -30,33 +30,6 @@ class Finding:
     question: str
     asked: str
     answer: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Triple:
-    """Subject, relation and object: `Orla Finch`, `designed`, `the Tallow Bridge`. No slot is empty."""
-
-    subject: str
-    relation: str
-    object: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A proposition, its entities, and its span; `triple` if the language also gave it as a triple."""
-
-    text: str
-    entities: tuple[str, ...]
-    source: Span
-    triple: Triple | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """The facts of a unit, and its entities: verbatim, in order, last those of the passage before that it refers to."""
-
-    entities: tuple[str, ...]
-    facts: tuple[Fact, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Opening an encoder by its name, as users write it in settings and on the command line.
 
     minilm                          all-MiniLM-L6-v2 in this process (the default)
-    a folder path                   a BERT model in the layout of sentence-transformers, in this process
+    a folder path                   a model in the layout of sentence-transformers, with its ONNX file, in this process
     endpoint:MODEL                  an embeddings endpoint at OPENAI_BASE_URL, with the key OPENAI_API_KEY
     sentence-transformers:NAME      a model of that package
     fastembed:NAME                  a model of that package

@@ -1,7 +1,8 @@
-"""Reading the configuration of a model folder in the layout of sentence-transformers, without loading the weights.
+"""Encoders from a model folder in the layout of sentence-transformers, with the network as an ONNX file.
 
-Accepted are BERT weights in safetensors with exact gelu, absolute positions and mean pooling, without other layers after it than
-normalisation, and without prompts before texts.
+Accepted are networks with mean pooling, without other layers after it than normalisation, and without prompts before texts. The
+published models have the file; for another one, sentence-transformers writes it:
+`SentenceTransformer(NAME, backend="onnx").save_pretrained(FOLDER)`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hoptrail.errors import ModelUnavailable
 from hoptrail.json_object import JsonObject
-from hoptrail.models.bert import BertSizes
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.models.local import LocalEncoder, LocalModel, LocalSettings
+from hoptrail.models.onnx_runtime import Session
 from hoptrail.models.weights import digest_of
 
+_NETWORKS = ("onnx/model.onnx", "model.onnx")
 _MODULES = {"Transformer", "Pooling", "Normalize"}
 _POOLINGS = ("cls_token", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
 
@@ -25,18 +31,42 @@ def encoder_from_folder(folder: Path, settings: LocalSettings | None = None) -> 
     """The encoder of a model folder; its name is the folder's path as given.
     Raises: ModelUnavailable: a file is missing or unreadable, or the model is of a kind that is not computed here.
     """
-    model = read_folder(folder)
-    return LocalEncoder(str(folder), digest_of(model.weights), model, settings)
-
-
-def read_folder(folder: Path) -> LocalModel:
-    """Files and sizes of the model in `folder`. Raises: ModelUnavailable: as for `encoder_from_folder`."""
     reader = _Folder(folder)
-    reader.check_architecture()
     reader.check_modules()
     reader.check_pooling()
     reader.check_prompts()
-    return reader.model()
+    model = reader.model()
+    return LocalEncoder(str(folder), digest_of(model.weights), model, _Network, settings)
+
+
+class _Network:
+    """A network that takes word pieces and where they are, and gives a vector for each: of a text, their mean is taken."""
+
+    def __init__(self, model: LocalModel, threads: int) -> None:
+        self._session = Session(model.weights, threads)
+        unknown = self._session.inputs - {"input_ids", "attention_mask", "token_type_ids"}
+        if unknown:
+            raise ValueError(f"the network takes {', '.join(sorted(unknown))}, which nothing is known of here")
+        self._name, self._width = model.weights, model.width
+
+    def texts(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        return unit_length((self._run(pieces, mask) * mask[:, :, np.newaxis]).sum(axis=1))
+
+    def tokens(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        return unit_length(self._run(pieces, mask))
+
+    def _run(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        every = {"input_ids": pieces, "attention_mask": mask.astype(np.int64), "token_type_ids": np.zeros_like(pieces)}
+        try:
+            vectors: FloatMatrix = self._session.run(None, {name: every[name] for name in self._session.inputs})[0]
+        except Exception as error:  # the runtime's errors share no narrower base
+            raise ModelUnavailable(f"the network of the model {self._name} failed: {error}") from error
+        if vectors.shape != (*pieces.shape, self._width):
+            raise ModelUnavailable(
+                f"the network of the model {self._name} gives numbers of shape {vectors.shape} for {pieces.shape} word pieces, "
+                f"not vectors of {self._width}"
+            )
+        return vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,38 +76,28 @@ class _Folder:
     def model(self) -> LocalModel:
         config = self._object("config.json")
         try:
-            sizes = BertSizes(
-                layers=int(config["num_hidden_layers"]),
-                heads=int(config["num_attention_heads"]),
-                width=int(config["hidden_size"]),
-                epsilon=float(config["layer_norm_eps"]),
-            )
-            places = int(config["max_position_embeddings"])
+            width, places = int(config["hidden_size"]), int(config["max_position_embeddings"])
         except KeyError as error:
             raise self._refusal(f"its config.json lacks {error}") from error
         except (TypeError, ValueError) as error:
             raise self._refusal(f"its config.json has a size that is not a number ({error})") from error
-        return LocalModel(
-            weights=self._file("model.safetensors"),
-            tokenizer=self._file("tokenizer.json"),
-            sizes=sizes,
-            longest=int(min(self._longest() or places, places)),
-        )
+        longest = int(min(self._longest() or places, places))
+        return LocalModel(self._network(), self._file("tokenizer.json"), width, longest)
+
+    def _network(self) -> Path:
+        """The ONNX file, which is where exporters write it."""
+        path = next((one for one in map(self.path.joinpath, _NETWORKS) if one.is_file()), None)
+        if path is None:
+            raise self._refusal(f"it has no {_NETWORKS[0]}")
+        if path.with_name(f"{path.name}_data").exists():
+            raise self._refusal("its network has the weights in a second file, which is not read here")
+        return path
 
     def _longest(self) -> int | None:
         """The limit in word pieces: sentence-transformers has it in the first of these files, since version 6 in the second."""
         older = self._object("sentence_bert_config.json", optional=True).get("max_seq_length")
         newer = self._object("tokenizer_config.json", optional=True).get("model_max_length")
         return older or newer
-
-    def check_architecture(self) -> None:
-        config = self._object("config.json")
-        expected = {"model_type": "bert", "hidden_act": "gelu"}
-        absolute = {"position_embedding_type": "absolute"}
-        for key, value in (expected | absolute).items():
-            found = config.get(key, absolute.get(key))
-            if found != value:
-                raise self._refusal(f"its {key} is {found!r}; only {value!r} is computed here")
 
     def check_modules(self) -> None:
         modules = self._json("modules.json") if (self.path / "modules.json").exists() else []
@@ -126,7 +146,7 @@ class _Folder:
 
     def _refusal(self, reason: str) -> ModelUnavailable:
         return ModelUnavailable(
-            f"the model folder {self.path} cannot be used: {reason}. A folder needs config.json, model.safetensors, "
-            "tokenizer.json and 1_Pooling/config.json; for other models install hoptrail[sentence-transformers] and "
-            f"name it sentence-transformers:{self.path}"
+            f"the model folder {self.path} cannot be used: {reason}. A folder needs config.json, onnx/model.onnx, tokenizer.json "
+            "and 1_Pooling/config.json; for other models install hoptrail[sentence-transformers] and name it "
+            f"sentence-transformers:{self.path}"
         )

@@ -1,28 +1,25 @@
 """The encoder in this process: tokenising, batching, and encoding to unit vectors.
 
-The mathematics is in `bert.py`, the runtime in `onnx_runtime.py`, finding models in `folder.py` and `minilm.py`. Texts are cut at
-the model's limit, as sentence-transformers does.
+The networks are in `minilm.py` (that which ships) and `folder.py` (those of a user), the runtime in `onnx_runtime.py`. Texts are
+cut at the model's limit, as sentence-transformers does.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.bert import BertSizes, LoadedBert
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
-from hoptrail.models.onnx_runtime import EightBitOperations, OnnxOperations
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.weights import digest_of, read_weights
+from hoptrail.models.weights import check_digest
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -30,12 +27,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model's files, its sizes, and the number of word pieces of a text that it reads (two of them special)."""
+    """A model's files, the length of its vectors, and the number of word pieces of a text that it reads (two of them special)."""
 
     weights: Path
     tokenizer: Path
-    sizes: BertSizes
+    width: int
     longest: int
+
+
+class Network(Protocol):
+    """A loaded model. Its methods may be called from several threads at once."""
+
+    def texts(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        """Unit vectors of a padded batch of texts: shape (texts, width). `mask` is 1.0 at a piece and 0.0 at padding."""
+
+    def tokens(self, pieces: NDArray[np.int64], mask: FloatMatrix) -> FloatMatrix:
+        """Unit vectors of every word piece of a padded batch: shape (texts, length, width)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ class LocalSettings:
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     tokenizer: Tokenizer
-    bert: LoadedBert
+    network: Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,30 +80,25 @@ class _Batch:
 
 
 class LocalEncoder:
-    """A BERT encoder with mean pooling; satisfies `TokenEncoder`, `QuickEncoder`. Loads on first use; safe in several threads."""
+    """An encoder in this process; satisfies `TokenEncoder`. Loads on first use; safe in several threads.
+
+    `load` makes the network of a model for a number of threads. Raises: ValueError: the weights do not fit.
+    """
 
     def __init__(
         self,
         name: str,
         digest: str,
         model: LocalModel,
+        load: Callable[[LocalModel, int], Network],
         settings: LocalSettings | None = None,
-        operations: type[OnnxOperations] = OnnxOperations,
     ) -> None:
-        self.identity = EncoderIdentity(name, digest, model.sizes.width)
+        self.identity = EncoderIdentity(name, digest, model.width)
         self._model = model
+        self._load_network = load
         self._settings = settings or LocalSettings()
-        self._operations = operations
         self._loading = threading.Lock()
         self._loaded: _Loaded | None = None
-
-    @cached_property
-    def quick(self) -> LocalEncoder:
-        """The variant with products in eight-bit integers (see `QuickEncoder`). Each text is its own batch, because the result
-        for a text would depend on the others of its batch, and has one thread: a second one takes longer to start than it saves.
-        """
-        alone = replace(self._settings, batch=1, threads=1)
-        return LocalEncoder(self.identity.name, self.identity.digest, self._model, alone, EightBitOperations)
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
@@ -105,7 +107,7 @@ class LocalEncoder:
         vectors = np.empty((len(texts), self.identity.dimension), np.float32)
         done = 0
         for batch in self._batches(texts):
-            vectors[batch.indices] = self._ready().bert.texts(*batch.padded())
+            vectors[batch.indices] = self._ready().network.texts(*batch.padded())
             done += len(batch.indices)
             if progress:
                 progress(done, len(texts))
@@ -117,7 +119,7 @@ class LocalEncoder:
         """
         vectors: list[FloatMatrix] = [np.empty((0, self.identity.dimension), np.float32)] * len(texts)
         for batch in self._batches(texts):
-            rows = self._ready().bert.tokens(*batch.padded())
+            rows = self._ready().network.tokens(*batch.padded())
             for index, row, encoding in zip(batch.indices, rows, batch.encodings, strict=True):
                 ordinary = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
                 vectors[index] = row[ordinary]
@@ -150,25 +152,13 @@ class LocalEncoder:
 
     def _load(self) -> _Loaded:
         model = self._model
-        found = digest_of(model.weights)
-        if found != self.identity.digest:
-            raise ModelUnavailable(
-                f"the weights {model.weights} of {self.identity.name} are altered: their SHA-256 is {found}, expected "
-                f"{self.identity.digest}; install or copy them again"
-            )
-        tokenizer, weights = _tokenizer(model), read_weights(model.weights)
+        check_digest(model.weights, self.identity.digest, self.identity.name)
+        tokenizer = _tokenizer(model)
         try:
-            pieces, rows = tokenizer.get_vocab_size(), len(weights["embeddings.word_embeddings.weight"])
-            if pieces > rows:
-                raise ValueError(f"the tokeniser has {pieces} word pieces, the weights have {rows}")
-            bert = LoadedBert(weights, model.sizes, self._settings.threads or _usable_cores(), self._operations())
-        except KeyError as error:
-            raise ModelUnavailable(
-                f"the weights {model.weights} lack the tensor {error} that config.json implies"
-            ) from error
+            network = self._load_network(model, self._settings.threads or _usable_cores())
         except ValueError as error:
-            raise ModelUnavailable(f"the weights {model.weights} do not fit the files beside them: {error}") from error
-        return _Loaded(tokenizer, bert)
+            raise ModelUnavailable(f"the weights {model.weights} cannot be used: {error}") from error
+        return _Loaded(tokenizer, network)
 
 
 def _tokenizer(model: LocalModel) -> Tokenizer:

@@ -27,18 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.bert import BertSizes, trunk
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.folder import read_folder
 from hoptrail.models.learned import TRAINED, read_trained
-from hoptrail.models.minilm import packaged_folder
-from hoptrail.models.onnx_runtime import EightBitOperations, open_session
+from hoptrail.models.minilm import WEIGHTS, WEIGHTS_SHA256, packaged_folder
+from hoptrail.models.onnx_runtime import Session, Tensors, in_eight_bits, kind_of_weights
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.weights import Weights, read_weights
+from hoptrail.models.weights import check_digest
 
 _PACKAGE = "hoptrail_reader"
-_WEIGHTS = "weights.npz"
-_WORDS = "embeddings.word_embeddings.weight"
+_FILE = "weights.npz"
+_HEADS = ("span", "verdict", "helps", "settles")
 _SCALE = ".scale"
 _LONGEST = 512  # word pieces, as many as the trunk has positions
 _LONGEST_QUESTION, _LONGEST_BEFORE = 64, 96
@@ -118,20 +116,37 @@ class Reader:
     def __init__(self, folder: Path | None = None, threads: int = 1) -> None:
         from tokenizers import Tokenizer
 
-        model = read_folder(packaged_folder())
-        own = read_reader_weights(folder or reader_folder())
-        every = {**own, _WORDS: read_weights(model.weights)[_WORDS]}
-        self._tokenizer = Tokenizer.from_file(str(model.tokenizer))
+        own, encoder = read_reader_weights(folder or reader_folder()), packaged_folder()
+        check_digest(
+            encoder / WEIGHTS, WEIGHTS_SHA256, "minilm"
+        )  # where its numbers begin is known for this file alone
+        self._tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        kind = kind_of_weights()
+        products = in_eight_bits(own, kind)
+        given = {name: values for name, values in own.items() if f"{name}.whole" not in products} | products
         try:
-            self._graph = _Graph(every, model.sizes, threads)
-        except (KeyError, ValueError) as error:
+            self._session = Session(f"reader-{kind}", threads, (encoder / WEIGHTS).resolve().parent, given)
+        except ValueError as error:
             raise ModelUnavailable(f"the reader's weights do not fit the encoder: {error}") from error
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
         """The readings, in order. Each pair is its own batch, because rounding to eight bits depends on the batch."""
-        return [_reading(pieces, *self._graph.run(pieces)) for pieces in self._encode(pairs)]
+        return [_reading(pieces, *self._run(pieces)) for pieces in self._encode(pairs)]
+
+    def _run(self, pieces: _Pieces) -> list[FloatMatrix]:
+        """The logits of the heads span, verdict, helps and settles: shapes (length, 2), (3), (1) and (1)."""
+        length = len(pieces.ids)
+        segments = np.zeros((1, length), np.int64)
+        segments[0, pieces.text_at :] = 1
+        given: Tensors = {
+            "pieces": np.array([pieces.ids], np.int64),
+            "positions": np.arange(length),
+            "mask": np.ones((1, length), np.float32),
+            "segments": segments,
+        }
+        return [values[0] for values in self._session.run(_HEADS, given)]
 
     def _encode(self, pairs: Sequence[ToRead]) -> Iterator[_Pieces]:
         questions, befores, texts = (
@@ -182,40 +197,6 @@ class Remembered:
         return [known[pair] for pair in pairs]
 
 
-class _Graph:
-    def __init__(self, weights: Weights, sizes: BertSizes, threads: int) -> None:
-        do = EightBitOperations()
-        hidden = trunk(do, weights, sizes, segments=True)
-        first = do.first_places(hidden)
-
-        def head(tensor: str, name: str) -> str:
-            product = do.linear(tensor, weights[f"{name}.weight"])
-            return do.add(product, do.constant(weights[f"{name}.bias"]))
-
-        shapes: dict[str, Sequence[str | int]] = {
-            head(hidden, "span"): ("texts", "length", 2),
-            head(first, "verdict"): ("texts", 3),
-            head(first, "helps"): ("texts", 1),
-            head(first, "settles"): ("texts", 1),
-        }
-        self._outputs = list(shapes)
-        self._operations = do  # the session reads large tensors where they are, so they must outlive it
-        self._session = open_session(do.model(shapes, segments=True), do, threads)
-
-    def run(self, pieces: _Pieces) -> list[FloatMatrix]:
-        """The logits of the heads span, verdict, helps and settles: shapes (length, 2), (3), (1) and (1)."""
-        length = len(pieces.ids)
-        segments = np.zeros((1, length), np.int64)
-        segments[0, pieces.text_at :] = 1
-        given = {
-            "pieces": np.array([pieces.ids], np.int64),
-            "positions": np.arange(length),
-            "mask": np.ones((1, length), np.float32),
-            "segments": segments,
-        }
-        return [values[0] for values in self._session.run(self._outputs, given)]
-
-
 def reader_folder() -> Path:
     """The folder of the installed package hoptrail_reader, found without importing it.
     Raises: ModelUnavailable: the package is not installed.
@@ -253,7 +234,7 @@ def read_reader_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
     """The tensors of the reader in `folder`, stored as eight-bit integers with a scale per row.
     Raises: ModelUnavailable: the file cannot be read.
     """
-    path = folder / _WEIGHTS
+    path = folder / _FILE
     try:
         with np.load(path, allow_pickle=False) as file:
             stored: dict[str, NDArray[Any]] = dict(file)

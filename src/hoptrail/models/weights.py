@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from pathlib import Path
@@ -45,6 +44,14 @@ def _digest(path: Path, _size: int, _changed: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def check_digest(path: Path, expected: str, name: str) -> None:
+    """Raises: ModelUnavailable: the weights of the model `name` have another SHA-256 than expected, or cannot be read."""
+    if (found := digest_of(path)) != expected:
+        raise ModelUnavailable(
+            f"the weights {path} of {name} are altered: their SHA-256 is {found}, expected {expected}; install or copy them again"
+        )
+
+
 def read_weights(path: Path) -> Weights:
     """The tensors of a safetensors file as float32; tensors of whole numbers (position indices) are left out.
 
@@ -61,24 +68,6 @@ def read_weights(path: Path) -> Weights:
         return {name: _tensor(mapped, start, entry) for name, entry in entries.items()}
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise ModelUnavailable(f"{path} is not a usable safetensors file ({error}); fetch it again") from error
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the numbers of an array begin in a file."""
-
-    path: Path
-    offset: int
-
-
-def place_of(values: NDArray[Any]) -> Place | None:
-    """The place of an array in the file that it is mapped from, links followed; None where it is a copy, or not contiguous."""
-    root: Any = values
-    while isinstance(root.base, np.ndarray):
-        root = root.base
-    if not isinstance(root, np.memmap) or root.filename is None or not values.flags.c_contiguous:
-        return None
-    return Place(Path(str(root.filename)).resolve(), root.offset + values.ctypes.data - root.ctypes.data)
 
 
 def _header(mapped: NDArray[np.uint8]) -> tuple[JsonObject, int]:

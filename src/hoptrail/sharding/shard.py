@@ -17,7 +17,6 @@ from hoptrail.corpus.columns import rows_of
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Found
-from hoptrail.language.tasks import Extraction
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.candidates import (
     Bridge,
@@ -29,7 +28,7 @@ from hoptrail.retrieval.paths.candidates import (
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.question_scores import QuestionScores
-from hoptrail.types import Document, Kind, Unit
+from hoptrail.types import Document, Extraction, Kind, Unit
 
 QUESTIONS = 4
 """Questions whose walks a shard remembers between two calls."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
-from hoptrail.language.tasks import Extract, Extraction, Task
+from hoptrail.language.tasks import Extract, Task
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived
 from hoptrail.structures.encoding import kept_at_once
@@ -21,7 +21,7 @@ from hoptrail.structures.json_lines import LinesFile
 from hoptrail.structures.passage_tasks import PassageTasks, in_document_order
 from hoptrail.structures.structure_names import EXTRACTIONS, FACTS, PASSAGES
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.types import Kind, Span, Unit, content_id
+from hoptrail.types import Extraction, Kind, Span, Unit, content_id
 
 READ = 8192
 """Passages that are read at a time with their extractions."""

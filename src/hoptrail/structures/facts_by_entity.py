@@ -14,11 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from hoptrail.language.tasks import Extraction
 from hoptrail.text.lexicon import DEMONYMS, word_set
 from hoptrail.text.mentions import figure_shape
 from hoptrail.text.normal_forms import base_title, folded, squeeze
-from hoptrail.types import Span, Unit
+from hoptrail.types import Extraction, Span, Unit
 
 
 class FactGroup(NamedTuple):

@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.structures.json_lines import LinesFile, Unfit, parsed
 from hoptrail.structures.passage_tasks import in_document_order
 from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.words import content_stems
-from hoptrail.types import Span, Unit
+from hoptrail.types import Extraction, Fact, Span, Triple, Unit
 
 OWNERS = 10
 """Documents with the same name that an error lists."""

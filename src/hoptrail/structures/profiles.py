@@ -23,7 +23,6 @@ from pathlib import Path
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.execution.executor import batched
-from hoptrail.language.tasks import Extraction, Fact
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived, Target
@@ -33,7 +32,7 @@ from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.text.normal_forms import base_title, folded, squeeze, without_article
 from hoptrail.text.sentences import without_space
 from hoptrail.text.words import words
-from hoptrail.types import Document, Kind, Span, Unit, content_id
+from hoptrail.types import Document, Extraction, Fact, Kind, Span, Unit, content_id
 
 DISAMBIGUATION = "(disambiguation)"
 """The suffix of a name that several things share, as in Wikipedia."""

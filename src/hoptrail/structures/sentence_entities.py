@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Places, Rows, is_among, paired, ranges, unpaired
 from hoptrail.execution.executor import batched
-from hoptrail.language.tasks import Extraction
 from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.structures.title_scanning import name_key
 from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import folded, squeeze
-from hoptrail.types import Span
+from hoptrail.types import Extraction, Span
 
 _READ = 1024
 """Extractions read at a time."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.language.tasks import Extraction, Summarise, Task
+from hoptrail.language.tasks import Summarise, Task
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.clustering import Cluster
@@ -22,7 +22,7 @@ from hoptrail.structures.passage_tasks import PassageTasks
 from hoptrail.structures.structure_names import PASSAGES, TOPICS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words_in
-from hoptrail.types import Kind, Span, Unit, content_id
+from hoptrail.types import Extraction, Kind, Span, Unit, content_id
 
 
 @dataclass(frozen=True, slots=True)

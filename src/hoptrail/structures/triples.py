@@ -14,7 +14,6 @@ from functools import lru_cache, partial
 
 from hoptrail.execution.executor import Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.tasks import Extraction, Triple
 from hoptrail.language.triples.finders import check_triple_finder, open_triple_finder
 from hoptrail.models.encoder import unit_length
 from hoptrail.structures.build_context import BuildContext
@@ -24,7 +23,7 @@ from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.structure_names import EXTRACTIONS, TRIPLES
 from hoptrail.text.lemmas import lemmatised
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.types import Kind, Unit, content_id
+from hoptrail.types import Extraction, Kind, Triple, Unit, content_id
 
 SEPARATOR = " | "
 """Between the slots in a triple's text; a bar in a slot becomes a slash."""

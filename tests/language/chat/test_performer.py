@@ -18,7 +18,6 @@ from hoptrail.language.tasks import (
     Decomposition,
     Equate,
     Extract,
-    Fact,
     Finding,
     Integrate,
     Read,
@@ -28,10 +27,9 @@ from hoptrail.language.tasks import (
     Step,
     Summarise,
     Task,
-    Triple,
     Verify,
 )
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import Fact, Kind, Span, Triple, Unit
 from language_chat import ANSWER, QUESTION, Speaking, passage
 
 FOUND = Finding("Who designed the Tallow Bridge?", "Who designed the Tallow Bridge?", "Orla Finch")

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.language.tasks import Fact, Triple
 from hoptrail.language.triples.finders import open_triple_finder
-from hoptrail.types import Span
+from hoptrail.types import Fact, Span, Triple
 
 PARSES = {
     "Orla Finch designed the Tallow Bridge and died in Wrenmouth .": [

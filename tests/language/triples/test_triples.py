@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.tasks import Fact, Triple
 from hoptrail.language.triples.question_triples import Pattern, question_triples
 from hoptrail.language.triples.sentence_triples import MOST, triples_in, triples_of
 from hoptrail.text.lemmas import lemmatised
-from hoptrail.types import Span
+from hoptrail.types import Fact, Span, Triple
 
 PLACE = Span("d", 0, 1)
 

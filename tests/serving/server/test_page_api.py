@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hoptrail.serving.server import suggesting
-from hoptrail.serving.server.suggesting import Candidate, candidates
-from hoptrail.types import Block, BlockKind, Cell, Document
+from hoptrail.serving.server.suggesting import candidates
+from hoptrail.types import Block, BlockKind, Document
 from serving.server.served import QUESTION, SECRET, SOUTH, client_of, ended, upload
 from serving.server.test_answering import told
 
@@ -78,38 +78,15 @@ def test_suggestions_are_questions_that_are_answered(client: TestClient, monkeyp
     assert client.get("/api/suggestions").json()["questions"] == ["looked for again"]
 
 
-def plain(title: str, text: str, blocks: tuple[Block, ...] = ()) -> Document:
-    ends = tuple(block.end for block in blocks) or (len(text),)
-    return Document(f"d{title}", title, text, ends, (title,), blocks=blocks)
-
-
-def test_suggestions_are_made_of_statements_rows_and_lists() -> None:
-    row = "Fog bell; Warner & Sons"
-    cells = (Cell("Object", 0, 8), Cell("Maker", 10, len(row)))
-    lists = "How to sail\n\nYearly jobs\n\noil\n"
-    blocks = (
-        Block(BlockKind.HEADING, 0, 13, level=2),
-        Block(BlockKind.HEADING, 13, 26, level=2),
-        Block(BlockKind.ITEM, 26, len(lists), level=1),
-    )
-    generated = list(
-        candidates(
-            [
-                plain("Candlerock", "The Candlerock was designed by the engineer Ilse Marrow."),
-                plain("Ilse Marrow", "She was born in Tarnwick in 1832."),
-                plain("catalogue", row, (Block(BlockKind.ROW, 0, len(row), level=2, cells=cells),)),
-                plain("Bonny Kate", lists, blocks),
-            ]
-        )
-    )
-    assert generated[0] == Candidate("Where was the designer of the Candlerock born?", "Tarnwick")
-    assert set(generated[1:]) == {
-        Candidate("Who designed the Candlerock?", "Ilse Marrow"),
-        Candidate("Where was Ilse Marrow born?", "Tarnwick"),
-        Candidate("What is the maker of the fog bell?", "Warner & Sons"),
-        Candidate("How do I sail?"),
-        Candidate("What are the yearly jobs of Bonny Kate?"),
-    }
+def test_suggestions_are_made_of_headings_and_titles() -> None:
+    text = "Sails\n\nHow to reef a sail:\n\nHow to mend one\n"
+    ends = (7, 28, len(text))
+    blocks = tuple(Block(BlockKind.HEADING, start, end, level=1) for start, end in zip((0, *ends), ends, strict=False))
+    documents = [
+        Document("d1", "Gannet (ferry)", "It sails.", (9,), ("gannet.txt",)),
+        Document("d2", "Sailing", text, ends, ("sailing.md",), blocks=blocks),
+    ]
+    assert list(candidates(documents)) == ["What is Gannet?", "How do I reef a sail?"]
 
 
 def test_the_original_is_sent_while_it_is_what_was_indexed(client: TestClient, built: Path) -> None:

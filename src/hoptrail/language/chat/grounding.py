@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 
 from hoptrail.language.chat.context import Sentence
 from hoptrail.language.chat.schemas import ExtractReply, FactReply
-from hoptrail.language.tasks import Extraction, Fact, Triple
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.text.statements import support_of
-from hoptrail.types import Unit
+from hoptrail.types import Extraction, Fact, Triple, Unit
 
 FIGURES = word_set(
     "date time year month day period duration age number figure quantity amount measure measurement distance weight money price "

@@ -29,11 +29,11 @@ from hoptrail.language.chat.origins import Origins
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.chat.summarising import summarise_all
 from hoptrail.language.completing import resolve_references, unresolved
-from hoptrail.language.tasks import Decomposition, Extraction, Reading, Reply, Samples, Step, Task
+from hoptrail.language.tasks import Decomposition, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.types import Unit, Usage
+from hoptrail.types import Extraction, Unit, Usage
 
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)

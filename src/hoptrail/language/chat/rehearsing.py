@@ -12,12 +12,12 @@ from typing import TypeVar
 
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.performer import ChatLanguage
-from hoptrail.language.tasks import Extract, Extraction, Language, Reply, Summarise, Task
+from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
 from hoptrail.models.billing import Chat, PaidReply, WrappedChat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.types import Usage
+from hoptrail.types import Extraction, Usage
 
 T = TypeVar("T")
 

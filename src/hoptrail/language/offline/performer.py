@@ -34,7 +34,7 @@ from hoptrail.language.questions.joint_questions import asked_together
 from hoptrail.language.questions.plans import make_plan
 from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.spelling import corrected
-from hoptrail.language.tasks import Extraction, Fact, Reading, Reply, Task
+from hoptrail.language.tasks import Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.reader import Remembered, TextReader, installed_reader, settling
 from hoptrail.text.lexicon import DEMONYMS
@@ -44,7 +44,7 @@ from hoptrail.text.statements import UnitStatement
 from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems, words
-from hoptrail.types import AnswerKind, Unit, Usage
+from hoptrail.types import AnswerKind, Extraction, Fact, Unit, Usage
 
 NAME = "offline"
 

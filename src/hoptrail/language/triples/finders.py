@@ -14,10 +14,10 @@ from typing import Protocol
 
 from hoptrail.errors import UsageError
 from hoptrail.language.entity_finders import RULES, pipeline_with
-from hoptrail.language.tasks import Fact, Triple
 from hoptrail.language.triples.sentence_triples import triples_of
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import base_title, squeeze
+from hoptrail.types import Fact, Triple
 
 STATED = "stated"
 _SPACY = "spacy"

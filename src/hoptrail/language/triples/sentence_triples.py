@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from hoptrail.language.tasks import Fact, Triple
 from hoptrail.text import lexicon
 from hoptrail.text.lexicon import ARTICLES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, word_set
 from hoptrail.text.lives import life_roles
@@ -18,6 +17,7 @@ from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.text.phrases import Token
 from hoptrail.text.words import words
+from hoptrail.types import Fact, Triple
 
 MOST = 8
 """Most triples of one sentence: a list of thirty names says little about each."""

@@ -1,0 +1,19 @@
+"""The shape of a BERT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BertSizes:
+    """`width` is the length of a token's vector and splits evenly over the heads."""
+
+    layers: int
+    heads: int
+    width: int
+    epsilon: float = 1e-12
+
+
+MINILM = BertSizes(layers=6, heads=12, width=384)
+"""That of the encoder and of the reader."""
