@@ -64,7 +64,7 @@ UNUSED = tuple(
 ORDER = [
     {"types", "errors", "json_object", "environment_variables"},
     {"text"},
-    {"notebook", "exhaustion", "fingerprints", "labels", "atomic_write", "setting_limits"},
+    {"notebook", "exhaustion", "fingerprints", "labels", "atomic_write", "setting_limits", "plugins"},
     {"execution"},
     {"models"},
     {"documents"},

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail.recipes.catalogue import presets_of
-from hoptrail.recipes.registry import RECIPES
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -181,7 +181,7 @@ def test_no_folder_grows() -> None:
 
 
 def test_neither_settings_nor_rules_become_more() -> None:
-    presets = sum(len(presets_of(name)) for name in RECIPES)
+    presets = sum(len(presets_of(name)) for name in recipe_names())
     found = {"settings": settings_in(Settings()), "presets": presets, **counts(SOURCE / "hoptrail")}
     assert not (said := amiss(found, COUNTS, 5)), said
 
