@@ -66,7 +66,7 @@ UNUSED = tuple(
 ORDER = [
     {"types", "errors", "json_object", "notebook", "environment_variables"},
     {"text"},
-    {"exhaustion", "fingerprints", "labels", "atomic_write", "setting_limits"},
+    {"exhaustion", "fingerprints", "labels", "atomic_write", "setting_limits", "interrupts"},
     {"execution"},
     {"models"},
     {"language"},

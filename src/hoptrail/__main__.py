@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from hoptrail import interrupts
 from hoptrail.environment_variables import set_default
 
 
@@ -13,11 +14,15 @@ def main() -> None:
     The products of a question are small: further threads of the linear algebra library would only wait for them and take time
     from other questions. Only building gains from them. The library reads the variable when NumPy is imported.
     """
-    if sys.argv[1:2] not in (["index"], ["shards"]):
-        set_default("OPENBLAS_NUM_THREADS", "1")
-    from hoptrail.serving import cli
+    with interrupts.answered():
+        if sys.argv[1:2] not in (["index"], ["shards"]):
+            set_default("OPENBLAS_NUM_THREADS", "1")
+        from hoptrail.serving import cli
 
-    cli.main()
+        try:
+            cli.main()
+        except SystemExit as ended:  # an interrupt while the interpreter ends would print a traceback
+            interrupts.leave(ended.code)
 
 
 if __name__ == "__main__":

@@ -112,7 +112,9 @@ def _build_context(
     writer: Writer, encoder: Encoder, watcher: Watcher, performer: Performer | None = None
 ) -> BuildContext:
     tracker = watcher.tracker()
-    context = BuildContext(writer, encoder, tracker.report, lambda: _pause(writer, watcher), tracker=tracker)
+    context = BuildContext(
+        writer, encoder, tracker.report, lambda: _pause(writer, watcher), tracker=tracker, stopped=watcher.stopped
+    )
     return replace(context, language=performer.language, workers=performer.workers) if performer else context
 
 

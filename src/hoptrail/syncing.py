@@ -129,7 +129,9 @@ def read_all(
         return context.writer.snapshot().register.files(paths, reading)
 
     marks = nothing_known if options.reread or options.keep_lines else known
-    read = read_sources(sources, options.limits, context.executor, findings, marks, follow=options.follow_links)
+    read = read_sources(
+        sources, options.limits, context.executor, findings, marks, options.follow_links, context.stopped
+    )
     _store(_without_failures(read, report), register, report, context, cut, options.part)
     register.redate(findings.redated)
     cut(register.write())

@@ -39,9 +39,6 @@ from hoptrail.serving.output import OutputRefused, silence, standard_output
 if TYPE_CHECKING:
     from hoptrail.syncing import IndexingReport
 
-INTERRUPTED = 130
-"""Exit code of the command-line library when a command that does not handle signals is interrupted."""
-
 DAILY, EVALUATION, RESEARCH, UPKEEP = "Every day", "Evaluation", "Research", "Upkeep"
 """The groups of commands in the help, in this order."""
 
@@ -174,7 +171,9 @@ def remove(
     settings: options.SettingsFile = None,
 ) -> None:
     """Remove documents and everything derived from them alone."""
-    for withdrawn in options.open_index(folder, settings).withdraw(documents):
+    with options.watching("removing documents"):
+        removed = options.open_index(folder, settings).withdraw(documents)
+    for withdrawn in removed:
         options.say(render.render_withdrawn(withdrawn))
 
 
@@ -339,9 +338,7 @@ def _run() -> str | int | None:
     except OutputRefused:
         raise
     except SystemExit as ended:
-        return options.STOPPED if ended.code == INTERRUPTED else ended.code
-    except KeyboardInterrupt:
-        return options.STOPPED
+        return ended.code
     except Exception as error:
         shown = exhausted(error) or error
         if not isinstance(shown, HoptrailError):

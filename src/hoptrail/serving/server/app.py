@@ -7,6 +7,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Collection, Sequence
 from importlib.util import find_spec
+from threading import Thread
 
 from fastapi import FastAPI
 
@@ -17,7 +18,7 @@ from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.published_index import Following, PublishedIndex
 from hoptrail.serving.server.services import Services, services_for
-from hoptrail.serving.server.workspaces import Workspace, limited
+from hoptrail.serving.server.workspaces import STOP_SECONDS, Workspace, limited
 
 log = logging.getLogger("hoptrail.server")
 
@@ -69,7 +70,8 @@ def create_app(
 
 @contextlib.asynccontextmanager
 async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
-    warming = asyncio.create_task(asyncio.to_thread(_start, services, warm))
+    warming = Thread(target=_start, args=(services, warm), name="start", daemon=True)
+    warming.start()
     following = [
         Following(one.name, one.index, one.warm)
         for one in services.workspaces.values()
@@ -79,11 +81,8 @@ async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
         one.start()
     yield
     services.desk.close()
-    for one in following:
-        await asyncio.to_thread(one.end, services.limits.stop_seconds)
-    await warming
-    for jobs in services.jobs.values():
-        await asyncio.to_thread(jobs.close, services.limits.stop_seconds)
+    for ends in ([warming.join, *(one.end for one in following)], [jobs.close for jobs in services.jobs.values()]):
+        await asyncio.gather(*(asyncio.to_thread(end, STOP_SECONDS) for end in ends))
 
 
 def _check_labels(services: Services, keys: Keys) -> None:
