@@ -25,7 +25,7 @@ from hoptrail.corpus.columns import numbers_of
 from hoptrail.corpus.durable import make_folder, sync_file
 from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, refuse_old_index
 from hoptrail.corpus.refusals import absent, translating_errors
-from hoptrail.corpus.schema import APPLICATION, FILES, FORMAT, TABLES
+from hoptrail.corpus.schema import ADDED, APPLICATION, FORMAT, TABLES
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
 
 Row = tuple[Any, ...]
@@ -169,8 +169,9 @@ class Database(Connection):
             self._connection.execute(TABLES)
             self._connection.execute(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}")
         self.check_format()
-        if not self.rows("SELECT 1 FROM sqlite_schema WHERE name = 'files'"):
-            self._connection.execute(FILES)
+        tables = self.column("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        if missing := [made for name, made in ADDED.items() if name not in tables]:
+            self._connection.execute("".join(missing))
             self.commit()
             self.begin()
 

@@ -121,7 +121,8 @@ CREATE TABLE postings ( -- by segment first, so that a segment is merged or remo
 ) WITHOUT ROWID;
 """
 
-FILES = """
+ADDED = {
+    "files": """
 CREATE TABLE files ( -- how a file is known again whose document is there
     path TEXT PRIMARY KEY,
     document INTEGER NOT NULL,
@@ -132,5 +133,9 @@ CREATE TABLE files ( -- how a file is known again whose document is there
     reading TEXT NOT NULL -- by which limits and code it was read
 ) WITHOUT ROWID;
 CREATE INDEX files_document ON files (document);
-"""
-"""Added to an index without this table; without it every file is read again."""
+""",
+    "removals": """
+CREATE TABLE removals (digest BLOB NOT NULL UNIQUE); -- of the names of removed documents, the latest last
+""",
+}
+"""Tables that are added to an index without them. Without the first every file is read again."""

@@ -214,9 +214,13 @@ def show(folder: options.IndexFolder, as_json: options.AsJson = False, settings:
 
 @app.command(rich_help_panel=UPKEEP)
 def verify(folder: options.IndexFolder, settings: options.SettingsFile = None) -> None:
-    """Compare every file of an index with its checksum."""
-    count = options.open_index(folder, settings).verify()
-    options.say(f"{count} files match their checksums.")
+    """Compare every file of an index with its checksum, and tell of removed text that is still in its files."""
+    opened = options.open_index(folder, settings)
+    if owed := opened.owes_erasure():
+        options.say(options.OWED)
+    options.say(f"{opened.verify()} files match their checksums.")
+    if owed:
+        raise typer.Exit(options.STOPPED)
 
 
 @app.command(rich_help_panel=UPKEEP)

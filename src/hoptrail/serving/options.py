@@ -15,7 +15,7 @@ from rich.console import Console, RenderableType
 from hoptrail import interrupts
 from hoptrail.atomic_write import refuse_unwritable, replace_file
 from hoptrail.corpus.index_location import find_index, index_here, make_index_folder, new_index
-from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.places import index_folder, writer_now
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import disk_errors
 from hoptrail.index import Index
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, interrupts.STOPPED, 4
 """Exit codes other than 0 (done). INCOMPLETE: done, but some documents could not be read."""
 
+OWED = (
+    "text of removed documents is still in files of this index: a removal was cut off, or an earlier state was being read. "
+    "Whatever changes the index next erases it: `hoptrail index` or `hoptrail remove`."
+)
 HOW_TO_GO_ON = "The same command goes on from there; Ctrl-C again ends at once, and what was finished is kept."
 
 IndexFolder = Annotated[
@@ -166,9 +170,11 @@ def without_failed_tasks_logged() -> Iterator[None]:
 
 def say_unfinished(index: Index, used: str, requested: str) -> None:
     """If the last indexing run is unfinished, print on standard error what can be found so far, and which recipe is `used` in
-    place of the one `requested`.
+    place of the one `requested`. If a removal is, say so.
     """
     with Snapshot.open(index.folder) as snapshot:
+        if snapshot.owes_erasure and not writer_now(index.folder):
+            say(OWED)
         if snapshot.head.whole:
             return
         from hoptrail.index_contents import reached

@@ -99,6 +99,8 @@ def _start(services: Services, warm: bool) -> None:
             if warm:
                 workspace.warm()
             if not workspace.index.is_read_only:
+                if workspace.index.owes_erasure():
+                    workspace.clean()
                 services.jobs[workspace.name].take_up()
         except HoptrailError as error:
             log.error("workspace %s: %s", workspace.name, error)
