@@ -48,6 +48,7 @@ def create_app(
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
+        responses=refusals.DESCRIBED,
         lifespan=lambda _: _running(services, warm),
     )
     app.state.services = services
