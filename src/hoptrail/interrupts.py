@@ -43,7 +43,11 @@ def answered(
     told.settimeout(0)  # the system must not wait for the listener
     arguments = (hears, asked, finish, patience, restore)
     listener = Thread(target=_listen, args=arguments, name="signals", daemon=True)
-    before = {number: signal.signal(number, _leave_to_listener) for number in _NUMBERS}
+
+    def note(_: int, __: FrameType | None) -> None:
+        asked.set()  # in the main thread, perhaps late; the listener does the rest
+
+    before = {number: signal.signal(number, note) for number in _NUMBERS}
     heard_before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
     listener.start()
     try:
@@ -55,10 +59,6 @@ def answered(
         told.close()  # ends the listener
 
 
-def _leave_to_listener(_: int, __: FrameType | None) -> None:
-    """Handles a signal in the main thread. It may come late: this thread may be in a library."""
-
-
 def _listen(
     hears: socket.socket,
     asked: Event,
@@ -66,12 +66,14 @@ def _listen(
     patience: float | None,
     restore: Callable[[], None],
 ) -> None:
+    first = True
     with hears, suppress(TimeoutError):
         while heard := hears.recv(1):
             if heard[0] not in _NUMBERS:
                 continue
-            if finish is None or asked.is_set():
+            if finish is None or not first:
                 break
+            first = False
             asked.set()
             hears.settimeout(patience)
             with suppress(OSError, ValueError):  # standard error is closed
