@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-
-from hoptrail import interrupts
-from hoptrail.environment_variables import set_default
 
 
 def main() -> None:
@@ -14,6 +12,12 @@ def main() -> None:
     The products of a question are small: further threads of the linear algebra library would only wait for them and take time
     from other questions. Only building gains from them. The library reads the variable when NumPy is imported.
     """
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # until it is answered: an import that it interrupts prints a traceback
+    from hoptrail import interrupts
+    from hoptrail.environment_variables import set_default
+
     with interrupts.answered():
         if sys.argv[1:2] not in (["index"], ["shards"]):
             set_default("OPENBLAS_NUM_THREADS", "1")

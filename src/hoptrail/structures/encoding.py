@@ -104,11 +104,11 @@ def _encoded(context: BuildContext, pieces: Iterable[_Piece]) -> Iterator[FloatM
 
 
 def _vectors(encoder: Encoder, stopped: Callable[[], bool], piece: _Piece) -> FloatMatrix:
-    def look(*_: int) -> None:
-        if stopped():
+    def look(done: int, total: int) -> None:
+        if done < total and stopped():
             raise Interrupted("stopped while texts were encoded.")
 
-    look()
+    look(0, len(piece))
     return encoder.encode([text for _, text in piece], look)
 
 

@@ -56,10 +56,8 @@ def create_app(
     refusals.install(app)
     _check_labels(services, keys or Keys())
     app.add_middleware(Guard, hosts=set(map(host_name, hosts)), keys=keys or Keys(), services=services)
-    app.include_router(routes_status.router)
-    app.include_router(routes_answering.router)
-    app.include_router(routes_documents.router)
-    app.include_router(openai_routes.router)
+    for routes in (routes_status, routes_answering, routes_documents, openai_routes):
+        app.include_router(routes.router)
     if find_spec("mcp") is None:
         log.info("the extra mcp is not installed: agents are not served")
     else:
