@@ -64,7 +64,7 @@ UNUSED = tuple(
 ORDER = [
     {"types", "errors", "json_object", "environment_variables"},
     {"text"},
-    {"notebook", "exhaustion", "fingerprints", "labels", "atomic_write", "setting_limits", "plugins"},
+    {"notebook", "exhaustion", "fingerprints", "labels", "atomic_write", "setting_limits", "plugins", "interrupts"},
     {"execution"},
     {"models"},
     {"documents"},

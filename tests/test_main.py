@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import pytest
@@ -25,5 +26,7 @@ def test_products_have_one_thread_unless_an_index_is_built_or_the_user_says_so(
         monkeypatch.delenv(THREADS)
     monkeypatch.setattr(cli, "main", lambda: None)
     monkeypatch.setattr(sys, "argv", ["hoptrail", command])
+    interrupted = signal.getsignal(signal.SIGINT)
     main()
+    signal.signal(signal.SIGINT, interrupted)
     assert os.environ.get(THREADS) == threads

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-
-from hoptrail.environment_variables import set_default
 
 
 def main() -> None:
@@ -13,11 +12,21 @@ def main() -> None:
     The products of a question are small: further threads of the linear algebra library would only wait for them and take time
     from other questions. Only building gains from them. The library reads the variable when NumPy is imported.
     """
-    if sys.argv[1:2] not in (["index"], ["shards"]):
-        set_default("OPENBLAS_NUM_THREADS", "1")
-    from hoptrail.serving import cli
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # until it is answered: an import that it interrupts prints a traceback
+    from hoptrail import interrupts
+    from hoptrail.environment_variables import set_default
 
-    cli.main()
+    with interrupts.answered():
+        if sys.argv[1:2] not in (["index"], ["shards"]):
+            set_default("OPENBLAS_NUM_THREADS", "1")
+        from hoptrail.serving import cli
+
+        try:
+            cli.main()
+        except SystemExit as ended:  # an interrupt while the interpreter ends would print a traceback
+            interrupts.leave(ended.code)
 
 
 if __name__ == "__main__":

@@ -134,10 +134,13 @@ class Index(AskedIndex):
 
         Raises: IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        from hoptrail.corpus.writer import writing_to
+        return self._building.clean()
 
-        with writing_to(self.folder, self.encoder.identity) as writer:
-            return writer.erase_removed()
+    def owes_erasure(self) -> bool:
+        """Whether text of removed documents is still in a file of the index: a removal was cut off, or an earlier state was being
+        read. Whatever opens the index to change it erases that text, and so does `clean`.
+        """
+        return self._building.owes_erasure()
 
     def contents(self) -> Contents:
         """The documents of the index, and counts of what was made from them."""

@@ -11,6 +11,7 @@ from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.register import Withdrawn
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.walking import files_in
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
@@ -93,6 +94,23 @@ class Building:
         withdrawn = remove_documents(self.folder, documents, self.encoder(), structures, self._free_language)
         self._forget_replies()
         return withdrawn
+
+    def clean(self) -> bool:
+        """See `Index.clean`."""
+        with writing_to(self.folder, self.encoder().identity) as writer:
+            erased = writer.erase_removed()
+        self._forget_replies()
+        return erased
+
+    def owes_erasure(self) -> bool:
+        """See `Index.owes_erasure`."""
+        if not Snapshot.exists(self.folder):
+            return False
+        replies = RememberedReplies(self.folder / FILE)
+        mentioned = replies.documents()
+        replies.close()
+        with Snapshot.open(self.folder) as snapshot:
+            return snapshot.owes_erasure or not mentioned.issubset(snapshot.register.ids())
 
     def repair(self, watcher: Watcher | None) -> list[str]:
         """See `Index.repair`."""

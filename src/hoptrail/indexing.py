@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hoptrail.corpus.register import Withdrawn, removal_mark, withdraw
+from hoptrail.corpus.register import Withdrawn, withdraw
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
@@ -138,6 +138,7 @@ def _build_context(
         *(writer, encoder, tracker.report, lambda: _pause(writer, watcher)),
         tracker=tracker,
         account=Account(on_usage=watcher.spent),
+        stopped=watcher.stopped,
     )
     return replace(context, language=performer.language, workers=performer.workers) if performer else context
 
@@ -264,8 +265,8 @@ def remove_documents(
     """Remove documents by id, path or title, with everything derived from them alone. Returns what became of each.
 
     A document that was read from several paths loses only the named path, and is removed with its last one. What another
-    language than `language` has made is not made again: removing never spends. Removing by the same name twice in a row is no
-    error, because the first removal may have been stopped after its commit.
+    language than `language` has made is not made again: removing never spends. Removing what was removed before is no error: the
+    first removal may have been stopped after its commit.
 
     Raises:
         UsageError: a name fits no document, or a title fits several; nothing is removed.
@@ -278,7 +279,7 @@ def remove_documents(
         context = BuildContext(writer, encoder, ignore, pause=ignore, language=_sole_maker(writer, language))
         # Changed settings apply at the next update.
         settled = build(structures, context, writer.head.settled, as_built=True)
-        writer.publish(Usage(seconds=time.perf_counter() - started), settled, {removal_mark(name) for name in names})
+        writer.publish(Usage(seconds=time.perf_counter() - started), settled)
     return withdrawn
 
 

@@ -206,7 +206,7 @@ def read_all(
         return context.writer.snapshot().register.files(paths, way)
 
     marks = nothing_known if options.reread or options.uploads else known
-    read = read_sources(sources, options.limits, context.executor, findings, marks, options.selection)
+    read = read_sources(sources, options.limits, context.executor, findings, marks, options.selection, context.stopped)
     _store(_without_failures(read, report), register, reading, context, cut, options.part)
     register.redate(findings.redated)
     cut(register.write())

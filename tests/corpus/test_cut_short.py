@@ -148,12 +148,14 @@ def test_a_removal_whose_end_was_not_seen_may_be_said_again(sources: Path, tmp_p
     with pytest.raises(UsageError, match="there is no document"):
         remove(folder, str(named.with_name("other.txt")))
     assert files_with(folder, str(named)) == []
-    index(folder, sorted(sources.iterdir())[1])
-    assert remove(folder, str(named))  # nothing was written, so it is still the last removal
     (sources / "New.txt").write_text("A new note.")
     index(folder, sources / "New.txt")
-    with pytest.raises(UsageError, match="there is no document"):
-        remove(folder, str(named))
+    remove(folder, "New")
+    assert remove(folder, str(named), named.stem) == [str(named), named.stem], (
+        "also after other commands, by any of its names"
+    )
+    index(folder, sources)
+    assert remove(folder, str(named)) == [named.stem], "it is there again"
 
 
 def test_what_an_update_has_replaced_is_in_no_file_once_it_is_said_again(

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 
 from command import Hoptrail
 from hoptrail import Index
+from hoptrail.corpus.repairing import damage
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.structures import declaration
 from world import FACTS, HashingEncoder
@@ -107,6 +110,7 @@ def test_a_second_signal_ends_at_once_and_nothing_is_lost(world: Path, tmp_path:
     child = subprocess.Popen(
         [sys.executable, "-c", SLOW, "index", str(world), "--index", str(index.folder)],
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(TESTS)]))},
     )
     assert child.stdout
@@ -115,8 +119,11 @@ def test_a_second_signal_ends_at_once_and_nothing_is_lost(world: Path, tmp_path:
     time.sleep(0.3)
     assert child.poll() is None
     child.send_signal(signal.SIGINT)
-    assert child.wait(timeout=10) == -signal.SIGINT
-    child.stdout.close()
+    _, err = child.communicate(timeout=10)
+    assert child.returncode == 3
+    first, second = err.decode().splitlines()
+    assert first.startswith("stopping after this step: encoding passages 0 of 1. The same command goes on from there")
+    assert second == "hoptrail: stopped; what was finished is kept."
     assert [hit.unit.title for hit in index.search("rises", "bm25")] == ["Isk"]
     report = index.add([world])
     assert (report.documents, len(index.search("zeppelin", "bm25"))) == (len(FACTS), 1)
@@ -133,3 +140,137 @@ def test_a_command_that_saves_nothing_ends_with_the_same_code(tmp_path: Path) ->
         _, err = child.communicate(timeout=30)
     assert child.returncode == 3
     assert "Traceback" not in err
+
+
+@dataclass
+class Command:
+    """A command as a process, and what it has said on standard error, by the time at which it said it."""
+
+    arguments: list[object]
+    said: list[tuple[float, str]] = field(default_factory=list)
+
+    def start(self, folder: Path) -> Command:
+        command = [sys.executable, "-c", HEEDING, str(EXECUTABLE), *map(str, self.arguments)]
+        nothing = subprocess.DEVNULL
+        self.process = subprocess.Popen(
+            command, cwd=folder, stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, text=True
+        )
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        return self
+
+    def _read(self) -> None:
+        assert self.process.stderr
+        with self.process.stderr as lines:
+            self.said.extend((time.monotonic(), line) for line in lines)
+
+    @property
+    def err(self) -> str:
+        return "".join(line for _, line in self.said)
+
+    def interrupt(self, number: signal.Signals = signal.SIGINT) -> float:
+        """Send a signal and wait for the end. Returns the seconds that it took."""
+        asked = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(timeout=60)
+        self.reader.join(10)
+        return time.monotonic() - asked
+
+    def wait_for(self, words: str) -> None:
+        until(lambda: words in self.err or self.process.poll() is not None, seconds=120)
+        assert self.process.poll() is None, self.err
+
+
+def until(holds: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def children_of(process: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """So many notes that the real encoder takes a while."""
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(300):
+        text = " ".join(f"Bridge {number} {part} crosses the river Isk near Dunmere." for part in range(80))
+        (folder / f"{number}.md").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_ends_while_it_indexes(many: Path, number: signal.Signals) -> None:
+    pytest.importorskip("fastapi")
+    serving = Command(["serve", many, "--port", 0]).start(many)
+    serving.wait_for("Uvicorn running on")
+    until((many / ".hoptrail" / "index.sqlite").exists, seconds=60)
+    seconds = serving.interrupt(number)
+    assert serving.process.returncode == 0, serving.err
+    assert seconds < 20, "far more than it takes, for a busy machine; it took 20 seconds and more"
+    assert "Traceback" not in serving.err
+    assert "terminate called" not in serving.err
+    assert damage(many / ".hoptrail") == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are looked up in /proc")
+def test_a_parser_at_work_ends_with_the_command(tmp_path: Path) -> None:
+    """The file takes minutes to parse: the command does not wait for it, and its process does not stay."""
+    (tmp_path / "deep.html").write_text("<div>" * 400 + "<table>" + "<tr><td>a" * 200_000, encoding="utf-8")
+    indexing = Command(["index", tmp_path / "deep.html", "--index", tmp_path / "index"]).start(tmp_path)
+    until(lambda: bool(children_of(indexing.process.pid)) or indexing.process.poll() is not None, seconds=60)
+    parsers = children_of(indexing.process.pid)
+    indexing.interrupt()
+    assert indexing.process.returncode in (0, 3, 4), indexing.err
+    assert "Traceback" not in indexing.err
+    until(lambda: not any(Path(f"/proc/{one}").exists() for one in parsers), seconds=10)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are looked up in /proc")
+def test_a_parser_ends_with_a_killed_command(tmp_path: Path, many: Path) -> None:
+    indexing = Command(["index", many, "--index", tmp_path / "index"]).start(tmp_path)
+    until(lambda: bool(children_of(indexing.process.pid)), seconds=60)
+    parsers = children_of(indexing.process.pid)
+    indexing.interrupt(signal.SIGKILL)
+    until(lambda: not any(Path(f"/proc/{one}").exists() for one in parsers), seconds=10)
+
+
+@pytest.mark.parametrize("moment", [0.5, 1.0, 2.0, 4.0])
+def test_a_question_ends_at_every_moment(world: Path, tmp_path: Path, moment: float) -> None:
+    index = Index(tmp_path / "index")
+    index.add([world], "bm25")
+    asking = Command(["ask", "Where was the designer of the bridge born?", "--recipe", "bm25", "--index", index.folder])
+    asking.start(tmp_path)
+    until((tmp_path / "index").exists, seconds=10)
+    time.sleep(moment)
+    asking.interrupt()
+    assert asking.process.returncode in (0, 3, -signal.SIGINT), asking.err
+    assert "/hoptrail/" not in asking.err, "a traceback"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals of this kind")
+def test_at_the_prompt_the_terminal_is_as_before(world: Path, tmp_path: Path) -> None:
+    import pty
+    import termios
+
+    index = Index(tmp_path / "index")
+    index.add([world], "bm25")
+    command = [sys.executable, "-c", HEEDING, str(EXECUTABLE), "ask", "--recipe", "bm25", "--index", str(index.folder)]
+    child, terminal = pty.fork()
+    if not child:
+        os.execv(command[0], command)
+    before, shown = termios.tcgetattr(terminal), b""
+    while b"? " not in shown:
+        shown += os.read(terminal, 1024)
+    time.sleep(0.3)
+    os.kill(child, signal.SIGINT)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+    assert termios.tcgetattr(terminal) == before
+    with suppress(OSError):  # the end of a terminal whose process has ended
+        shown += os.read(terminal, 1024)
+    assert b"Traceback" not in shown
+    os.close(terminal)

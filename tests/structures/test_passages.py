@@ -127,7 +127,7 @@ def test_progress_rises_to_the_total(tmp_path: Path, monkeypatch: pytest.MonkeyP
         writer.put_documents(many(10))
         context = BuildContext(writer, HashingEncoder(), lambda *said: told.append(said), writer.checkpoint)
         Passages(PassageLimits()).update(context)
-    assert told == [("encoding", 4, 10), ("encoding", 8, 10), ("encoding", 10, 10)]
+    assert told == [("encoding", 0, 10), ("encoding", 4, 10), ("encoding", 8, 10), ("encoding", 10, 10)]
 
 
 def test_the_fingerprint_is_that_of_the_limits() -> None:

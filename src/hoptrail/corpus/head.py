@@ -24,7 +24,6 @@ class Head:
     - `settled`: the structures that were complete, with their build fingerprints (`indexing.build_fingerprint`).
     - `spent`: what building has cost.
     - `whole`: False where the last run was stopped before its end.
-    - `removed`: digests of the names by which the last commit removed documents, so that repeating a removal is no error.
     """
 
     encoder: EncoderIdentity = NO_ENCODER
@@ -34,7 +33,6 @@ class Head:
     settled: dict[str, str] = field(default_factory=dict)
     spent: Usage = field(default_factory=Usage)
     whole: bool = True
-    removed: tuple[str, ...] = ()
 
 
 def check_encoder(place: str, made: EncoderIdentity, wanted: EncoderIdentity) -> None:
@@ -66,7 +64,6 @@ def read_head(database: Database) -> Head:
         {name: settled for name, _, _, _, settled in rows if settled},
         Usage(calls, prompt, completion, float(settings.get("spent.seconds", 0))),
         "stopped" not in settings,
-        tuple(settings.get("removed", "").split()),
     )
 
 
@@ -78,8 +75,6 @@ def write_head(database: Database, head: Head) -> None:
         settings |= {"encoder": encoder.name, "encoder.digest": encoder.digest, "encoder.dimension": encoder.dimension}
     if not head.whole:
         settings["stopped"] = 1
-    if head.removed:
-        settings["removed"] = " ".join(head.removed)
     database.run("DELETE FROM settings WHERE name NOT IN ('commit', 'unclean')")
     database.run_each(
         "INSERT INTO settings (name, value) VALUES (?, ?)", [(name, str(value)) for name, value in settings.items()]

@@ -12,7 +12,6 @@ The source of an upload is its path within the index folder, so that it remains 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -269,7 +268,7 @@ def remove_unsourced(writer: Writer) -> None:
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
     """What became of a document: it lost the sources `lost` and still has those `left`; without any left it was removed.
-    A document that the previous removal removed by the same name has no id, and that name as its title.
+    A document that was removed before has no id, and the name by which it is called as its title.
     """
 
     id: str
@@ -278,7 +277,7 @@ class Withdrawn:
     left: tuple[str, ...]
 
 
-def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
+def withdraw(writer: Writer, names: Collection[str]) -> list[Withdrawn]:
     """Remove documents that a user names by id, path, folder or title. One that is named by a path stays if it has other sources
     whose files exist.
     Raises: UsageError: a name fits no document, a title fits several, or a name is a title and a folder; nothing is written.
@@ -291,7 +290,7 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
             for entry, source in _places(snapshot, name):
                 lost.setdefault(entry, []).append(source)
         except UnknownName:
-            if removal_mark(name) not in snapshot.head.removed:
+            if not writer.was_removed([name, _resolved(name)]):
                 raise
             already_removed.append(Withdrawn("", name, (), ()))
     withdrawn, renamed = list[Withdrawn](), list[Document]()
@@ -304,15 +303,14 @@ def withdraw(writer: Writer, names: Iterable[str]) -> list[Withdrawn]:
         if kept:
             writer.place_documents([replace(entry, sources=kept)])
             renamed += [document for document in [_renamed(entry, kept, snapshot)] if document]
+            writer.note_removed(gone)
+    writer.note_removed(
+        [one for name in names for one in (name, _resolved(name))]
+    )  # a title, or a file of several lines
     leaving = [document.id for document in withdrawn if not document.left]
     writer.remove_documents([*leaving, *(document.id for document in renamed)])
     writer.put_documents(renamed)
     return [*withdrawn, *already_removed]
-
-
-def removal_mark(name: str) -> str:
-    """A digest of a name that a user gives, and of the path that it resolves to."""
-    return hashlib.sha256(f"{name}\0{_resolved(name)}".encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 class UnknownName(UsageError):

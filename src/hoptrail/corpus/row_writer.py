@@ -19,7 +19,7 @@ from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.unit_writer import Numbering, UnitWriter
-from hoptrail.errors import IndexBusy
+from hoptrail.errors import IndexBusy, StillRead
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Unit
 
@@ -47,6 +47,9 @@ class RowWriter:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._start()
+        if self._unclean:  # a writer was stopped before it had erased what it removed
+            with suppress(StillRead):  # the next commit waits for its readers
+                self.clean(wait=0)
 
     def _start(self) -> None:
         """Begin from the last commit."""
@@ -144,12 +147,12 @@ class RowWriter:
         self._database.begin()
         self._start()
 
-    def clean(self) -> None:
+    def clean(self, wait: float = WAIT) -> None:
         """Discard what is not committed, and erase removed text from all files, also that of a writer that was stopped.
         Raises: StillRead: see `commit`.
         """
         self._database.roll_back()
-        self._begin(clean=True)
+        self._begin(clean=True, wait=wait)
         self._start()
 
     def close(self) -> None:
@@ -161,12 +164,13 @@ class RowWriter:
                 self._segments.sweep()
                 self._database.roll_back()
 
-    def _begin(self, *, clean: bool) -> None:
-        """Steps 4 and 5 of `durable.py`, then begin the next transaction. After a removal, `clean` waits for its readers.
+    def _begin(self, *, clean: bool, wait: float = WAIT) -> None:
+        """Steps 4 and 5 of `durable.py`, then begin the next transaction. After a removal, `clean` waits for its readers, for
+        `wait` seconds.
         Raises: StillRead: readers of the removed text are still there after the wait.
         """
         erases = self._unclean and clean
-        emptied = (erases or self._database.log_size > LOG) and self._database.empty_log(WAIT if erases else 0)
+        emptied = (erases or self._database.log_size > LOG) and self._database.empty_log(wait if erases else 0)
         self._database.begin()
         if emptied:
             self._segments.sweep()

@@ -121,7 +121,8 @@ CREATE TABLE postings ( -- by segment first, so that a segment is merged or remo
 ) WITHOUT ROWID;
 """
 
-FILES = """
+ADDED = {
+    "files": """
 CREATE TABLE files ( -- how a file is known again whose document is there
     path TEXT PRIMARY KEY,
     document INTEGER NOT NULL,
@@ -132,23 +133,24 @@ CREATE TABLE files ( -- how a file is known again whose document is there
     reading TEXT NOT NULL -- by which limits and code it was read
 ) WITHOUT ROWID;
 CREATE INDEX files_document ON files (document);
-"""
-"""Without it every file is read again."""
-
-UNREAD = """
+""",
+    "unread": """
 CREATE TABLE unread ( -- files that the last run over their folder did not read
     path TEXT PRIMARY KEY,
     reason TEXT NOT NULL
 ) WITHOUT ROWID;
-"""
-
-FORMER = """
+""",
+    "former": """
 CREATE TABLE former ( -- where documents were read that have moved since
     source TEXT PRIMARY KEY,
     document INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX former_document ON former (document);
+""",
+    "removals": """
+CREATE TABLE removals (digest BLOB NOT NULL UNIQUE); -- of the names of removed documents, the latest last
+""",
+}
+"""Tables, by name, that are added to an index of an earlier version when it is written. Without the first every file is read
+again.
 """
-
-ADDED = {"files": FILES, "unread": UNREAD, "former": FORMER}
-"""Tables, by name, that are added to an index of an earlier version when it is written."""

@@ -18,7 +18,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar, cast
 
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
-from hoptrail.corpus.head import Head, commit_number, read_head
+from hoptrail.corpus.head import Head, commit_number, is_unclean, read_head
 from hoptrail.corpus.keywords import Keywords, WordCounts
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
@@ -65,6 +65,8 @@ class Snapshot:
         self.head = head or read_head(database)
         self.commit = commit_number(database)
         """The number of this commit; equal numbers are equal states."""
+        self.owes_erasure = is_unclean(database)
+        """Whether text of removed documents is still in files of the index. The next writer that opens it erases it."""
         self.is_view = hidden is not NOTHING
         """Whether it is restricted to a view."""
         self.register = Documents(database)

@@ -21,6 +21,7 @@ from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder, commit_number
 from hoptrail.corpus.held_documents import BATCH_DOCUMENTS
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.removals import note_removed, was_removed
 from hoptrail.corpus.row_writer import RowWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
@@ -139,11 +140,21 @@ class ContentWriter(RowWriter):
             return
         self.changes.note(removed=removed)
         snapshot = self.snapshot()
+        for entry in snapshot.register.of(removed):
+            self.note_removed([entry.id, entry.title, *entry.sources])
         within = snapshot.texts.within(removed)
         for kind in snapshot.table.kinds:
             numbers = within[is_among(within, snapshot.texts.origins(kind).numbers)]
             self._remove_stored(numbers, remade=kind in REMADE)
         super().remove_documents(removed)
+
+    def note_removed(self, names: Iterable[str]) -> None:
+        """Enter names by which a document can no longer be found (`was_removed`)."""
+        note_removed(self._database, names)
+
+    def was_removed(self, names: Iterable[str]) -> bool:
+        """Whether a document was removed that had one of these names."""
+        return was_removed(self._database, names)
 
     def remove_units(self, kind: Kind, ids: Iterable[str]) -> int:
         """Remove units of a kind with their extractions and links. Returns the number of ids."""
@@ -232,15 +243,8 @@ class Writer(ContentWriter):
                 self.release_before()
             self.commit(replace(self._current_head(), whole=False), clean=False)
 
-    def publish(
-        self,
-        spent: Usage,
-        settled: Mapping[str, str] | None = None,
-        removed: Collection[str] = (),
-        *,
-        clean: bool = True,
-    ) -> None:
-        """Commit everything written so far as the end of a run, and add `spent` to its cost; `settled` and `removed`: see `Head`.
+    def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, *, clean: bool = True) -> None:
+        """Commit everything written so far as the end of a run, and add `spent` to its cost; `settled`: see `Head`.
         `clean`, and raises StillRead: see `RowWriter.commit`.
         """
         self._end_run()
@@ -251,7 +255,6 @@ class Writer(ContentWriter):
                 settled=dict(settled or {}),
                 spent=self.head.spent + spent,
                 whole=True,
-                removed=tuple(sorted(removed)),
             ),
             clean=clean,
         )
@@ -293,7 +296,6 @@ class Writer(ContentWriter):
             structures=dict(sorted(self.structures.items())),
             unfinished=dict(sorted(self.unfinished.items())),
             languages=dict(sorted(self.languages.items())),
-            removed=(),
         )
 
 

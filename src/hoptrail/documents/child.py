@@ -13,12 +13,15 @@ that it is ready; it ends when its input ends.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO
@@ -27,10 +30,13 @@ from hoptrail.documents.blocks import Parsed, pack, unpack
 from hoptrail.documents.decoding import NotReadNow, Unreadable
 from hoptrail.documents.forms import parser_of
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.errors import Interrupted
 from hoptrail.json_object import JsonObject
 
 NOTES = 20
 """Notes on a file that are passed on; further notes are only counted."""
+_LOOK = 0.2
+"""Seconds between two looks at the clock and whether to stop, while a file is parsed."""
 _STARTING_SECONDS = 120
 """For Python to start and to import the parsers."""
 
@@ -57,6 +63,7 @@ def _receive(stream: IO[bytes], largest: int) -> _Message | None:
 
 def main() -> None:
     """Answer requests until the input ends."""
+    _end_with_parent()
     limits = ReadingLimits(**json.loads(sys.argv[1]))
     _limit_memory(limits)
     replies = os.fdopen(os.dup(1), "wb")
@@ -89,6 +96,12 @@ def _reply(form: str, data: bytes, limits: ReadingLimits) -> _Message:
     notes = (*parsed.notes[:NOTES], *([f"and {others} more notes like these"] if others > 0 else []))
     header = {"title": parsed.title[:2000], "notes": notes, "date": [parsed.date, parsed.date_from]}
     return {**header, "text": len(text)}, text + blocks
+
+
+def _end_with_parent() -> None:
+    """Let the system end this process with the thread that started it. Elsewhere than on Linux the limits on time end it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _limit_memory(limits: ReadingLimits) -> None:
@@ -128,10 +141,12 @@ class TookTooLong(NotReadNow):
 
 
 class Parsing:
-    """A context manager for the child process, which starts with the first file, and again after it ended. Not thread-safe."""
+    """A context manager for the child process, which starts with the first file, and again after it ended. For one thread.
+    `stopped` is asked whether to stop while a file is parsed.
+    """
 
-    def __init__(self, limits: ReadingLimits) -> None:
-        self._limits = limits
+    def __init__(self, limits: ReadingLimits, stopped: Callable[[], bool] = lambda: False) -> None:
+        self._limits, self._stopped = limits, stopped
         self._process: subprocess.Popen[bytes] | None = None
         self._is_late = False
         """Whether the child was killed because its last message took too long."""
@@ -145,6 +160,7 @@ class Parsing:
     def parse(self, form: str, data: bytes, *, first_try: bool = False) -> Parsed:
         """Parse a file of the format with this name. A `first_try` is stopped after FIRST_TRY.
         Raises: TookTooLong: it was stopped at a limit on time. Unreadable: it was refused, or stopped at another limit.
+        Interrupted: the caller wants to stop.
         """
         self._start()  # does not count against the time of the file
         seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
@@ -152,6 +168,7 @@ class Parsing:
             seconds, clock = min(seconds, FIRST_TRY), min(clock, 10 * FIRST_TRY)
         reply = self._ask(({"form": form, "seconds": seconds}, data), clock, 16 * self._limits.text)
         if reply is None:
+            self._check_stopped()
             raise self._end_error(seconds, clock)
         header, content = reply
         if header.get("retire"):
@@ -173,22 +190,31 @@ class Parsing:
             start_new_session=True,  # keeps Ctrl-C away: the parent decides what to finish before it stops
         )
         if self._ask(None, _STARTING_SECONDS, 0) is None:
+            self._check_stopped()
             raise NotReadNow(f"its parser did not start (exit status {self._end()})")
+
+    def _check_stopped(self) -> None:
+        if self._stopped():
+            self._end()
+            raise Interrupted("stopped while a file was parsed.")
 
     def _ask(self, request: _Message | None, seconds: float, largest: int) -> _Message | None:
         """The answer to a request, or to None the child's first message; None if it ended, answered with more than `largest`
-        bytes, or was killed after `seconds`.
+        bytes, or was killed after `seconds` or because the caller wants to stop.
         """
-        process, late = self._process, threading.Event()
+        process, answered, end = self._process, threading.Event(), time.monotonic() + seconds
         if process is None or process.stdin is None or process.stdout is None:
             return None
 
-        def stop() -> None:
-            late.set()
-            process.kill()
+        def watch() -> None:
+            while not answered.wait(min(_LOOK, max(0.0, end - time.monotonic()))):
+                self._is_late = time.monotonic() >= end
+                if self._is_late or self._stopped():
+                    process.kill()
+                    return
 
-        clock = threading.Timer(seconds, stop)
-        clock.start()
+        self._is_late = False
+        threading.Thread(target=watch, daemon=True).start()
         try:
             if request is not None:
                 _send(process.stdin, *request)
@@ -199,8 +225,7 @@ class Parsing:
             process.kill()
             raise
         finally:
-            clock.cancel()
-            self._is_late = late.is_set()
+            answered.set()
 
     def _end(self) -> int | None:
         """End the child, if it runs, and return its exit status. One that outlives its input is killed."""

@@ -11,9 +11,11 @@ two names is one document with two sources.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed, ends_within, pack
@@ -36,7 +38,7 @@ from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FILE_TIME, Known, nothing_known
 from hoptrail.documents.plain_text import parse_plain, plain_blocks
 from hoptrail.documents.walking import USUAL_SELECTION, Selection, shown
-from hoptrail.errors import DocumentError
+from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
 from hoptrail.text.dates import date_above, find_date, stated_date
 from hoptrail.text.normal_forms import squeeze
@@ -69,20 +71,22 @@ def read_sources(
     findings: Findings | None = None,
     known: Known = nothing_known,
     selection: Selection = USUAL_SELECTION,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Document | DocumentError]:
     """Yield the documents of files and folders in the order of `sources`, folders sorted by name, errors in their place.
 
     Files that take long to parse come after all others, in the same order. Memory holds one document at a time, or the
     batches in flight if `executor` runs in another process. Documents with equal content are all yielded, each with its
     source. A file that several sources hold is read once. Files that are `known` and unchanged yield nothing. `findings` are
-    complete when the stream has ended.
+    complete when the stream has ended. The stream ends early once `stopped` returns True.
     """
     findings = findings or Findings()
     contents: Iterator[Content] = contents_at(sources, limits, findings, known, selection)
     alone = len(sources) == 1 and Path(sources[0]).is_file()
     for first_try in (False,) if alone else (True, False):
         slow: list[Path] = []
-        for result in _results(contents, limits, executor, first_try=first_try):
+        going = takewhile(lambda _: not stopped(), contents)
+        for result in _results(going, limits, executor, first_try, stopped):
             if isinstance(result, Path):
                 slow.append(result)
             else:
@@ -91,10 +95,14 @@ def read_sources(
 
 
 def _results(
-    contents: Iterator[Content], limits: ReadingLimits, executor: Executor, *, first_try: bool
+    contents: Iterator[Content],
+    limits: ReadingLimits,
+    executor: Executor,
+    first_try: bool,
+    stopped: Callable[[], bool],
 ) -> Iterator[_Result]:
     if executor is LOCAL_EXECUTOR:  # one by one, with one parser process for all
-        with Parsing(limits) as parsing:
+        with Parsing(limits, stopped) as parsing, suppress(Interrupted):
             for content in contents:
                 yield _result_of(content, parsing, limits, first_try)
         return

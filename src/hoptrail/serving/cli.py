@@ -39,9 +39,6 @@ from hoptrail.serving.output import OutputRefused, silence, standard_output
 if TYPE_CHECKING:
     from hoptrail.syncing import IndexingReport
 
-INTERRUPTED = 130
-"""Exit code of the command-line library when a command that does not handle signals is interrupted."""
-
 DAILY, EVALUATION, UPKEEP, FURTHER = "Every day", "Evaluation", "Upkeep", "Research, publishing and other packages"
 """The groups of commands in the help, in this order."""
 
@@ -197,7 +194,9 @@ def remove(
     settings: options.SettingsFile = None,
 ) -> None:
     """Remove documents and everything derived from them alone."""
-    for withdrawn in options.open_index(folder, settings).withdraw(documents):
+    with options.watching("removing documents"):
+        removed = options.open_index(folder, settings).withdraw(documents)
+    for withdrawn in removed:
         options.say(render.render_withdrawn(withdrawn))
 
 
@@ -238,9 +237,13 @@ def show(folder: options.IndexFolder, as_json: options.AsJson = False, settings:
 
 @app.command(rich_help_panel=UPKEEP)
 def verify(folder: options.IndexFolder, settings: options.SettingsFile = None) -> None:
-    """Compare every file of an index with its checksum."""
-    count = options.open_index(folder, settings).verify()
-    options.say(f"{count} files match their checksums.")
+    """Compare every file of an index with its checksum, and tell of removed text that is still in its files."""
+    opened = options.open_index(folder, settings)
+    if owed := opened.owes_erasure():
+        options.say(options.OWED)
+    options.say(f"{opened.verify()} files match their checksums.")
+    if owed:
+        raise typer.Exit(options.STOPPED)
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -353,9 +356,7 @@ def _run() -> str | int | None:
     except OutputRefused:
         raise
     except SystemExit as ended:
-        return options.STOPPED if ended.code == INTERRUPTED else ended.code
-    except KeyboardInterrupt:
-        return options.STOPPED
+        return ended.code
     except Exception as error:
         shown = exhausted(error) or error
         if not isinstance(shown, HoptrailError):

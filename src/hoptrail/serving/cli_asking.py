@@ -54,7 +54,8 @@ def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str
     from hoptrail.language.following import resolve_follow_up
 
     # Raises for an unusable index or recipe before the first question.
-    index.recipe(recipe, language, view=index.view(as_of))
+    used = index.recipe(recipe, language, view=index.view(as_of))
+    options.say_unfinished(index, used.name, recipe or index.settings.recipe)
     before: Answer | None = None
     for line in _lines():
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hoptrail import interrupts
 from hoptrail.atomic_write import replace_file
 from hoptrail.errors import UsageError
 from hoptrail.json_object import JsonObject
@@ -108,13 +110,19 @@ def _run(table: PublishedTable, data: Path, work: Path, settings: Path | None, o
             say(f"not run ({missing_endpoint}): {command}")
             continue
         say(command)
-        ended = subprocess.run(
-            [sys.executable, "-m", "hoptrail", *arguments],
-            check=False,
-            stdout=sys.stderr,  # our standard output is for the cells only
-        )
-        if ended.returncode:
-            raise typer.Exit(ended.returncode)
+        if code := _run_command([sys.executable, "-m", "hoptrail", *arguments]):
+            raise typer.Exit(code)
+
+
+def _run_command(command: Sequence[str]) -> int:
+    """Run a command, to which signals are passed on. Returns its exit code."""
+    run = subprocess.Popen(
+        command,
+        stdout=sys.stderr,  # our standard output is for the cells only
+        start_new_session=True,  # keeps Ctrl-C away: it would come twice
+    )
+    with interrupts.answered(lambda: run.send_signal(signal.SIGINT), patience=None):
+        return run.wait()
 
 
 def _with_user_settings(arguments: Sequence[str], settings: Path | None, work: Path) -> list[str]:

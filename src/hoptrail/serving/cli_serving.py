@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hoptrail import interrupts
 from hoptrail.corpus.index_location import find_index, other_file
 from hoptrail.corpus.places import index_folder, refuse_old_index
 from hoptrail.errors import UsageError
@@ -84,8 +85,12 @@ def serve(
     app = create_app(
         served, keys, {*LOOPBACK, host, *options.named(names)}, limits, agents_may_change=agents_may_change
     )
-    with _following(served[0], documents, host, port):
-        serve_app(app, host, port, limits)
+    with _running(served[0], documents, host, port) as stopped:
+        serve_app(app, host, port, limits, stopped)
+
+
+def _say_stopping() -> None:
+    options.say("stopping: requests in progress are finished, and what was indexed is kept. Ctrl-C again ends at once.")
 
 
 def _indexes(unnamed: list[str], entries: list[str], opened: Callable[[str], Index]) -> dict[str, Index]:
@@ -125,16 +130,19 @@ def _is_documents(where: str) -> bool:
 
 
 @contextmanager
-def _following(workspace: Workspace, documents: str | None, host: str, port: int) -> Iterator[None]:
-    """While the body runs, keep the workspace in step with the folder of documents, if any; open the page."""
-    if documents is None:
-        yield
-        return
-    from hoptrail.serving.server.workspaces import watched_folder
+def _running(workspace: Workspace, documents: str | None, host: str, port: int) -> Iterator[Callable[[], bool]]:
+    """While the body runs, keep the workspace in step with the folder of documents, if any, and open the page. Yields whether a
+    signal has asked to stop.
+    """
+    with interrupts.answered(_say_stopping, patience=None) as stopped:
+        if documents is None:
+            yield stopped
+            return
+        from hoptrail.serving.server.workspaces import watched_folder
 
-    _open_page(host, port)
-    with watched_folder(workspace, Path(documents).expanduser(), _print_report):
-        yield
+        _open_page(host, port)
+        with watched_folder(workspace, Path(documents).expanduser(), _print_report, stopped):
+            yield stopped
 
 
 def _print_report(report: IndexingReport) -> None:

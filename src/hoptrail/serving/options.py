@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console, RenderableType
 
+from hoptrail import interrupts
 from hoptrail.atomic_write import refuse_unwritable, replace_file
 from hoptrail.corpus.index_location import find_index, index_here, make_index_folder, new_index
-from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.places import index_folder, writer_now
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import disk_errors
 from hoptrail.index import Index
@@ -24,13 +23,20 @@ from hoptrail.json_object import JsonObject
 from hoptrail.language.lazy import CHAT
 from hoptrail.serving import contract
 from hoptrail.serving.render import plain
+from hoptrail.structures.progress_tracker import Progress as RunProgress
 
 if TYPE_CHECKING:
     from hoptrail.indexing import Watcher
     from hoptrail.settings import Settings
 
-FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, 3, 4
+FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, interrupts.STOPPED, 4
 """Exit codes other than 0 (done). INCOMPLETE: done, but some documents could not be read."""
+
+OWED = (
+    "text of removed documents is still in files of this index: a removal was cut off, or an earlier state was being read. "
+    "Whatever changes the index next erases it: `hoptrail index` or `hoptrail remove`."
+)
+HOW_TO_GO_ON = "The same command goes on from there; Ctrl-C again ends at once, and what was finished is kept."
 
 IndexFolder = Annotated[
     Path,
@@ -146,27 +152,29 @@ def settings_with(file: Path | None, language: str | None, folder: Path, *, rehe
 
 
 @contextmanager
-def watching() -> Iterator[Watcher]:
-    """Progress on standard error; the first stop signal ends the run after saving, a second one at once."""
+def watching(doing: str = "") -> Iterator[Watcher]:
+    """Progress on standard error. The first stop signal ends the run after saving, a second one at once. `doing` says what is
+    being finished, until there is progress.
+    """
     from hoptrail.serving.progress import progress_reports
 
-    stopped = False
+    console = console_of(error=True)
 
-    def stop(number: int, _: FrameType | None) -> None:
-        nonlocal stopped
-        stopped = True
-        signal.signal(number, signal.SIG_DFL)
+    def print_line(line: str) -> None:
+        console.print(plain(line), soft_wrap=True)
 
-    previous: dict[int, Callable[[int, FrameType | None], object] | int | None] = {
-        number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        console = console_of(error=True)
-        with progress_reports(console) as shown:
-            yield replace(shown, stopped=lambda: stopped, say=lambda line: console.print(plain(line), soft_wrap=True))
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+    with progress_reports(console) as shown:
+        latest = [doing]
+
+        def report(what: str, done: int, total: int) -> None:
+            latest[0] = RunProgress(what, done, total).line
+            shown.report(what, done, total)
+
+        def finish() -> None:
+            print_line(f"stopping after this step{latest[0] and f': {latest[0]}'}. {HOW_TO_GO_ON}")
+
+        with interrupts.answered(finish) as asked:
+            yield replace(shown, report=report, stopped=asked, say=print_line)
 
 
 @contextmanager
@@ -183,9 +191,11 @@ def without_failed_tasks_logged() -> Iterator[None]:
 
 def say_unfinished(index: Index, used: str, requested: str) -> None:
     """If the last indexing run is unfinished, print on standard error what can be found so far, and which recipe is `used` in
-    place of the one `requested`.
+    place of the one `requested`. If a removal is, say so.
     """
     with Snapshot.open(index.folder) as snapshot:
+        if snapshot.owes_erasure and not writer_now(index.folder):
+            say(OWED)
         if snapshot.head.whole:
             return
         from hoptrail.index_contents import reached

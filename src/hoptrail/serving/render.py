@@ -251,7 +251,9 @@ def render_notes(notes: Sequence[str]) -> list[Text]:
 
 
 def render_withdrawn(document: Withdrawn) -> Text:
-    """Whether a document was removed, or only some of its sources."""
+    """Whether a document was removed, now or before, or only some of its sources."""
+    if not document.id:
+        return plain(f"was already removed: {document.title}")
     if not document.left:
         return plain(f"removed: {document.title}")
     lost, left = ", ".join(document.lost), ", ".join(document.left)

@@ -54,6 +54,7 @@ class BuildContext:
     """What a structure needs to be built.
 
     - `pause`: called between steps; commits what is finished and raises Interrupted when the user asked to stop.
+    - `stopped`: whether the user asked to stop: a long step ends early then, and `pause` follows.
     - `language`: None where nothing may be asked, because removing a document never spends. Structures then only remove rows.
     - `workers`: the number of tasks asked at once.
     - `executor`: runs work that needs no network, perhaps in other processes; only this process writes.
@@ -71,6 +72,7 @@ class BuildContext:
     executor: Executor = LOCAL_EXECUTOR
     change: Change | None = None
     tracker: ProgressTracker = field(default_factory=ProgressTracker)
+    stopped: Callable[[], bool] = lambda: False
 
     def perform(self, language: Language, tasks: Iterable[Task[T]]) -> Iterator[T | TaskFailed]:
         """The outputs of tasks in their order, with a TaskFailed for each that failed. Their usage is entered in `account`.

@@ -12,6 +12,7 @@ from itertools import islice, tee
 
 import numpy as np
 
+from hoptrail.errors import Interrupted
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Work, from_to, is_remote_safe
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.structures.build_context import BuildContext
@@ -42,20 +43,34 @@ def kept_at_once(context: BuildContext, total: int, least: int) -> int:
 
 def encode_batches(context: BuildContext, batches: Iterable[Sequence[Unit]], total: int) -> Iterator[Encoded]:
     """Each batch with its vectors, in order, after a pause of the context; `total` units in all. Later batches are encoded while
-    the caller stores one, as far as the executor has room.
+    the caller stores one, as far as the executor has room. When the user asked to stop, the last batch is as long as what is
+    encoded of it, in whole documents.
     """
     ahead, waiting = tee(filter(None, batches))
     vectors = _encoded(context, (piece for batch in ahead for piece in _pieces(batch)))
     done = 0
     context.pause()
+    context.report("encoding", 0, total)
     for batch in waiting:
         parts: list[FloatMatrix] = []
-        for part in islice(vectors, -(-len(batch) // TOGETHER)):
-            parts.append(part)
-            context.report("encoding", done + sum(map(len, parts)), total)
+        try:
+            for part in islice(vectors, -(-len(batch) // TOGETHER)):
+                parts.append(part)
+                context.report("encoding", done + sum(map(len, parts)), total)
+        except Interrupted:
+            if not context.stopped():
+                raise
+        if encoded := _whole_documents(batch, sum(map(len, parts))):
+            yield encoded, np.concatenate(parts)[: len(encoded)]
         done += len(batch)
-        yield batch, np.concatenate(parts)
         context.pause()
+
+
+def _whole_documents(batch: Sequence[Unit], count: int) -> Sequence[Unit]:
+    """The first units of a batch, at most `count`, without those of a document that has more in it."""
+    while 0 < count < len(batch) and batch[count - 1].document == batch[count].document:
+        count -= 1
+    return batch[:count]
 
 
 def encode_texts(
@@ -81,9 +96,21 @@ def _pieces(batch: Sequence[Unit]) -> Iterator[_Piece]:
 
 def _encoded(context: BuildContext, pieces: Iterable[_Piece]) -> Iterator[FloatMatrix]:
     executor = context.executor if is_remote_safe(context.encoder) else LOCAL_EXECUTOR
-    work = Work("encoding", partial(_vectors, context.encoder), lambda piece: from_to([name for name, _ in piece]))
+    stopped = context.stopped if executor is LOCAL_EXECUTOR else _never  # which can be sent elsewhere
+    work = Work(
+        "encoding", partial(_vectors, context.encoder, stopped), lambda piece: from_to([name for name, _ in piece])
+    )
     return executor.map(work, pieces)
 
 
-def _vectors(encoder: Encoder, piece: _Piece) -> FloatMatrix:
-    return encoder.encode([text for _, text in piece])
+def _vectors(encoder: Encoder, stopped: Callable[[], bool], piece: _Piece) -> FloatMatrix:
+    def look(done: int, total: int) -> None:
+        if done < total and stopped():
+            raise Interrupted("stopped while texts were encoded.")
+
+    look(0, len(piece))
+    return encoder.encode([text for _, text in piece], look)
+
+
+def _never() -> bool:
+    return False

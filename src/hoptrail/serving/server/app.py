@@ -7,6 +7,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from importlib.util import find_spec
+from threading import Thread
 from typing import Protocol, runtime_checkable
 
 from fastapi import FastAPI
@@ -17,7 +18,7 @@ from hoptrail.serving.server import openai_routes, refusals, routes_answering, r
 from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.services import Services, services_for
-from hoptrail.serving.server.workspaces import Workspace, limited
+from hoptrail.serving.server.workspaces import STOP_SECONDS, Workspace, limited
 
 log = logging.getLogger("hoptrail.server")
 
@@ -62,6 +63,7 @@ def create_app(
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
+        responses=refusals.DESCRIBED,
         lifespan=lambda _: _running(services, warm),
     )
     app.state.services = services
@@ -69,10 +71,8 @@ def create_app(
     refusals.install(app)
     _check_labels(services, keys or Keys())
     app.add_middleware(Guard, hosts=set(map(host_name, hosts)), keys=keys or Keys(), services=services)
-    app.include_router(routes_status.router)
-    app.include_router(routes_answering.router)
-    app.include_router(routes_documents.router)
-    app.include_router(openai_routes.router)
+    for routes in (routes_status, routes_answering, routes_documents, openai_routes):
+        app.include_router(routes.router)
     if find_spec("mcp") is None:
         log.info("the extra mcp is not installed: agents are not served")
     else:
@@ -84,7 +84,8 @@ def create_app(
 
 @contextlib.asynccontextmanager
 async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
-    warming = asyncio.create_task(asyncio.to_thread(_start, services, warm))
+    warming = Thread(target=_start, args=(services, warm), name="start", daemon=True)
+    warming.start()
     following = [
         one.index.following(one.name, one.warm)
         for one in services.workspaces.values()
@@ -94,11 +95,8 @@ async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
         one.start()
     yield
     services.desk.close()
-    for one in following:
-        await asyncio.to_thread(one.end, services.limits.stop_seconds)
-    await warming
-    for jobs in services.jobs.values():
-        await asyncio.to_thread(jobs.close, services.limits.stop_seconds)
+    for ends in ([warming.join, *(one.end for one in following)], [jobs.close for jobs in services.jobs.values()]):
+        await asyncio.gather(*(asyncio.to_thread(end, STOP_SECONDS) for end in ends))
 
 
 def _check_labels(services: Services, keys: Keys) -> None:
@@ -115,6 +113,8 @@ def _start(services: Services, warm: bool) -> None:
             if warm:
                 workspace.warm()
             if not workspace.index.is_read_only:
+                if workspace.index.owes_erasure():
+                    workspace.clean()
                 services.jobs[workspace.name].take_up()
         except HoptrailError as error:
             log.error("workspace %s: %s", workspace.name, error)

@@ -1,7 +1,6 @@
 """Runs the app: checks the address, times out slow clients, stops gracefully.
 
-On the first signal the server accepts no new request, finishes those in progress, and stops jobs, keeping finished work. A
-second signal ends it at once.
+Once it is asked to stop the server accepts no new request, finishes those in progress, and stops jobs, keeping finished work.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ import asyncio
 import logging
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import uvicorn
@@ -43,14 +44,30 @@ def check_address(host: str, keys: Keys, workspace: str) -> None:
         )
 
 
-def serve_app(app: FastAPI, host: str, port: int, limits: ServerLimits) -> None:
-    """Serve until a signal comes. Logs the address once it listens. Raises: UsageError: the address cannot be bound."""
-    server = uvicorn.Server(server_config(app, host, port, limits))
+def serve_app(app: FastAPI, host: str, port: int, limits: ServerLimits, stopped: Callable[[], bool]) -> None:
+    """Serve until `stopped` returns True. Logs the address once it listens. Raises: UsageError: the address cannot be bound."""
+    server = Server(server_config(app, host, port, limits))
+    server.stopped = stopped
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
         server.run()
     except SystemExit as ended:  # how uvicorn reports that it cannot listen; the reason is in the log
         raise UsageError(f"cannot listen on {host}, port {port}: is it in use?") from ended
+
+
+class Server(uvicorn.Server):
+    """Handles no signals: it asks `stopped` ten times a second."""
+
+    stopped: Callable[[], bool] = staticmethod(lambda: False)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves the signals to `interrupts`."""
+        yield
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end."""
+        return await super().on_tick(counter) or self.stopped()
 
 
 def server_config(app: FastAPI, host: str, port: int, limits: ServerLimits) -> uvicorn.Config:

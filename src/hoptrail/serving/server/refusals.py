@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 
 from hoptrail import errors
 from hoptrail.exhaustion import exhausted
+from hoptrail.json_object import JsonObject
 
 OPENAI = "/v1/"
 """Prefix of the paths that speak OpenAI's API."""
@@ -141,6 +142,45 @@ _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
     errors.HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),
 }
 """The first matching type counts."""
+
+
+_TEXTS = ("code", "message", "what_to_do")
+_SCHEMA: JsonObject = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": list(_TEXTS),
+            "properties": {**{name: {"type": "string"} for name in _TEXTS}, "type": {"type": "string"}},
+            "description": f"Paths below {OPENAI} also have `type` and `param`, as OpenAI's API has.",
+        }
+    },
+}
+DESCRIBED: dict[int | str, JsonObject] = {
+    status: {"description": what, "content": {"application/json": {"schema": _SCHEMA}}}
+    for status, what in {
+        400: "The request is not valid, or cannot be done here.",
+        401: "No valid key was sent.",
+        403: "The key, or the site that sends the request, may not do this.",
+        404: "There is none here, or it belongs to somebody else.",
+        408: "The request took too long to arrive.",
+        409: "The state of the workspace, document or job does not allow it.",
+        413: "The request is too large.",
+        415: "The content type or encoding is not supported.",
+        421: "The server does not answer to this name.",
+        429: "Too many at once; `Retry-After` says when to try again.",
+        431: "The request has too many headers.",
+        499: "The client left before the answer.",
+        500: "An error inside the server.",
+        502: "The language model refuses to serve.",
+        503: "The server is stopping, or lacks a model, resources or the index; try again.",
+        504: "The answer took longer than allowed.",
+        507: "The server's disk or object store failed.",
+        "default": "Any other refusal.",
+    }.items()
+}
+"""What every route may answer beside its result, for the description of the API."""
 
 
 def install(app: FastAPI) -> None:

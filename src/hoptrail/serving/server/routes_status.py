@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi.responses import PlainTextResponse, Response
 
 from hoptrail.documents.forms import ENDINGS
 from hoptrail.json_object import JsonObject
@@ -26,7 +26,7 @@ def health() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/metrics")
+@router.get("/metrics", response_class=PlainTextResponse)
 def metrics(request: Request, served: Served) -> Response:
     """Counts since the server was started, in the text format of Prometheus. Only for a key that opens every workspace, since
     they would reveal the activity of others.

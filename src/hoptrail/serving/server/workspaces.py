@@ -249,27 +249,42 @@ def by_name(workspaces: Sequence[Workspace]) -> dict[str, Workspace]:
 log = logging.getLogger("hoptrail.server")
 
 
+STOP_SECONDS = 2.0
+"""Seconds that work in the background has to end itself when the server stops. What is not finished then is as after a kill."""
+
+
 @contextmanager
-def watched_folder(workspace: Workspace, folder: Path, on_report: Callable[[IndexingReport], None]) -> Iterator[None]:
-    """Index a folder and watch it while the body runs. `on_report` gets the report of each indexing run."""
-    workspace.folder, stop = FolderState(), Event()
-    arguments = (workspace, workspace.folder, folder, on_report, stop)
+def watched_folder(
+    workspace: Workspace,
+    folder: Path,
+    on_report: Callable[[IndexingReport], None],
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[None]:
+    """Index a folder and watch it while the body runs, or until `stopped` returns True. `on_report` gets the report of each
+    indexing run.
+    """
+    workspace.folder, ended = FolderState(), Event()
+    arguments = (workspace, workspace.folder, folder, on_report, lambda: ended.is_set() or stopped())
     thread = Thread(target=_follow, args=arguments, name=f"folder of {workspace.name}", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        stop.set()
-        thread.join(workspace.index.settings.server.stop_seconds)  # finished work is kept
+        ended.set()
+        thread.join(STOP_SECONDS)
 
 
 def _follow(
-    workspace: Workspace, state: FolderState, folder: Path, on_report: Callable[[IndexingReport], None], stop: Event
+    workspace: Workspace,
+    state: FolderState,
+    folder: Path,
+    on_report: Callable[[IndexingReport], None],
+    stopped: Callable[[], bool],
 ) -> None:
     def note_progress(progress: Progress) -> None:
         state.progress = progress
 
-    watcher = Watcher(stopped=stop.is_set, say=log.info, progress=note_progress)
+    watcher = Watcher(stopped=stopped, say=log.info, progress=note_progress)
     try:
         for report in watch(workspace.index, [folder], workspace.recipes, watcher, turn=workspace.writing):
             state.progress = Progress()
