@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoptrail import Index, Unit
-from hoptrail.language.offline.reader_input import Part, Sheet, sheet_of
 from hoptrail.text.words import content_stems
 from training.examples import VERDICTS, Example, answered_at
+from training.pages import Page, Part, page_of
 from training.sources import read_lines
 
 FOLDER = Path(__file__).parent / "written"
 SOURCE = "written"
 NEIGHBOURS = 2
 _FOUND = 10
-_LONGEST = 20_000  # characters of a sheet
+_LONGEST = 20_000  # characters of a page
 LEAST_SHARE = 0.6
 """Of the words of a quote or of its statement, whichever has fewer, that the other contains."""
 
@@ -74,47 +74,47 @@ def _examples(asked: Question, index: Index, files: Mapping[str, str]) -> Iterat
     placed = _placed(asked, [unit for unit in found if unit.document == document])
     if placed is None:
         return
-    sheet, part = placed
-    yield _with_quote(asked, sheet, part)
+    page, part = placed
+    yield _with_quote(asked, page, part)
     near = [hit.unit for hit in index.search(asked.question, recipe="bm25", limit=_FOUND)]
     spelling = asked.answer.lower()
     others = [
-        unit for unit in near if unit.id != sheet.unit.id and not (spelling and spelling in unit.searchable.lower())
+        unit for unit in near if unit.id != page.unit.id and not (spelling and spelling in unit.searchable.lower())
     ]
     empty = Example(SOURCE, asked.question, "", verdict=VERDICTS.get(asked.kind))
     for unit in others[:NEIGHBOURS]:
-        yield empty.unanswered_by(sheet_of(unit, _LONGEST).text, SOURCE)
+        yield empty.unanswered_by(page_of(unit, _LONGEST).text, SOURCE)
 
 
-def _placed(asked: Question, units: list[Unit]) -> tuple[Sheet, Part] | None:
-    """The sheet and its statement that share the most words with the quote, and have the answer."""
+def _placed(asked: Question, units: list[Unit]) -> tuple[Page, Part] | None:
+    """The page and its statement that share the most words with the quote, and have the answer."""
     quoted = content_stems(asked.quote)
     best, most = None, 0
     for unit in units:
-        sheet = sheet_of(unit, _LONGEST)
-        for part in sheet.parts:
+        page = page_of(unit, _LONGEST)
+        for part in page.parts:
             stems = content_stems(part.said.alone)
             shared = len(quoted & stems)
             is_quoted = shared > most and shared >= LEAST_SHARE * min(len(quoted), len(stems))
-            if is_quoted and asked.answer in sheet.text[part.start : part.end]:
-                best, most = (sheet, part), shared
+            if is_quoted and asked.answer in page.text[part.start : part.end]:
+                best, most = (page, part), shared
     return best
 
 
-def _with_quote(asked: Question, sheet: Sheet, part: Part) -> Example:
+def _with_quote(asked: Question, page: Page, part: Part) -> Example:
     if asked.kind in VERDICTS:
-        return Example(SOURCE, asked.question, sheet.text, verdict=VERDICTS[asked.kind], helps=True)
+        return Example(SOURCE, asked.question, page.text, verdict=VERDICTS[asked.kind], helps=True)
     if asked.kind == "none":
-        return Example(SOURCE, asked.question, sheet.text, answered=False)
-    start = _start_of(asked.answer, sheet, part)
-    return answered_at(SOURCE, asked.question, sheet.text, start, start + len(asked.answer))
+        return Example(SOURCE, asked.question, page.text, answered=False)
+    start = _start_of(asked.answer, page, part)
+    return answered_at(SOURCE, asked.question, page.text, start, start + len(asked.answer))
 
 
-def _start_of(answer: str, sheet: Sheet, part: Part) -> int:
+def _start_of(answer: str, page: Page, part: Part) -> int:
     """The first place of the answer in the statement outside headers."""
-    first = start = sheet.text.index(answer, part.start)
+    first = start = page.text.index(answer, part.start)
     while 0 <= start < part.end:
-        if not any(begin <= start < end for begin, end in sheet.barred):
+        if not any(begin <= start < end for begin, end in page.headers):
             return start
-        start = sheet.text.find(answer, start + 1)
+        start = page.text.find(answer, start + 1)
     return first

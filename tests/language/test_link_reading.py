@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from hoptrail.evaluation.question_run import PerQuestion
-from hoptrail.language.closeness import close_statements
+from hoptrail.language.closeness import Close, close_statements
 from hoptrail.language.lazy import LazyLanguage
 from hoptrail.language.link_reading import Link, find_links, names_of, read_links
 from hoptrail.language.listener import Listener, ObservedLanguage
@@ -15,7 +15,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.language.tasks import Language, Reading, settling
+from hoptrail.language.tasks import Language, Reading, judged
 from hoptrail.models.reader import Reading as ModelReading
 from hoptrail.models.reader import ToRead
 from hoptrail.text.statements import statements_of
@@ -96,8 +96,7 @@ def test_the_trained_reader_follows_the_code() -> None:
 
 def test_without_a_reader_no_link_is_followed() -> None:
     assert OfflineLanguage(settings=OfflineSettings(reader=False)).read_links(QUESTION, UNITS) is None
-    assert not settling(OfflineLanguage(settings=OfflineSettings(reader=False)), QUESTION, TEXTS)
-    assert not settling(ScriptedLanguage([]), QUESTION, TEXTS)
+    assert not judged(ScriptedLanguage([]), QUESTION, UNITS)
     assert Meter(ScriptedLanguage([])).read_links(QUESTION, UNITS) is None
 
 
@@ -108,9 +107,9 @@ class Follower(ScriptedLanguage):
         assert question == QUESTION
         return Reading("1982", leads=passages[1].sources)
 
-    def settling(self, question: str, statements: Sequence[str]) -> list[float]:
+    def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         assert question == QUESTION
-        return [float(len(statement)) for statement in statements]
+        return close_statements(question, units, None)[:1]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +119,7 @@ class Follower(ScriptedLanguage):
 )
 def test_evidence_is_judged_through_whatever_holds_the_language(wrapped: Callable[[Language], Language]) -> None:
     language = wrapped(Follower([]))
-    assert settling(language, QUESTION, ["ab", "a"]) == [2.0, 1.0]
+    assert judged(language, QUESTION, UNITS) == close_statements(QUESTION, UNITS, None)[:1]
     meter = Meter(language)
     assert meter.read_links(QUESTION, UNITS) == Reading("1982", leads=UNITS[1].sources)
     assert meter.tasks == 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import cast
 
 from hoptrail.documents.blocks import Piece, assemble, ends_within
 from hoptrail.documents.splitting import passages
+from hoptrail.language.closeness import Close, close_statements, judged
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.recipes.closest import closest
 from hoptrail.retrieval.corpus import Corpus
@@ -171,9 +171,9 @@ def test_what_a_reading_found_in_a_later_passage_is_shown() -> None:
 class Judge(ScriptedLanguage):
     """Finds that what names the crane settles every question."""
 
-    def settling(self, _question: str, statements: Sequence[str]) -> list[float]:
-        assert all(statement.startswith("Notes\n") for statement in statements)
-        return [5.0 if "crane" in statement else -5.0 for statement in statements]
+    def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
+        close = close_statements(question, units, None)
+        return judged(close, [5.0 if "crane" in one.said.text else -5.0 for one in close[:12]])
 
 
 def test_what_the_language_judges_to_settle_the_question_comes_first() -> None:

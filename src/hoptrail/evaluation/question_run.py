@@ -24,6 +24,7 @@ from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, Showing, pack
 from hoptrail.evaluation.trail_records import PassagesOf, ReadingRecord, TrailRecord, record_trail
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language import tasks
+from hoptrail.language.closeness import Close
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.types import Answer, Document, Ranking, Unit, Usage
@@ -129,9 +130,9 @@ class PerQuestion:
         """See `LinkReader`."""
         return tasks.read_links(self._current.get().performer, question, passages)
 
-    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
+    def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""
-        return tasks.settling(self._current.get().performer, question, statements)
+        return tasks.judged(self._current.get().performer, question, units)
 
 
 def _answer_of(value: object) -> str | None:

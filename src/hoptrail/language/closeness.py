@@ -16,7 +16,7 @@ from hoptrail.models.encoder import Encoder
 from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Span, Unit
 
 Judge = Callable[[str, Sequence[str]], Sequence[float]]
 """The log odds that each of some statements, with title and headings, settles a question; none: not judged."""
@@ -26,13 +26,10 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 _DATE = re.compile(r"(?:\d{4}|-)-\d\d(?:-\d\d)?")
 UNITS = 8
 """Number of best units whose statements are scored, unless a caller says otherwise."""
-_SAID_IN = frozenset({Kind.PASSAGE, Kind.SENTENCE})
 _ENCODED = 20
 """Number of statements, best by words, that are encoded."""
 _ABOVE = 0.6
 """Weight of a word in title or headings, relative to one in the statement."""
-_JUDGED = 12
-"""Number of closest statements that may be put in another order by what is judged to settle the question."""
 _SETTLES, _CERTAIN = 0.12, 8.0
 """Weight of the log odds that a statement settles the question, relative to the share of words; and where they are cut."""
 _LONGEST = 1_200  # characters of a statement with its title and headings
@@ -62,9 +59,8 @@ def encoder_similarity(encoder: Encoder) -> Similarity:
 def close_statements(
     question: str, units: Sequence[Unit], similarity: Similarity | None, most: int = UNITS
 ) -> tuple[Close, ...]:
-    """The distinct statements of the first `most` passages and sentences among `units`, closest first."""
-    units = [unit for unit in units if unit.kind in _SAID_IN][:most]
-    statements = distinct_statements(units)
+    """The distinct statements of the first `most` units, closest first."""
+    statements = distinct_statements(units[:most])
     wording = Wording(question, [said for _, said in statements])
     scored = [(said, wording.share(said), _RANK / (1 + place)) for place, said in statements]
     scored.sort(key=lambda item: -(item[1] + item[2]))
@@ -76,17 +72,13 @@ def close_statements(
     return tuple(sorted(close, key=lambda statement: -statement.closeness))
 
 
-def judged(question: str, close: Sequence[Close], judge: Judge) -> tuple[Close, ...]:
-    """The statements with the first `_JUDGED` in the order of their closeness and the odds that each settles the question."""
-    first, rest = close[:_JUDGED], close[_JUDGED:]
-    odds = judge(question, [under_headings(one.said) for one in first]) if len(first) > 1 else ()
-    if not odds:
-        return tuple(close)
+def judged(close: Sequence[Close], odds: Sequence[float]) -> tuple[Close, ...]:
+    """The statements with the first ones in the order of their closeness and the log odds that each settles the question."""
     weighed = [
         replace(one, closeness=one.closeness + _SETTLES * min(_CERTAIN, max(-_CERTAIN, settles)))
-        for one, settles in zip(first, odds, strict=True)
+        for one, settles in zip(close, odds, strict=False)
     ]
-    return (*sorted(weighed, key=lambda one: -one.closeness), *rest)
+    return (*sorted(weighed, key=lambda one: -one.closeness), *close[len(odds) :])
 
 
 def under_headings(said: UnitStatement) -> str:
@@ -100,12 +92,11 @@ def below_headings(title: str, path: Sequence[str], text: str) -> str:
 
 
 def distinct_statements(units: Sequence[Unit]) -> list[tuple[int, UnitStatement]]:
-    """The statements of passages and sentences in order, each once, with the place of its unit among `units`."""
-    found: dict[tuple[str, int, int], tuple[int, UnitStatement]] = {}
+    """The statements of units in order, each once, with the place of its unit among `units`."""
+    found: dict[tuple[tuple[Span, ...], str], tuple[int, UnitStatement]] = {}
     for place, unit in enumerate(units):
-        if unit.kind in _SAID_IN:
-            for said in statements_of(unit):
-                found.setdefault(place_of(said), (place, said))
+        for said in statements_of(unit):
+            found.setdefault((said.support, said.text), (place, said))
     return list(found.values())
 
 

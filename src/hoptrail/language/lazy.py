@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from hoptrail.language.tasks import Language, Reading, Reply, Task, read_links, settling
+from hoptrail.language.tasks import Language, Reading, Reply, Task, judged, read_links
 from hoptrail.types import Unit
+
+if TYPE_CHECKING:
+    from hoptrail.language.closeness import Close
 
 OFFLINE = "offline"
 CHAT = "chat"
@@ -38,6 +41,6 @@ class LazyLanguage:
         """See `LinkReader`."""
         return read_links(self._language, question, passages)
 
-    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
+    def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""
-        return settling(self._language, question, statements)
+        return judged(self._language, question, units)

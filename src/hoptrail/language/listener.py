@@ -6,13 +6,16 @@ receive hops, wrap the language before passing it to a recipe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hoptrail.errors import Interrupted
-from hoptrail.language.tasks import Language, Reading, Reply, Task, read_links, settling
+from hoptrail.language.tasks import Language, Reading, Reply, Task, judged, read_links
 from hoptrail.types import Hop, Span, Unit
+
+if TYPE_CHECKING:
+    from hoptrail.language.closeness import Close
 
 T = TypeVar("T")
 
@@ -54,6 +57,6 @@ class ObservedLanguage:
         """See `LinkReader`."""
         return read_links(self.language, question, passages)
 
-    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
+    def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""
-        return settling(self.language, question, statements)
+        return judged(self.language, question, units)

@@ -6,12 +6,14 @@ languages are `offline`, `chat`, `scripted` and (in evaluation) the oracle.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
 from hoptrail.types import AnswerKind, Extraction, Span, Unit, Usage
+
+if TYPE_CHECKING:
+    from hoptrail.language.closeness import Close
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -247,8 +249,10 @@ class LinkReader(Protocol):
 class StatementJudge(Protocol):
     """A language that judges, at no cost, which statements settle a question."""
 
-    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
-        """For each statement (with its title and headings) the log odds that it settles the question; empty: not judged."""
+    def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
+        """The statements of the units, closest first, where one that seems to settle the question counts as closer; none: not
+        judged.
+        """
         ...
 
 
@@ -257,6 +261,6 @@ def read_links(language: Language, question: str, passages: tuple[Unit, ...]) ->
     return language.read_links(question, passages) if isinstance(language, LinkReader) else None
 
 
-def settling(language: Language, question: str, statements: Sequence[str]) -> Sequence[float]:
-    """The log odds by `language`; empty if it is no `StatementJudge`."""
-    return language.settling(question, statements) if isinstance(language, StatementJudge) else ()
+def judged(language: Language, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
+    """The statements as `language` judges them; none if it is no `StatementJudge`."""
+    return language.judged(question, units) if isinstance(language, StatementJudge) else ()

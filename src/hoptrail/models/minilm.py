@@ -10,7 +10,7 @@ Model card: https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -87,15 +87,3 @@ def packaged_folder() -> Path:
         "the encoder; an embeddings endpoint as the encoder, endpoint:MODEL; or an extra, `pip install hoptrail[fastembed]` or "
         "`pip install hoptrail[sentence-transformers]`"
     )
-
-
-@cache
-def common_words() -> frozenset[str]:
-    """Common English words in lower case, about 20,000: the whole words in the vocabulary of the encoder that ships; none where
-    the weights are not installed.
-    """
-    try:
-        lines = (packaged_folder() / "vocab.txt").read_text(encoding="utf-8").split("\n")
-    except (ModelUnavailable, FileNotFoundError):
-        return frozenset()
-    return frozenset(word for word in lines if word.isalpha())

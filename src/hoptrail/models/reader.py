@@ -45,7 +45,7 @@ _ANSWERS = 4
 """The most answers per text."""
 _CLS, _SEP = 101, 102
 _LONGEST_STATEMENT = 400
-"""Characters of a statement that are read: a little more than the 72 word pieces that the reader learned from."""
+"""Characters of a statement that are judged: a little more than the 72 word pieces that the reader learned from."""
 _SUREST = 14.0
 _KEPT = 2000
 """Cached readings: those of a few questions."""
@@ -53,12 +53,11 @@ _KEPT = 2000
 
 @dataclass(frozen=True, slots=True)
 class ToRead:
-    """A question, a text, and the text read before for that question. No answer begins or ends within `barred` (offsets)."""
+    """A question, a text, and the text read before for that question."""
 
     question: str
     text: str
     before: str = ""
-    barred: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,6 @@ class _Pieces:
     ids: list[int]
     text_at: int
     offsets: list[tuple[int, int]]
-    barred: tuple[tuple[int, int], ...]
 
 
 @cache
@@ -157,12 +155,12 @@ class Reader:
                 [pair.text for pair in pairs],
             )
         )
-        for pair, question, before, text in zip(pairs, questions, befores, texts, strict=True):
+        for question, before, text in zip(questions, befores, texts, strict=True):
             ids = [_CLS, *question.ids[:_LONGEST_QUESTION], _SEP]
             if before.ids:
                 ids += [*before.ids[:_LONGEST_BEFORE], _SEP]
             room = _LONGEST - len(ids) - 1
-            yield _Pieces([*ids, *text.ids[:room], _SEP], len(ids), text.offsets[:room], pair.barred)
+            yield _Pieces([*ids, *text.ids[:room], _SEP], len(ids), text.offsets[:room])
 
 
 class TextReader(Protocol):
@@ -205,8 +203,7 @@ def reader_folder() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise ModelUnavailable(
             "the reader's weights are not installed, though hoptrail's wheel has them: install hoptrail again (`pip install "
-            ".` in its repository). Without them, `reader = false` under [offline] in the settings answers only what tables, "
-            "lists and plain statements say directly"
+            ".` in its repository). Without them, `reader = false` under [offline] in the settings shows the closest statements"
         )
     return Path(next(iter(spec.submodule_search_locations)))
 
@@ -259,8 +256,6 @@ def _answers(pieces: _Pieces, span: FloatMatrix) -> tuple[Answer, ...]:
     """The most probable spans of the text that do not overlap, best first."""
     logits = span[pieces.text_at : pieces.text_at + len(pieces.offsets)].astype(np.float64)
     count = len(logits)
-    barred = [any(start < right and end > left for left, right in pieces.barred) for start, end in pieces.offsets]
-    logits[np.array(barred, np.bool_)] = -np.inf
     scores = logits[:, None, 0] + logits[None, :, 1]
     starts, ends = np.indices((count, count))
     scores[(ends < starts) | (ends - starts >= _LONGEST_ANSWER)] = -np.inf

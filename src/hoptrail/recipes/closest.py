@@ -6,11 +6,9 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
-from hoptrail.language.closeness import UNITS, asked_words, close_statements, encoder_similarity, judged
-from hoptrail.language.spelling import corrected
-from hoptrail.language.tasks import Language, settling
+from hoptrail.language.closeness import UNITS, asked_words, close_statements, encoder_similarity
+from hoptrail.language.tasks import Language, judged
 from hoptrail.recipes.answering import covers_any
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
@@ -35,45 +33,34 @@ def closest(
     question: str,
     found: Ranking,
     corpus: Corpus,
-    language: Language | None,
+    language: Language,
     leads: Sequence[Span] = (),
     linked: Sequence[Span] = (),
 ) -> tuple[Statement, ...]:
     """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
-    Closeness counts words, meaning, and whether `language` judges that a statement settles the question; None saves the judging
-    where there is an answer. After the first statement, those at `linked`, where a link leads, and at the `leads` of a reading
-    alternate with the next closest. Adjacent statements are joined if they are short enough.
+    Closeness counts words, meaning, and whether `language` judges that a statement settles the question. After the first
+    statement, those at `linked`, where a link leads, and at the `leads` of a reading alternate with the next closest. Adjacent
+    statements are joined if they are short enough.
     """
     units = _citable([hit.unit for hit in found], corpus)
-    question = corrected(question, units)
-    near = [*units[:UNITS], *(unit for unit in units[UNITS:] if covers_any(unit, leads))]
-    close = close_statements(question, near, encoder_similarity(corpus.encoder) if units else None, len(near))
-    if language is not None:
-        close = judged(question, close, partial(settling, language))
+    near = tuple(units[:UNITS])
+    close = judged(language, question, near) or close_statements(question, near, encoder_similarity(corpus.encoder))
     asked = asked_words(question)
-    runs = _runs(_with_leads([one.said for one in close], leads, _statements_at(linked, units)))
+    runs = _runs(_with_leads([one.said for one in close], _statements_at((*linked, *leads), units)))
     sources = corpus.sources({run.unit.document for run in runs})
     return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
 
 
 def _statements_at(spans: Sequence[Span], units: Sequence[Unit]) -> list[UnitStatement]:
-    """The statements of the units that these spans state."""
-    return [
-        said
-        for unit in units
-        if covers_any(unit, spans)
-        for said in statements_of(unit)
-        if said.support and said.support[0] in spans
-    ]
+    """The statements of the units that these spans state, in the order of the spans."""
+    holders = [unit for unit in units if covers_any(unit, spans)]
+    places = {said.support[0]: said for unit in reversed(holders) for said in statements_of(unit) if said.support}
+    return [places[span] for span in spans if span in places]
 
 
-def _with_leads(
-    close: Sequence[UnitStatement], leads: Sequence[Span], linked: Sequence[UnitStatement]
-) -> list[UnitStatement]:
-    """The closest statement, then the first linked one or that of the first lead, the next closest, and so on."""
-    places = {said.support[0]: said for said in reversed(close) if said.support}
-    led = [*linked, *(places[span] for span in leads if span in places)]
+def _with_leads(close: Sequence[UnitStatement], led: Sequence[UnitStatement]) -> list[UnitStatement]:
+    """The closest statement, then the first one that a link or a reading leads to, the next closest, and so on."""
     alternating = itertools.chain.from_iterable(zip(close, led, strict=False))
     return list(dict.fromkeys((*alternating, *close)))
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -74,7 +74,7 @@ class Hopwise(ABC):
         trail = Trail(tuple(cited.hop for cited in hops))
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, meter.total, found),
-            closest=closest(question, found, self.corpus, self.language if text is None else None),
+            closest=closest(question, found, self.corpus, self.language),
         )
 
 
@@ -85,16 +85,17 @@ def next_questions(
     ask: Callable[[str, str], CitedHop],
     goes_on: Callable[[Sequence[CitedHop]], bool] = lambda _: True,
     names: tuple[str, ...] = (),
+    known: Collection[str] = (),
 ) -> list[CitedHop]:
-    """Ask one sub-question after another until none is left, one repeats, a task fails, there are `most` hops, or `goes_on`
-    (called with the hops so far) returns False. `names` are not to be cut.
+    """Ask one sub-question after another until none is left, one repeats or is `known`, a task fails, there are `most` hops, or
+    `goes_on` (called with the hops so far) returns False. `names` are not to be cut.
 
     Each sub-question is chosen given the findings so far and, if it points back, completed from them. `ask` gets the
     sub-question and its completed form. A hop whose completed form still says `she` or `#1` counts as failed:
     what was read for it may be about anybody.
     """
     hops: list[CitedHop] = []
-    asked: set[str] = set()
+    asked = set(known)
     while len(hops) < most and goes_on(hops):
         findings = findings_of(hops)
         try:

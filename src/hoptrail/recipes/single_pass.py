@@ -73,7 +73,5 @@ class SinglePass(ABC):
             *(question, reading.answer, name, language, evidence, trail, meter.total, ranking, reading.confidence),
             kind=reading.kind,
             items=reading.items,
-            closest=closest(
-                question, ranking, self.corpus, self.language if reading.answer is None else None, reading.leads
-            ),
+            closest=closest(question, ranking, self.corpus, self.language, reading.leads),
         )

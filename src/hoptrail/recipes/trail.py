@@ -17,16 +17,15 @@ Retrieval asks no language, so `search` gives the same hits with any language.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.questions.question_kinds import kind_asked
-from hoptrail.language.tasks import Abstain, Language, Read, Reading
+from hoptrail.language.tasks import Abstain, Language, Read
 from hoptrail.recipes.answering import cite, hops_of, report_hops
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.hopwise import QuestionBudget, failed_hop
@@ -37,7 +36,6 @@ from hoptrail.recipes.trail_chain import (
     Opinion,
     best_opinion,
     combined_confidence,
-    confirmed,
     with_failures,
 )
 from hoptrail.recipes.trail_order import order_by_reading
@@ -52,19 +50,17 @@ from hoptrail.types import Answer, AnswerKind, Ranking, Span, Trail
 class TrailSettings(PassageSettings):
     """`search` retrieves `k` passages; stages read them until an answer has the combined confidence `sure`.
 
-    The first stage reads the best `first_read` passages, the second is the `chain`, the third (`wide`) reads all `k`. The third's
-    confidence is multiplied by `wide_trust`, because so much text always offers some answer. Below `least_confidence` the recipe
-    abstains. A question spends at most `tasks` language tasks, and starts none after spending `tokens` (0: no limit); steps that
-    do not fit are skipped.
+    The first stage reads the best `first_read` passages, the second is the `chain`, the third (`wide`) reads all `k`. Below
+    `least_confidence` the recipe abstains. A question spends at most `tasks` language tasks, and starts none after spending
+    `tokens` (0: no limit); steps that do not fit are skipped.
     """
 
     search: PathSettings = field(default_factory=PathSettings)
-    first_read: AtLeast1 = 5
+    first_read: AtLeast1 = 8
     chain: ChainSettings = field(default_factory=ChainSettings)
     wide: bool = True
-    wide_trust: Share = 0.7
-    sure: Share = 0.5
-    least_confidence: Share = 0.42
+    sure: Share = 0.6
+    least_confidence: Share = 0.6
     tasks: AtLeast0 = 0
     tokens: AtLeast0 = 0
     structures = STRUCTURES
@@ -112,38 +108,31 @@ class TrailRecipe:
     def answer(self, question: str) -> Answer:
         meter = Meter(self.language, self.settings.abstain)
         found = self.retrieve(question)
-        read_links = cache(lambda: meter.read_links(question, tuple(hit.unit for hit in found)))  # once, if at all
-        opinions = self._opinions(question, found, meter, read_links)
+        opinions = self._opinions(question, found, meter)
         best, belief = best_opinion(opinions)
-        belief = confirmed(belief, best, read_links)
         text = best.answer if belief >= self.settings.least_confidence else None
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else with_failures(best, opinions)
         evidence = cite(hops, self.corpus)
-        is_read_off = kind_asked(question) in _READ_OFF
-        links = None if text is not None and is_read_off else read_links()
+        links = meter.read_links(question, tuple(hit.unit for hit in found)) if text is None else None
         linked = links.leads if links is not None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
-        ordered = order_by_reading(found, shown, opinions, () if is_read_off else linked)
-        judge, settling = (self.language, linked) if text is None else (None, ())
+        ordered = order_by_reading(found, shown, opinions, linked)
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, meter.total, ordered, belief),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, shown, self.corpus, judge, _leads_of(opinions), settling),
+            closest=closest(question, shown, self.corpus, self.language, _leads_of(opinions), linked),
         )
 
-    def _opinions(
-        self, question: str, found: Ranking, meter: Meter, read_links: Callable[[], Reading | None]
-    ) -> list[Opinion]:
+    def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:
         """The opinions of the stages in turn, up to the first that is sure enough; at least one."""
         opinions: list[Opinion] = []
         for opinion in self._stages(question, found, QuestionBudget(meter, self.settings.tasks, self.settings.tokens)):
             opinions.append(opinion)
-            belief = confirmed(combined_confidence(opinion, opinions), opinion, read_links)
-            if opinion.answer is not None and belief >= self.settings.sure:
+            if opinion.answer is not None and combined_confidence(opinion, opinions) >= self.settings.sure:
                 break
         return opinions
 
@@ -155,8 +144,7 @@ class TrailRecipe:
             yield from self._chain(found, budget).opinions(question)
         everything = pack(found, chosen.evidence_tokens)
         if chosen.wide and everything != few and budget.affords(1):  # the same text read twice is one opinion
-            wide = self._reading(question, everything, budget.meter)
-            yield replace(wide, confidence=chosen.wide_trust * wide.confidence)
+            yield self._reading(question, everything, budget.meter)
 
     def _chain(self, found: Ranking, budget: QuestionBudget) -> Chain:
         chosen = self.settings

@@ -17,7 +17,7 @@ has none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -31,11 +31,7 @@ from hoptrail.retrieval.rankings import interleave, pack, without_repeats
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.normal_forms import base_title, same_words
-from hoptrail.text.values import same_answer
 from hoptrail.types import AnswerKind, Hop, Ranking, Span, Verdict
-
-_CONFIRMED, _UNCONFIRMED = 2.7, 0.78
-"""Factors on the odds of an answer if two statements read together give the same one, or do not (docs/decisions/reading.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +64,6 @@ def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
 
     best = max(opinions, key=rank)
     return best, combined_confidence(best, opinions)
-
-
-def confirmed(belief: float, opinion: Opinion, read_links: Callable[[], Reading | None]) -> float:
-    """The confidence in a short answer, raised or lowered by reading two statements together (None: not needed)."""
-    if opinion.answer is None or opinion.kind is not AnswerKind.SHORT or not 0 < belief < 1:
-        return belief
-    linked = read_links()
-    if linked is None:
-        return belief
-    agrees = linked.answer is not None and same_answer(linked.answer, opinion.answer)
-    odds = belief / (1 - belief) * (_CONFIRMED if agrees else _UNCONFIRMED)
-    return odds / (1 + odds)
 
 
 def with_failures(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
@@ -152,18 +136,19 @@ class Chain:
     attempts: list[Attempt] = field(default_factory=list)
 
     def opinions(self, question: str) -> Iterator[Opinion]:
-        """The chain's conclusions, one or two; none if the budget does not afford a hop."""
+        """The chain's conclusions, one or two; none if the budget does not afford a hop, or if the question is not taken apart,
+        because it has been read already.
+        """
         if not self.settings.most_hops or not self._may_continue([]):
             return
         titles = tuple(dict.fromkeys(base_title(hit.unit.title) for hit in self.found))
         hops = next_questions(
-            question, self.budget.meter, self.settings.most_hops, self._hop, self._may_continue, titles
+            question, self.budget.meter, self.settings.most_hops, self._hop, self._may_continue, titles, {question}
         )
-        if not hops or any(cited.hop.answer is None for cited in hops):
-            leads = self.attempts[-1].leads if self.attempts else ()
-            yield Opinion(
-                None, 0.0, hops or [CitedHop(Hop(question, question, (), None, Verdict.UNANSWERED))], leads=leads
-            )
+        if not hops:
+            return
+        if any(cited.hop.answer is None for cited in hops):
+            yield Opinion(None, 0.0, hops, leads=self.attempts[-1].leads if self.attempts else ())
             return
         sure = min(attempt.confidence for attempt in self.attempts)
         if self.settings.conclude != "answers":

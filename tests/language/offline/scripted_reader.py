@@ -11,7 +11,8 @@ from hoptrail.models.reader import Answer, Reading, ToRead
 class ScriptedReader:
     """Gives for each question the answers listed for it, where a text holds them: their words with their margins.
 
-    `settles`: words with the log odds that a text with them settles the question.
+    A text settles the question as likely as it holds an answer. `settles`: further words with the log odds that a text with them
+    settles the question.
     """
 
     def __init__(
@@ -31,5 +32,6 @@ class ScriptedReader:
         places = {words: pair.text.find(words) for words in listed}
         found = [Answer(at, at + len(words), listed[words]) for words, at in places.items() if at >= 0]
         best = tuple(sorted(found, key=lambda one: -one.margin))
-        settles = max((odds for words, odds in self._settles.items() if words in pair.text), default=-8.0)
+        odds = [odds for words, odds in self._settles.items() if words in pair.text]
+        settles = max([*odds, *(one.margin for one in best)], default=-8.0)
         return Reading(best, yes=0.0, no=0.0, neither=1.0, helps=0.97 if best else 0.1, settles=settles)

@@ -10,7 +10,6 @@ from itertools import islice
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.text.normal_forms import base_title, squeeze
 from hoptrail.text.statements import UnitStatement, statements_of
-from hoptrail.text.words import content_stems
 from hoptrail.types import Block, Cell, Unit
 
 
@@ -19,7 +18,14 @@ class OpenedEvidence:
     """The units, best first, and their statements."""
 
     units: tuple[Unit, ...]
-    lines: tuple[UnitStatement, ...]
+    settings: OfflineSettings
+
+    @cached_property
+    def lines(self) -> tuple[UnitStatement, ...]:
+        """The statements, in order."""
+        most, longest = self.settings.unit_sentences, self.settings.unit_characters
+        within = ((said for said in statements_of(unit) if said.end <= longest) for unit in self.units)
+        return tuple(said for one in within for said in islice(one, most))
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
@@ -27,20 +33,10 @@ class OpenedEvidence:
         titles = ((squeeze(unit.title), base_title(unit.title)) for unit in self.units)
         return tuple(dict.fromkeys(name for with_both in titles if with_both[1] for name in with_both))
 
-    @cached_property
-    def stems(self) -> list[frozenset[str]]:
-        """The stems of each statement together with its title."""
-        return [content_stems(base_title(line.unit.title)) | content_stems(line.alone) for line in self.lines]
-
 
 def open_evidence(units: Sequence[Unit], settings: OfflineSettings) -> OpenedEvidence:
-    """Cut distinct units into statements."""
-    unique = tuple({unit.id: unit for unit in units[: settings.evidence_units]}.values())
-    lines: list[UnitStatement] = []
-    for unit in unique:
-        within = (said for said in statements_of(unit) if said.end <= settings.unit_characters)
-        lines += islice(within, settings.unit_sentences)
-    return OpenedEvidence(unique, tuple(lines))
+    """The distinct units."""
+    return OpenedEvidence(tuple({unit.id: unit for unit in units[: settings.evidence_units]}.values()), settings)
 
 
 def text_of(said: UnitStatement, part: Block | Cell) -> str:

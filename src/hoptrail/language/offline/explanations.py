@@ -12,11 +12,9 @@ from dataclasses import replace
 from itertools import takewhile
 from statistics import fmean
 
-from hoptrail.language.closeness import Close, Judge, Similarity, below_headings, close_statements, place_of
-from hoptrail.language.offline.contradicting import ALIKE, replaced
+from hoptrail.language.closeness import Close, Judge, below_headings, place_of
 from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
-from hoptrail.language.offline.page_reading import logistic
-from hoptrail.language.offline.ruling_out import options_in
+from hoptrail.language.offline.statement_reading import logistic
 from hoptrail.language.questions.choices import sides_compared
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.change_notes import are_change_notes
@@ -53,28 +51,25 @@ other texts' log odds is 0. Where all of them seem to settle it, they are about 
 """
 _UNRELATED = -3.0  # least mean log odds of others, and where there are none: lower ones say nothing more
 _REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
+_ALIKE = 0.5  # least share of words in common for two statements to be about the same thing
 _AS_CLOSE = 0.1  # how much less close a later statement may be to replace an earlier one
 
 
-def explain(question: str, units: Sequence[Unit], similarity: Similarity | None, judge: Judge) -> Reading:
+def explain(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
     """The block or sentences that explain: under a heading that asks the question, else those that `judge` prefers.
 
     An abstention if no statement explains anything, or if the judge does not judge.
     """
-    close = _explanations(question, units, similarity)
+    close = _explanations(question, close)
     return _answered_below(question, units, close) or _preferred(question, close, _judged(question, close, judge))
 
 
-def _explanations(question: str, units: Sequence[Unit], similarity: Similarity | None) -> list[Close]:
-    """The closest statements, where they explain by themselves, with the options and both sides that the question names."""
-    options, sides = options_in(question), sides_compared(question)
-    near = [replace(one, said=_answer_to(one.said)) for one in close_statements(question, units, similarity)[:_CLOSE]]
+def _explanations(question: str, close: Sequence[Close]) -> list[Close]:
+    """The closest statements, where they explain by themselves, with both sides of a difference that the question asks for."""
+    sides = sides_compared(question)
+    near = [replace(one, said=_answer_to(one.said)) for one in close[:_CLOSE]]
     explaining = [one for one in near if _is_explanation(one.said)]
-    if not (options or sides):
-        return explaining
-    texts = [_as_judged(one.said) for one in explaining]
-    named = [options <= options_in(text) and sides <= content_stems(text) for text in texts]
-    return [one for one, names_all in zip(explaining, named, strict=True) if names_all]
+    return [one for one in explaining if not sides or sides <= content_stems(_as_judged(one.said))]
 
 
 def _judged(question: str, close: Sequence[Close], judge: Judge) -> list[tuple[Close, float]]:
@@ -131,7 +126,7 @@ def _under_same_question(question: str, said: UnitStatement, units: Sequence[Uni
 def _quote(question: str, said: UnitStatement, confidence: float, earlier: Sequence[UnitStatement] = ()) -> Reading:
     """A reading that quotes a statement's block; statements that were `earlier` are cited as replaced."""
     text, start, end = _quoted_text(said)
-    before = (span for one in earlier for span in replaced(one.support))
+    before = (replace(span, replaced=True) for one in earlier for span in one.support)
     step = Step(question, text, (*support_of(said.unit, start, end), *before))
     return Reading(text, (step,), confidence, AnswerKind.PASSAGE)
 
@@ -158,7 +153,7 @@ def _says_as_much(one: Close, best: Close) -> bool:
     """Whether a dated statement of another unit is about the same thing as the best one and covers the question as well."""
     dated = bool(one.said.date and best.said.date) and one.said.unit.id != best.said.unit.id
     mine, other = _stems_before_reason(one.said), _stems_before_reason(best.said)
-    alike = len(mine & other) >= ALIKE * len(mine | other)
+    alike = len(mine & other) >= _ALIKE * len(mine | other)
     return dated and alike and one.share >= best.share and best.closeness - one.closeness <= _AS_CLOSE
 
 
@@ -209,7 +204,7 @@ def _are_steps(group: Group) -> bool:
     return (group.ordered or 2 * entries <= len(group.members)) and 2 * questions <= len(group.members)
 
 
-def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, judge: Judge) -> Reading:
+def steps(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
     """The items of the list that describes the procedure, in order; without one, the closest block.
 
     Notes on changes are left out: they say what became possible, and not how.
@@ -217,7 +212,7 @@ def steps(question: str, units: Sequence[Unit], similarity: Similarity | None, j
     units = [unit for unit in units if not are_change_notes(unit)]
     groups = list(filter(_are_steps, groups_of(units)))
     lists = list(_step_lists(question, groups))
-    close = _explanations(question, units, similarity)
+    close = _explanations(question, [one for one in close if not are_change_notes(one.said.unit)])
     below = _answered_below(question, units, close)
     judged = _judged(question, close, judge) if lists or below is None else []
     odds = judge(question, [_list_as_judged(group) for _, group in lists]) if lists else ()

@@ -6,12 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hoptrail.language.closeness import UNITS
 from hoptrail.language.completing import complete, unresolved
-from hoptrail.language.offline.page_reading import ReadAnswer, Reader
+from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
 from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison
 from hoptrail.language.questions.plans import Plan
 from hoptrail.language.tasks import Finding, Step
 from hoptrail.text.mentions import find_mentions
+from hoptrail.text.words import content_stems
+from hoptrail.types import Unit
 
 _BEAM, _UNLIKELY = 3, 0.05
 """Width of the beam, and the share of the best way's probability below which a way is dropped."""
@@ -30,23 +33,20 @@ class FollowedPlan:
     answer: str | None
 
     @property
-    def weakest(self) -> ReadAnswer:
-        """The least likely hop; there must be at least one."""
-        return min((hop for _, hop in self.hops), key=lambda hop: hop.odds)
-
-    @property
     def steps(self) -> tuple[Step, ...]:
         """The hops as steps of a reading."""
         return tuple(Step(asked, hop.answer, hop.support) for asked, hop in self.hops)
 
 
-def follow(plan: Plan, reader: Reader, question: str) -> FollowedPlan:
-    """Follow the plan along the likeliest way, up to the first hop without an answer. Names in the question are no answers."""
+def follow(plan: Plan, units: Sequence[Unit], reader: StatementReader, question: str) -> FollowedPlan:
+    """Follow the plan along the likeliest way through the evidence, up to the first hop without an answer. Names in the question
+    are no answers.
+    """
     named = [mention.text for mention in find_mentions(question, question=True)]
     ways: list[Hops] = [()]
     hops: Hops = ()
     for at, planned in enumerate(plan.questions):
-        ways = sorted(_onward(ways, planned, reader, named), key=_probability, reverse=True)
+        ways = sorted(_onward(ways, planned, plan, units, reader, named), key=_probability, reverse=True)
         # If no later hop needs the answer, alternatives would only crowd out the others.
         is_needed = any(f"#{at + 1}" in later for later in plan.questions[at + 1 :])
         likely = [way for way in ways if _probability(way) >= _UNLIKELY * _probability(ways[0])]
@@ -63,7 +63,9 @@ def _probability(way: Hops) -> float:
     return math.prod(hop.confidence for _, hop in way)
 
 
-def _onward(ways: Sequence[Hops], planned: str, reader: Reader, named: Sequence[str]) -> list[Hops]:
+def _onward(
+    ways: Sequence[Hops], planned: str, plan: Plan, units: Sequence[Unit], reader: StatementReader, named: Sequence[str]
+) -> list[Hops]:
     """The ways with one more hop, by up to `_BEAM` answers each."""
     longer: list[Hops] = []
     for way in ways:
@@ -71,8 +73,15 @@ def _onward(ways: Sequence[Hops], planned: str, reader: Reader, named: Sequence[
         if unresolved(asked):
             continue
         used = [hop.answer for number, (_, hop) in enumerate(way, 1) if f"#{number}" in planned]
-        longer += ((*way, (asked, hop)) for hop in reader.ranked(asked, [*named, *used])[:_BEAM])
+        near = _nearest(asked, units) if len(plan.questions) > 1 else units
+        longer += ((*way, (asked, hop)) for hop in reader.ranked(asked, near, [*named, *used])[:_BEAM])
     return longer
+
+
+def _nearest(asked: str, units: Sequence[Unit]) -> list[Unit]:
+    """The units that say most of a sub-question, these first: they were ranked for the whole question."""
+    stems = content_stems(asked)
+    return sorted(units, key=lambda unit: -len(stems & content_stems(unit.searchable)))[:UNITS]
 
 
 def _share_a_sentence(comparison: Comparison, found: Sequence[ReadAnswer]) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.language.closeness import Similarity, close_statements, is_covered
+from hoptrail.language.closeness import Close, is_covered
 from hoptrail.language.offline.evidence import text_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.evidence_groups import Group, groups_of
@@ -42,11 +42,11 @@ _SERIES = re.compile(
 _PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
 
 
-def listing(question: str, units: Sequence[Unit], similarity: Similarity | None) -> Reading:
+def listing(question: str, units: Sequence[Unit], close: Sequence[Close]) -> Reading:
     """The items, rows or enumerated values that the question asks for; an abstention if no list matches."""
     asked = _list_question(question)
     by_group, by_line = _of_groups(question, asked, units), _of_keyed_lines(question, asked, units)
-    found = [*by_group, *by_line, *_of_sentences(question, asked, units, similarity)]
+    found = [*by_group, *by_line, *_of_sentences(question, asked, close)]
     score, reading = max(found, key=lambda pair: pair[0], default=(0.0, Reading(None)))
     return reading if score >= _LEAST else Reading(None, kind=AnswerKind.LIST)
 
@@ -164,12 +164,9 @@ def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) 
                 yield share + 0.03, list_reading(question, [said], _parts_of(found["values"]), AnswerKind.LIST, share)
 
 
-def _of_sentences(
-    question: str, asked: _ListQuestion, units: Sequence[Unit], similarity: Similarity | None
-) -> Iterator[tuple[float, Reading]]:
+def _of_sentences(question: str, asked: _ListQuestion, close: Sequence[Close]) -> Iterator[tuple[float, Reading]]:
     """`It runs on Linux, macOS and FreeBSD.`, in the statements closest to the question."""
-    for close in close_statements(question, units, similarity)[:_CLOSE]:
-        said = close.said
+    for said in (one.said for one in close[:_CLOSE]):
         if said.block is not None and (said.block.cells or said.block.kind is BlockKind.CODE):
             continue
         for items in _enumerated_in(said.text):

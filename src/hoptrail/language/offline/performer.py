@@ -1,7 +1,7 @@
 """The language `offline`: performs every task without a language model, free and deterministic.
 
-A small trained reader answers plain questions (`page_reading`); rules, each in a file of this folder, do the rest. It has no
-memory: `Recall` always abstains. It reads English; questions in other languages are mostly left unanswered.
+A small trained reader answers plain questions from single statements (`statement_reading`); plans take nested questions apart;
+lists, steps and explanations are quoted. It has no memory: `Recall` always abstains. It reads English.
 """
 
 from __future__ import annotations
@@ -17,26 +17,21 @@ from typing import TypeVar, cast
 from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
-from hoptrail.language.closeness import encoder_similarity
+from hoptrail.language.closeness import Close, encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.link_reading import read_links
 from hoptrail.language.offline.concluding import conclude, read_by_hops
-from hoptrail.language.offline.definitions import define, named_by_description
 from hoptrail.language.offline.evidence import OpenedEvidence, open_evidence
 from hoptrail.language.offline.explanations import explain, steps
 from hoptrail.language.offline.listing import list_by_reading, listing
-from hoptrail.language.offline.offered import weigh_sides
-from hoptrail.language.offline.page_reading import NoReader, Reader
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.yes_no import claim, claim_by_list
-from hoptrail.language.questions.joint_questions import asked_together
-from hoptrail.language.questions.plans import make_plan
+from hoptrail.language.offline.statement_reading import StatementReader
+from hoptrail.language.questions.plans import Plan, make_plan
 from hoptrail.language.questions.question_kinds import kind_asked
-from hoptrail.language.spelling import corrected
 from hoptrail.language.tasks import Reading, Reply, Task
 from hoptrail.models.encoder import Encoder
-from hoptrail.models.reader import Remembered, TextReader, installed_reader, settling
+from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import base_title, same_words, squeeze
@@ -56,9 +51,9 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
 _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps}
-_SIDES = 2
-_SURE = 0.5  # below this confidence, other ways to answer are tried, and statements to show are looked for
 _ALLOWED_SHARE = 0.25  # factor on the least confidence when abstaining is only allowed if nothing helps
+_LEADS = 3  # statements of the likeliest answers that are shown if none is given
+_LIKELY = 0.5  # confidence of an answer that is a sample
 _UNANSWERED_SHARE = 0.3  # the highest assessment without an answer, if the evidence covers all words of the question
 
 
@@ -90,10 +85,11 @@ class OfflineLanguage:
         return type(self), (self._encoder, self._settings, self._given_reader)
 
     @cached_property
-    def _reader(self) -> TextReader:
-        if self._given_reader is None and not self._settings.reader:
-            return NoReader()
-        return Remembered(self._given_reader) if self._given_reader else installed_reader()
+    def _statements(self) -> StatementReader:
+        similarity = encoder_similarity(self._encoder) if self._encoder else None
+        if self._given_reader is not None:
+            return StatementReader(Remembered(self._given_reader), similarity)
+        return StatementReader(installed_reader() if self._settings.reader else None, similarity)
 
     @cached_property
     def _finder(self) -> EntityFinder:
@@ -109,15 +105,12 @@ class OfflineLanguage:
 
     def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
         """See `LinkReader`."""
-        if isinstance(self._reader, NoReader):
-            return None
-        return read_links(corrected(question[: self._settings.question_characters], passages), passages, self._reader)
+        model = self._statements.model
+        return read_links(question[: self._settings.question_characters], passages, model) if model else None
 
-    def settling(self, question: str, statements: Sequence[str]) -> Sequence[float]:
+    def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""
-        if isinstance(self._reader, NoReader):
-            return ()
-        return settling(self._reader, question[: self._settings.question_characters], statements)
+        return self._statements.judged(question[: self._settings.question_characters], units)
 
     def _output(self, task: object) -> Output:
         match task:
@@ -135,7 +128,7 @@ class OfflineLanguage:
             case tasks.Integrate():
                 return self._integrate(task)
             case tasks.Sample():
-                return _sample(task, self._reader, self._settings)
+                return _sample(task, self._statements)
         return _without_evidence(task)
 
     def _least(self, abstain: tasks.Abstain) -> float:
@@ -144,39 +137,30 @@ class OfflineLanguage:
 
     def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question asks for; a how or why is never answered with a noun."""
-        asked = corrected(question[: self._settings.question_characters], units)
-        if together := asked_together(asked):
-            return _answer_together([self._answer(part, units, least) for part in together])
-        defined = define(asked, units)
-        if defined.answer is not None:
-            return defined
-        kind, similarity = kind_asked(asked), encoder_similarity(self._encoder) if self._encoder else None
-        evidence = open_evidence(units, self._settings)
+        asked = question[: self._settings.question_characters]
+        kind, evidence = kind_asked(asked), open_evidence(units, self._settings)
         if kind is AnswerKind.LIST:
-            return list_by_reading(asked, units, listing(asked, units, similarity), self._read(asked, evidence, least))
+            quoted = listing(asked, units, self._statements.read(asked, evidence.units).close)
+            return list_by_reading(asked, units, quoted, self._read(asked, evidence, least))
         if kind in _QUOTING:
-            quoted = _QUOTING[kind](asked, units, similarity, self.settling)
-            if quoted.confidence >= _SURE:
-                return quoted
-            leads = self._read(asked, evidence, least).leads
-            return replace(quoted if quoted.confidence >= least else Reading(None, kind=quoted.kind), leads=leads)
-        reading = _of_kind(self._read(asked, evidence, least), kind)
-        if kind is AnswerKind.YES_NO:
-            claims = (reading, claim(asked, units, similarity), claim_by_list(asked, units, similarity))
-            return max(claims, key=lambda reading: reading.confidence)
-        if reading.confidence < _SURE:
-            reading = max(reading, named_by_description(asked, units), key=lambda reading: reading.confidence)
-        # A reading that compared a value of each side has more steps; otherwise compare the sides here.
-        weighed = weigh_sides(asked, units, similarity) if len(reading.steps) <= _SIDES else Reading(None)
-        return reading if weighed.answer is None else weighed
+            quoted = _QUOTING[kind](
+                asked, units, self._statements.read(asked, evidence.units).close, self._statements.settling
+            )
+            return quoted if quoted.confidence >= least else Reading(None, kind=quoted.kind)
+        return _of_kind(self._read(asked, evidence, least), kind)
 
     def _read(self, question: str, evidence: OpenedEvidence, least: float = 0.0) -> Reading:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
-        reader = Reader(evidence, self._reader, self._settings)
-        reading = read_by_hops(question, reader)
+        question = question[: self._settings.question_characters]
+        reading = read_by_hops(
+            question, _plan(question, evidence.titles, self._settings), evidence.units, self._statements
+        )
         answered_by = (span for step in reading.steps[-1:] for span in step.support[:1])
-        leads = tuple(dict.fromkeys((*answered_by, *reader.leads(question))))
+        at_once = (
+            span for one in self._statements.ranked(question, evidence.units)[:_LEADS] for span in one.support[:1]
+        )
+        leads = tuple(dict.fromkeys((*answered_by, *at_once)))[:_LEADS]
         if reading.confidence < least:
             return Reading(None, reading.steps[:-1], kind=reading.kind, leads=leads)
         return replace(reading, leads=leads)
@@ -195,21 +179,9 @@ class OfflineLanguage:
         evidence = open_evidence(task.evidence, self._settings)
         least = self._least(task.abstain)
         reading = self._read(task.question, evidence, least) if task.evidence else Reading(None)
-        hops, longest = self._settings.most_hops, self._settings.question_characters
-        plan = make_plan(task.question, hops, longest, evidence.titles)
+        plan = _plan(task.question, evidence.titles, self._settings)
         concluded = conclude(task.question, plan, task.findings, evidence, reading)
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
-
-
-def _answer_together(readings: Sequence[Reading]) -> Reading:
-    """The answers of several readings as one; an abstention unless all have one."""
-    steps = tuple(step for reading in readings for step in reading.steps)
-    leads = tuple(dict.fromkeys(span for reading in readings for span in reading.leads))
-    answers = [reading.answer for reading in readings if reading.answer is not None]
-    if len(answers) < len(readings):
-        return Reading(None, steps, leads=leads)
-    confidence = min(reading.confidence for reading in readings)
-    return Reading("; ".join(answers), steps, confidence, AnswerKind.SHORT, leads=leads)
 
 
 def _without_evidence(task: object) -> Output:
@@ -225,22 +197,24 @@ def _without_evidence(task: object) -> Output:
     raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
 
 
+def _plan(question: str, titles: Sequence[str], settings: OfflineSettings) -> Plan:
+    return make_plan(question, settings.most_hops, settings.question_characters, titles)
+
+
+def _sample(task: tasks.Sample, reader: StatementReader) -> tasks.Samples:
+    """The likely answer from each piece of evidence alone, if any: they show how far the evidence disagrees."""
+    alone = [reader.ranked(task.question, [unit]) for unit in task.evidence[: task.samples]]
+    likely = [found[0].answer if found and found[0].confidence > _LIKELY else None for found in alone]
+    return tasks.Samples(tuple(likely) or (None,))
+
+
 def _decompose(task: tasks.Decompose, settings: OfflineSettings) -> tasks.Decomposition:
-    questions = make_plan(task.question, settings.most_hops, settings.question_characters, task.names).questions
+    questions = _plan(task.question, task.names, settings).questions
     if not task.one_at_a_time:
         return tasks.Decomposition(questions)
     answered = all(finding.answer is not None for finding in task.findings)
     at = len(task.findings)
     return tasks.Decomposition(questions[at : at + 1] if answered else ())
-
-
-def _sample(task: tasks.Sample, model: TextReader, settings: OfflineSettings) -> tasks.Samples:
-    """The reader's best answer from each piece of evidence alone, if likely: they show how far the evidence disagrees."""
-    answers = []
-    for unit in task.evidence[: task.samples]:
-        best = next(iter(Reader(open_evidence((unit,), settings), model, settings).ranked(task.question)), None)
-        answers.append(best.answer if best and best.odds > 0 else None)
-    return tasks.Samples(tuple(answers) or (None,))
 
 
 def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:

@@ -18,8 +18,7 @@ class OfflineSettings:
     language's name, so an index knows which finder its structures were made with."""
 
     reader: bool = True
-    """Whether to use the trained reader. Without it an answer takes a fifth of the time, but is given only if a table cell, a
-    list or a statement says it outright; the closest statements are shown all the same."""
+    """Whether to use the trained reader. Without it only lists are answered; the closest statements are shown all the same."""
 
     question_characters: int = 2_000
     """The rest of a longer question is ignored."""
@@ -27,8 +26,6 @@ class OfflineSettings:
     unit_sentences: int = 200
     evidence_units: int = 200
     """Evidence beyond these bounds is ignored, which limits the time of a task."""
-    pages_read: int = 8
-    """Most units that are read for one plain question: those that say most of its words."""
     most_hops: int = 8
 
     least_confidence: float = 0.3

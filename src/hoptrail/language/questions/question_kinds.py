@@ -6,7 +6,6 @@ import re
 from itertools import pairwise
 
 from hoptrail.language.questions.indirect_questions import direct
-from hoptrail.language.spelling import with_question_word
 from hoptrail.text.lexicon import AUXILIARIES, OPENERS, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.questions import asking_sentence
 from hoptrail.text.words import Word, words
@@ -47,7 +46,7 @@ _COMPARED = word_set(
 
 def kind_asked(question: str) -> AnswerKind:
     """The kind of answer that a question asks for; `SHORT` by default."""
-    line = with_question_word(asking_sentence(" ".join(direct(question).split())))
+    line = asking_sentence(" ".join(direct(question).split()))
     tokens = words(line)
     if not tokens:
         return AnswerKind.SHORT

@@ -1,0 +1,281 @@
+"""Answer a plain question from single statements: each of the closest is read once, by itself, under its title and headings.
+
+    statements    of the first eight passages, by words and meaning; the `READ` closest          language/closeness.py
+    candidates    the best span of each                                                          here
+    right         how likely a candidate is right, by a logistic regression over its numbers     here, weights/answers.json
+    together      the two likeliest candidates with one answer count together                    here
+    confidence    a second regression, which sees the next other answer                          here
+    verdict       where the question begins with a verb: the mean of all verdicts, those of      here
+                  statements that seem to settle it counting most
+
+`training/answers.py` fits the regressions. The same question of the same passages is read once.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from importlib.resources import files
+from statistics import fmean
+
+from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, under_headings
+from hoptrail.language.offline.statement_text import StatementText
+from hoptrail.language.questions.question_kinds import kind_asked
+from hoptrail.models.reader import Reading, TextReader, ToRead, log_odds, settling
+from hoptrail.text.normal_forms import base_title
+from hoptrail.text.statements import UnitStatement
+from hoptrail.text.values import same_answer
+from hoptrail.text.words import content_stems, words
+from hoptrail.types import AnswerKind, Span, Unit
+
+READ = 12
+"""The number of closest statements that are read."""
+_KEPT = 64
+"""Questions whose candidates are kept: the stages of an answer ask the same question of the same passages again."""
+_SUREST = 14.0
+"""Bound on log odds: higher ones carry no more information."""
+_NO_SPANS = (("", -20.0), ("", -20.0))
+_SHARPENED = 2.0  # power of the odds that a statement settles the question, as weights of verdicts
+_ALIKE, _RIVAL = 0.5, 1.5
+"""Least share of common words of two statements that contradict each other, and how far behind in log odds the other may be."""
+SPAN = ("settles", "above", "closeness", "share", "rank", "helps", "margin", "lead")
+"""The numbers of a candidate: the log odds that its statement settles the question; the same less the mean of all read; the
+closeness of the statement; its share of the question's words; 1 / rank of its passage; the log odds that it helps; those of the
+span over no answer, and over the second span.
+"""
+VERDICT = ("verdict", "settled", "is no")
+"""The numbers of yes or no: its mean log odds over the other; the same times the highest log odds that a statement settles the
+question; whether it is a no.
+"""
+CONFIDENCE = ("candidate", "answer", "next", "twice")
+"""Log odds of the best candidate, of its answer, and of the next other answer; whether two statements give it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A logistic regression: the weights of its numbers, and the constant."""
+
+    weights: tuple[float, ...]
+    constant: float
+
+    def probability(self, numbers: Sequence[float]) -> float:
+        """The probability for these numbers."""
+        return logistic(self.constant + sum(map(float.__mul__, self.weights, numbers)))
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The regressions for spans, for yes and no, and for the confidence in an answer."""
+
+    span: Regression
+    verdict: Regression
+    confidence: Regression
+
+
+@cache
+def stored_weights() -> Weights:
+    """The weights shipped with the package. Raises: ValueError: they were fitted to other numbers."""
+    text = (files("hoptrail.language.offline") / "weights" / "answers.json").read_text(encoding="utf-8")
+    stored = json.loads(text)
+    fitted = []
+    for part, names in (("span", SPAN), ("verdict", VERDICT), ("confidence", CONFIDENCE)):
+        if tuple(stored[part]["numbers"]) != names:
+            raise ValueError(f"the weights of {part} were fitted to other numbers: run training/answers.py again")
+        fitted.append(Regression(tuple(stored[part]["weights"]), stored[part]["constant"]))
+    return Weights(*fitted)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An answer that a statement gives, by itself, and its numbers (`SPAN`)."""
+
+    answer: str
+    said: UnitStatement
+    numbers: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """An answer, the spans of the statement that gives it, and the probability that it is right."""
+
+    answer: str
+    support: tuple[Span, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStatements:
+    """The statements of some passages, closest to a question first, and the readings of the first `READ`."""
+
+    close: tuple[Close, ...]
+    readings: tuple[Reading, ...]
+
+    @property
+    def weights(self) -> list[float]:
+        """The weights of the readings by the odds that each statement settles the question, with the sum 1."""
+        odds = [_SHARPENED * _cut(reading.settles) for reading in self.readings]
+        weights = [math.exp(one - max(odds)) for one in odds]
+        return [weight / sum(weights) for weight in weights]
+
+
+class StatementReader:
+    """Reads plain questions. `model` reads the statements (None: there are no answers); `similarity` is part of their closeness
+    (None: words alone).
+    """
+
+    def __init__(self, model: TextReader | None, similarity: Similarity | None) -> None:
+        self.model = model
+        self._similarity = similarity
+        self._kept: Callable[[str, tuple[Unit, ...]], ReadStatements] = lru_cache(_KEPT)(self._read)
+
+    def read(self, question: str, units: Sequence[Unit]) -> ReadStatements:
+        """The statements of the first `UNITS` units, and the readings of the closest."""
+        return self._kept(question, tuple(units[:UNITS]))
+
+    def judged(self, question: str, units: Sequence[Unit]) -> tuple[Close, ...]:
+        """The statements, closest first, where those that seem to settle the question count as closer."""
+        read = self.read(question, units)
+        return judged(read.close, [_cut(reading.settles) for reading in read.readings])
+
+    def settling(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """The log odds that each text settles the question; none without a model."""
+        return settling(self.model, question, texts) if self.model else ()
+
+    def ranked(self, question: str, units: Sequence[Unit], avoid: Sequence[str] = ()) -> list[ReadAnswer]:
+        """All distinct answers of the evidence, except the names to `avoid`, best first; only yes and no where the question asks
+        for these.
+        """
+        weights = stored_weights()
+        if kind_asked(question) is AnswerKind.YES_NO:
+            return self._verdicts(question, units, weights.verdict)
+        found = weighed(self.candidates(question, units, avoid), weights.span)
+        confidences = [weights.confidence.probability(confidence_numbers(at, found)) for at in range(len(found))]
+        answers = [
+            ReadAnswer(one.candidate.answer, one.candidate.said.support, confidence)
+            for one, confidence in zip(found, confidences, strict=True)
+        ]
+        disputed = [at for at, one in enumerate(found) if not at or contradict(found[0], one)]
+        return _latest_first(answers, [found[at].candidate.said.date for at in disputed], disputed)
+
+    def candidates(self, question: str, units: Sequence[Unit], avoid: Sequence[str] = ()) -> tuple[Candidate, ...]:
+        """The best span of each statement that was read, closest first. Names to `avoid` are no answers."""
+        read, avoided = self.read(question, units), {_stems(name) for name in avoid}
+        ranks = {unit.id: rank for rank, unit in reversed(list(enumerate(units, 1)))}
+        mean = fmean(_cut(reading.settles) for reading in read.readings) if read.readings else 0.0
+        found: list[Candidate] = []
+        for close, reading in zip(read.close, read.readings, strict=False):
+            spans = StatementText.of(close.said).spans(reading)
+            (answer, margin), (_, other) = [*(one for one in spans if _stems(one[0]) not in avoided), *_NO_SPANS][:2]
+            if answer:
+                settles, helps = _cut(reading.settles), _cut(log_odds(reading.helps))
+                numbers = settles, settles - mean, close.closeness, close.share, 1 / ranks[close.said.unit.id], helps
+                found.append(Candidate(answer, close.said, (*numbers, _cut(margin), _cut(margin - other))))
+        return tuple(found)
+
+    def verdict_numbers(self, question: str, units: Sequence[Unit]) -> dict[str, tuple[float, ...]]:
+        """The numbers of yes and of no (`VERDICT`); none if nothing was read."""
+        read = self.read(question, units)
+        if not read.readings:
+            return {}
+        verdict = sum(weight * affirms(reading) for weight, reading in zip(read.weights, read.readings, strict=True))
+        settled = verdict * max(_cut(reading.settles) for reading in read.readings)
+        return {"yes": (verdict, settled, 0.0), "no": (-verdict, -settled, 1.0)}
+
+    def _verdicts(self, question: str, units: Sequence[Unit], regression: Regression) -> list[ReadAnswer]:
+        """Yes and no, the likelier first, each with the statement that says most for it."""
+        read, answers = self.read(question, units), []
+        for answer, numbers in self.verdict_numbers(question, units).items():
+            sign = 1 if answer == "yes" else -1
+            said = [sign * weight * affirms(one) for weight, one in zip(read.weights, read.readings, strict=True)]
+            support = read.close[said.index(max(said))].said.support
+            answers.append(ReadAnswer(answer, support, regression.probability(numbers)))
+        return sorted(answers, key=lambda one: -one.confidence)
+
+    def _read(self, question: str, units: tuple[Unit, ...]) -> ReadStatements:
+        close = close_statements(question, units, self._similarity)
+        texts = [ToRead(question, under_headings(one.said)) for one in close[:READ]]
+        return ReadStatements(close, tuple(self.model.read(texts)) if self.model else ())
+
+
+def affirms(reading: Reading) -> float:
+    """The log odds of yes over no."""
+    return _cut(log_odds(reading.yes) - log_odds(reading.no))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A distinct answer, its likeliest candidate with its probability, and that of the two likeliest together."""
+
+    candidate: Candidate
+    probability: float
+    together: float
+    twice: bool
+
+
+def weighed(candidates: Sequence[Candidate], span: Regression) -> list[Weighed]:
+    """The distinct answers of candidates, likeliest first."""
+    likely = sorted(((span.probability(one.numbers), one) for one in candidates), key=lambda pair: -pair[0])
+    groups: list[list[tuple[float, Candidate]]] = []
+    for probability, one in likely:
+        same = next((group for group in groups if same_answer(group[0][1].answer, one.answer)), None)
+        if same is None:
+            groups.append(same := [])
+        same.append((probability, one))
+    found = [
+        Weighed(group[0][1], group[0][0], 1 - math.prod(1 - share for share, _ in group[:2]), len(group) > 1)
+        for group in groups
+    ]
+    return sorted(found, key=lambda one: -one.together)
+
+
+def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
+    """The numbers of `CONFIDENCE` of an answer among all of a question."""
+    one = found[at]
+    following = max((other.together for other in found if other is not one), default=0.0)
+    return *(_cut(log_odds(share)) for share in (one.probability, one.together, following)), float(one.twice)
+
+
+def contradict(best: Weighed, other: Weighed) -> bool:
+    """Whether a statement of another document says much the same as that of the best answer, and about as likely answers, but
+    gives another value.
+    """
+    one, two = best.candidate.said, other.candidate.said
+    behind = log_odds(best.probability) - log_odds(other.probability)
+    values = content_stems(f"{best.candidate.answer} {other.candidate.answer}")
+    mine, theirs = content_stems(one.said) - values, content_stems(two.said) - values
+    alike = len(mine & theirs) >= _ALIKE * len(mine | theirs)
+    return alike and behind < _RIVAL and one.unit.document != two.unit.document
+
+
+def _latest_first(answers: list[ReadAnswer], dates: Sequence[str], disputed: Sequence[int]) -> list[ReadAnswer]:
+    """The answers, where those `disputed` with the best contradict it: the latest holds, if all have dates, and cites the others
+    as replaced. Otherwise none does: they share the confidence.
+    """
+    if len(disputed) < 2:
+        return answers
+    likeliest = answers[0].confidence
+    rest = [one for at, one in enumerate(answers) if at not in disputed]
+    latest = [at for at, date in zip(disputed, dates, strict=True) if date == max(dates)]
+    if len(latest) > 1 or not all(dates):
+        shared = [replace(answers[at], confidence=answers[at].confidence / len(disputed)) for at in disputed]
+        return [*shared, *rest]
+    holds, earlier = answers[latest[0]], [answers[at] for at in disputed if at != latest[0]]
+    others = (replace(span, replaced=True) for one in earlier for span in one.support)
+    return [replace(holds, support=(*holds.support, *others), confidence=likeliest), *rest]
+
+
+def _cut(odds: float) -> float:
+    return max(-_SUREST, min(_SUREST, odds))
+
+
+def _stems(text: str) -> frozenset[str]:
+    base = base_title(text)
+    return content_stems(base) or frozenset(word.stem for word in words(base))
+
+
+def logistic(odds: float) -> float:
+    """The probability of log odds."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
