@@ -6,6 +6,7 @@ import errno
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 
 import pytest
 
@@ -167,7 +168,7 @@ def test_a_reader_who_delays_the_erasing_delays_no_later_commit(place: Path, mon
 
 
 def test_a_full_disk_while_new_versions_wait_keeps_the_old_ones(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full(held_documents.SpooledTemporaryFile):  # type: ignore[type-arg, name-defined]
+    class Full(SpooledTemporaryFile[bytes]):
         def writelines(self, _: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 

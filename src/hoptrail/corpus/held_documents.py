@@ -28,7 +28,7 @@ class HeldDocuments:
     def __init__(self, index: Path) -> None:
         """`index`: the folder of the index, on whose disk the file is made."""
         self._index = index
-        self._file = SpooledTemporaryFile(_IN_MEMORY, dir=index)  # noqa: SIM115 - it is held as long as this
+        self._file = SpooledTemporaryFile(_IN_MEMORY, dir=str(index))  # noqa: SIM115 - it is held as long as this
         self._left = 0
         self._batches: Iterator[list[Document]] | None = None
 
