@@ -58,12 +58,12 @@ def main() -> None:
     names = [fault.name for fault in FAULTS]
     findings = Findings(names, cases="trials", outcome="finished", column="ended all the same")
     with tempfile.TemporaryDirectory(prefix="hoptrail-kills-") as ground:
-        for one in _grounds(Path(ground).resolve()):
+        for one in grounds(Path(ground).resolve()):
             _try(one, max(1, arguments.trials // len(small_world.STEPS) // len(FAULTS)), findings)
     findings.report(arguments.out)
 
 
-def _grounds(ground: Path) -> Iterator[Ground]:
+def grounds(ground: Path) -> Iterator[Ground]:
     """Each step with the folder before it and the result of an undisturbed run."""
     world, folder, template = ground / "world", ground / "disk", ground / "template"
     folder.mkdir()
@@ -107,12 +107,12 @@ def _trial(ground: Ground, fault: Fault, at: int, findings: Findings) -> str:
     if ended.code not in (0, 1, -signal.SIGKILL) or "Traceback" in ended.said:
         return f"ended with {ended.code}: {ended.said[-300:]}"
     try:
-        return _kept(ground, ended) or _again(ground, ended)
+        return kept(ground, ended) or _again(ground, ended)
     except HoptrailError as error:
         return f"{type(error).__name__}: {error}".replace(str(ground.folder), "")
 
 
-def _kept(ground: Ground, ended: Ended) -> str:
+def kept(ground: Ground, ended: Ended) -> str:
     """Whether a reader sees the state before the command or the state after it."""
     if ground.before is None or ground.step.name.startswith("repair"):
         return ""

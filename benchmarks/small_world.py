@@ -18,8 +18,8 @@ from benchmarks.made_corpora import WordHashes
 from benchmarks.operations import build_command_line, command_line
 
 from hoptrail.corpus import segments
+from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.places import DATABASE
-from hoptrail.corpus.segments import ARRAYS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.types import Kind
 

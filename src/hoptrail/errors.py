@@ -84,7 +84,11 @@ class IndexBusy(IndexUnavailable):
 
 
 class IndexDamaged(IndexUnavailable):
-    """A file that the index needs is missing, truncated or altered."""
+    """A file of the index is missing or altered. `fault` says which, without the remedy, of which the message speaks too."""
+
+    def __init__(self, message: str, fault: str = "") -> None:
+        super().__init__(message)
+        self.fault = fault or message
 
 
 class IndexMismatch(IndexUnavailable):

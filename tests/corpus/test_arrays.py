@@ -11,11 +11,12 @@ import pytest
 
 from corpus.worlds import VOCABULARY, add, indexed, made, vectors_of
 from hoptrail.corpus import segments as segments_module
+from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.columns import Directed, numbers_of
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.row_writer import writing_rows
-from hoptrail.corpus.segments import ARRAYS, Family
+from hoptrail.corpus.segments import Family
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexDamaged
 from hoptrail.types import Kind, Link

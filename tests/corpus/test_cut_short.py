@@ -16,6 +16,7 @@ import pytest
 
 from corpus.worlds import files_with
 from hoptrail.corpus import database, repairing, segments
+from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.durable import remove_files
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import damage
@@ -111,7 +112,7 @@ def test_a_repair_that_was_stopped_is_gone_on_with(tmp_path: Path, monkeypatch: 
     """The loss itself is committed before what was lost is made again."""
     folder = tmp_path / "index"
     before = seen(folder)
-    lost = [path for path in (folder / segments.ARRAYS).iterdir() if path.stem.endswith(f"-{array}")]
+    lost = [path for path in (folder / ARRAYS).iterdir() if path.stem.endswith(f"-{array}")]
     assert lost
     for path in lost:
         path.unlink()

@@ -16,6 +16,7 @@ import pytest
 from corpus.worlds import add, files_with, indexed, made, sentence_of, vectors_of
 from hoptrail.corpus import row_writer
 from hoptrail.corpus import segments as segments_module
+from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder
 from hoptrail.corpus.names import NameList
@@ -23,7 +24,6 @@ from hoptrail.corpus.places import DATABASE, check_file_system
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.schema import FORMAT
-from hoptrail.corpus.segments import ARRAYS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StillRead, StorageError
 from hoptrail.types import Extraction
@@ -202,7 +202,7 @@ def test_a_snapshot_is_not_carried_across_a_fork(tmp_path: Path) -> None:
 
 def test_a_medium_that_nobody_can_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     indexed(tmp_path, made(2))
-    monkeypatch.setattr("hoptrail.corpus.database.is_read_only", lambda _: True)
+    monkeypatch.setattr("hoptrail.corpus.connecting.is_read_only", lambda _: True)
     for ending in ("-wal", "-shm"):
         (tmp_path / f"{DATABASE}{ending}").unlink()
     with Snapshot.open(tmp_path) as snapshot:

@@ -6,15 +6,18 @@ import math
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
+import apsw
 import numpy as np
 
 from hoptrail.corpus import segments
 from hoptrail.corpus.keywords import keyword_words
+from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.row_writer import RowWriter, writing_rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Kind, Unit, content_id
@@ -94,3 +97,11 @@ def ranked(documents: Iterable[Document], question: str, limit: int) -> list[tup
 def files_with(folder: Path, text: str) -> list[str]:
     """The files of a folder that hold a text."""
     return sorted(path.name for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes())
+
+
+def rows_of(folder: Path) -> object:
+    """All rows of all tables, and the description of these."""
+    with closing(apsw.Connection(str(folder / DATABASE), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        schema = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
+        tables = [name for type_, name, *_ in schema if type_ == "table"]
+        return schema, [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]

@@ -9,12 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
+from hoptrail.corpus.arrays import ARRAYS, missing
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_file, sync_folder, write_file
 from hoptrail.corpus.head import commit_number
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import translating_errors
-from hoptrail.corpus.segments import ARRAYS, MissingFile, array_files
+from hoptrail.corpus.segments import array_files
 from hoptrail.errors import UsageError
 
 _BLOCK = 1 << 20
@@ -81,4 +82,4 @@ def _opened(folder: Path, name: str) -> BinaryIO:
         try:
             return (folder / name).open("rb")
         except FileNotFoundError as error:
-            raise MissingFile(f"{folder / name} is missing. Run `hoptrail repair --index {folder}`.") from error
+            raise missing(folder, folder / name) from error

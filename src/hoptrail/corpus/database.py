@@ -5,27 +5,27 @@ Each request has its own connection. Threads of a request may share it and take 
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from functools import cache
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from threading import RLock
 from time import monotonic, sleep
 from typing import Any, Self
-from urllib.parse import quote
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.carrying_over import carry_over, check_pages
 from hoptrail.corpus.columns import numbers_of
-from hoptrail.corpus.durable import make_folder, sync_file
-from hoptrail.corpus.places import DATABASE, check_file_system, is_read_only, of_older_format, refuse_old_index
-from hoptrail.corpus.refusals import absent, translating_errors
-from hoptrail.corpus.schema import ADDED, APPLICATION, FORMAT, TABLES
+from hoptrail.corpus.connecting import connected, open_read_only, pages_in_log, set_up
+from hoptrail.corpus.durable import cut_file, make_folder, sync_file
+from hoptrail.corpus.places import DATABASE, check_file_system, of_older_format, refuse_old_index
+from hoptrail.corpus.refusals import absent, damaged, translating_errors
+from hoptrail.corpus.schema import ADDED, APPLICATION, FORMAT, OLD_FORMAT, TABLES
+from hoptrail.corpus.sums import altered, is_sealed, keep_sums, row_checksum, seal
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
 
 Row = tuple[Any, ...]
@@ -35,19 +35,8 @@ Value = None | int | float | str | bytes | Collection[str] | Collection[int] | N
 `CAST(c.value AS TEXT)`.
 """
 
-_CHECKSUM = 8
-"""Bytes at the end of each page."""
-
-_OPENING = 2000
-"""Milliseconds to wait for the file. The last user to close it locks it for a moment; so does one that recovers its log."""
-
 _READ_AHEAD = 1024
 """Rows that a stream fetches at a time."""
-
-_SETTINGS = """
-PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
-PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;
-"""
 
 _RETRY = 0.002
 """Seconds between two tries to empty the log. SQLite's own waiting tries ten times a second, and where readers follow each other
@@ -125,7 +114,74 @@ class Connection:
             yield
 
 
-class Database(Connection):
+class CheckedConnection(Connection):
+    """Compares what is read of the database with its checksums, and its file with its size."""
+
+    has_checksums = True
+    """Whether rows have checksums: not in an index of version 0.2 until a command has written to it."""
+
+    def check_format(self) -> None:
+        """Raises: IndexUnavailable, IndexMismatch, IndexDamaged: the database is empty, of another format, or not ours."""
+        [application], [version] = self.column("PRAGMA application_id"), self.column("PRAGMA user_version")
+        if (application, version) == (0, 0) and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1"):
+            raise absent(self.folder)  # its first writer was killed before it made the tables
+        if application != APPLICATION:
+            raise IndexDamaged(f"{self.folder / DATABASE} is not an index of hoptrail.")
+        self.has_checksums = version != OLD_FORMAT
+        if version < OLD_FORMAT:
+            raise of_older_format(self.folder)
+        if version > FORMAT:
+            raise IndexMismatch(
+                f"{self.folder} has index format {version}; this hoptrail reads format {FORMAT}. Update hoptrail, "
+                f"or index the documents into a new folder."
+            )
+
+    def check_whole(self) -> None:
+        """Check the format, the description of the tables, and that the file has all of its pages. Raises: as `check_format`."""
+        has_sums = bool(self.rows("SELECT 1 FROM sqlite_schema WHERE name = 'sums'"))
+        sealed = not has_sums or is_sealed(self._connection)
+        if sealed:
+            self.check_format()
+        if not sealed or has_sums != self.has_checksums:
+            raise damaged(self.folder, "its tables are not as they were made")
+        if self.excess() < 0:
+            raise damaged(self.folder, "its end is missing")
+
+    def checksum(self, table: str) -> str:
+        """SQL for the checksum of a row of a table in a query; NULL where rows have none."""
+        return f"{table}.checksum" if self.has_checksums else "NULL"
+
+    def check_row(self, checksum: int | None, *values: apsw.SQLiteValue) -> None:
+        """Compare a row with its checksum. Raises: IndexDamaged: they do not match."""
+        if checksum is not None and checksum != row_checksum(*values):
+            raise damaged(self.folder, "a row does not match its checksum")
+
+    def faults(self) -> Iterator[str]:
+        """What is damaged in the rows and pages of the commit that is read, in words. Reads all of them."""
+        if not self.has_checksums:
+            check_pages(self.folder)
+        yield from (" ".join(it.split()) for it in self.column("PRAGMA integrity_check") if it != "ok")
+        yield from (f"its table {table} does not match its checksums" for table in self.altered())
+
+    def altered(self, *tables: str) -> list[str]:
+        """The tables, all or those named, that do not match their checksums; none where there are none. Reads all of them."""
+        with self._alone():
+            return altered(self._connection, tables) if self.has_checksums else []
+
+    def excess(self) -> int:
+        """By how many bytes the file is longer than the pages of the commit that is read; negative where it lacks some."""
+        [size], [pages] = self.column("PRAGMA page_size"), self.column("PRAGMA page_count")
+        excess: int = (self.folder / DATABASE).stat().st_size - pages * size
+        if excess < 0 and set(range(pages + excess // size + 1, pages + 1)) <= pages_in_log(self._log, size):
+            return 0  # they are yet to be moved from the log
+        return excess
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / f"{DATABASE}-wal"
+
+
+class Database(CheckedConnection):
     """The database of an index folder, and the transaction of this connection. Use `to_read` or `to_write`."""
 
     _version: Sequence[int] = ()
@@ -138,18 +194,32 @@ class Database(Connection):
         refuse_old_index(folder)
         if not path.is_file():
             raise absent(folder)
-        with translating_errors(folder):
-            database = cls(folder, _open_read_only(path))
+        with translating_errors(folder, apsw.SQLError):  # tables are not as they were made
+            database = cls(folder, open_read_only(path))
             with database.closed_on_error():
                 database.run("BEGIN")
-                database.check_format()
+                database.check_whole()
+        return database
+
+    @classmethod
+    def to_repair(cls, folder: Path) -> Self:
+        """Open a database that may be damaged, without checks: move its log into it if possible, and begin a transaction."""
+        with translating_errors(folder, apsw.SQLError):
+            database = cls(folder, connected(str(folder / DATABASE), apsw.SQLITE_OPEN_READWRITE))
+            with database.closed_on_error():
+                set_up(database._connection)
+                with suppress(IndexDamaged):
+                    database.empty_log()
+                database.begin()
+                columns = database.column("SELECT name FROM pragma_table_info('documents')")
+                database.has_checksums = "checksum" in columns
         return database
 
     @classmethod
     def to_write(cls, folder: Path) -> Self:
         """Open the only writing connection, of a new index if need be, and begin a transaction. Raises: as `writing_to`."""
         refuse_old_index(folder)
-        with translating_errors(folder):
+        with translating_errors(folder, apsw.SQLError):
             make_folder(folder)
             check_file_system(folder)
             database = cls(folder, connected(str(folder / DATABASE)))
@@ -159,7 +229,6 @@ class Database(Connection):
 
     def _prepare(self) -> None:
         set_up(self._connection)
-        keep_checksums(self._connection)
         if self._connection.pragma("journal_mode", "wal") != "wal":
             raise StorageError(f"{self.folder} is on a file system that SQLite cannot keep a log on.")
         self._connection.execute(_CACHE)
@@ -168,10 +237,14 @@ class Database(Connection):
         if self.column("PRAGMA user_version") == [0] and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1"):
             self._connection.execute(TABLES)
             self._connection.execute(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}")
-        self.check_format()
-        if missing := ADDED.keys() - self.column("SELECT name FROM sqlite_schema"):
-            for name in sorted(missing):
-                self._connection.execute(ADDED[name])
+        else:
+            self.check_whole()
+        for name in sorted(ADDED.keys() - self.column("SELECT name FROM sqlite_schema")):
+            self._connection.execute(ADDED[name])
+        if not self.has_checksums:
+            carry_over(self._connection, self.folder)
+            self.has_checksums = True
+        if keep_sums(self._connection):
             self.commit()
             self.begin()
 
@@ -191,6 +264,8 @@ class Database(Connection):
 
     def commit(self) -> None:
         """Commit the transaction."""
+        with self._alone():
+            seal(self._connection)
         self.run("COMMIT")
 
     def roll_back(self) -> None:
@@ -230,10 +305,8 @@ class Database(Connection):
 
     def copy_to(self, path: Path) -> None:
         """Write the commit that is read, page by page, to a new file, which is not synced. Others may write meanwhile."""
-        with self._alone(), closing(apsw.Connection(str(path), vfs=self._connection.open_vfs)) as copy:
+        with self._alone(), closing(apsw.Connection(str(path))) as copy:
             copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").fetchall()
-            keep_checksums(copy)
-            copy.execute("PRAGMA user_version = 1")  # checksums are computed once there is a first page
             with copy.backup("main", self._connection, "main") as backup:
                 backup.step()
 
@@ -242,56 +315,19 @@ class Database(Connection):
         """Size of the log in bytes."""
         return self._log.stat().st_size if self._log.exists() else 0
 
-    @property
-    def _log(self) -> Path:
-        return self.folder / f"{DATABASE}-wal"
-
-    def check_format(self) -> None:
-        """Raises: IndexUnavailable, IndexMismatch, IndexDamaged: the database is empty, of another format, or not ours."""
-        [application], [version] = self.column("PRAGMA application_id"), self.column("PRAGMA user_version")
-        if (application, version) == (0, 0) and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1"):
-            raise absent(self.folder)  # its first writer was killed before it made the tables
-        if application != APPLICATION:
-            raise IndexDamaged(f"{self.folder / DATABASE} is not an index of hoptrail.")
-        if version < FORMAT:
-            raise of_older_format(self.folder)
-        if version > FORMAT:
-            raise IndexMismatch(
-                f"{self.folder} has index format {version}; this hoptrail reads format {FORMAT}. Update hoptrail, "
-                f"or index the documents into a new folder."
-            )
-
-
-def connected(name: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
-    """A connection that verifies the checksums of pages."""
-    return apsw.Connection(name, flags=flags, vfs=_checksum_vfs())
-
-
-def keep_checksums(connection: apsw.Connection) -> None:
-    """Give each page of a new file a checksum. Call it before the first table is made."""
-    reserved = ctypes.c_int(_CHECKSUM)
-    connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(reserved))
-
-
-@cache
-def _checksum_vfs() -> str:
-    """Load SQLite's file layer that keeps a checksum in each page and refuses a page that does not match. Returns its name."""
-    import apsw.sqlite_extra
-
-    with closing(apsw.Connection(":memory:")) as connection:
-        apsw.sqlite_extra.load(connection, "cksumvfs")
-    return "cksmvfs"
-
-
-def set_up(connection: apsw.Connection) -> None:
-    """Let only writers empty the log, and keep its file when it is empty, so that users without write access can read."""
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    keep = ctypes.c_int(1)
-    connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(keep))
-    connection.set_busy_timeout(_OPENING)
-    connection.execute(_SETTINGS).fetchall()  # some return a row; the statements after it run only when it is fetched
+    def cut_excess(self) -> bool:
+        """Remove what follows the last page of the file. Requires a writing transaction, of which nothing is kept."""
+        if self.excess() <= 0:
+            return False
+        self.roll_back()
+        emptied = self.empty_log()
+        self.begin()
+        path = self.folder / DATABASE
+        if emptied:
+            cut_file(path, path.stat().st_size - self.excess())
+        self.roll_back()  # SQLite finds the new size when it begins
+        self.begin()
+        return emptied
 
 
 def _binding(value: Value) -> apsw.Binding:
@@ -304,19 +340,3 @@ def _binding(value: Value) -> apsw.Binding:
         return apsw.carray(numbers_of(values))
     # Texts with a null character can only be passed as bytes.
     return apsw.carray(tuple(text.encode() for text in values) if any("\0" in text for text in values) else values)
-
-
-def _open_read_only(path: Path) -> apsw.Connection:
-    """A connection that only reads. On a read-only file system it needs no locks and no log."""
-    if not is_read_only(path.parent):
-        connection = connected(str(path), apsw.SQLITE_OPEN_READONLY)
-        set_up(connection)
-        return connection
-    log = path.with_name(f"{path.name}-wal")
-    if log.exists() and log.stat().st_size:
-        raise StorageError(
-            f"{path.parent} is on a read-only medium, and its last commits are in a log beside it ({log.name}). Copy the folder "
-            f"to a disk, or copy it to the medium again after `hoptrail verify` has ended."
-        )
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return connected(f"file:{quote(str(path.absolute()))}?immutable=1", flags)

@@ -10,6 +10,7 @@ from functools import cached_property
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.database import Database, Value
+from hoptrail.corpus.sums import checksum_of
 from hoptrail.documents.blocks import pack
 from hoptrail.documents.marks import FileMark
 from hoptrail.types import Document
@@ -154,14 +155,17 @@ class DocumentWriter:
                     ),
                 )
                 blocks = ((number, block.start, pack((block,))) for block in document.blocks)
-                self._database.run_each("INSERT INTO blocks (document, start, packed) VALUES (?, ?, ?)", blocks)
+                self._database.run_each(
+                    "INSERT INTO blocks (document, start, packed, checksum) VALUES (?1, ?2, ?3, row_checksum(?1, ?2, ?3))",
+                    blocks,
+                )
             self.place(number, document)
 
     def place(self, number: int, given: Document | DocumentEntry) -> None:
         """Set the sources and the date of a stored document."""
-        self._database.run(
-            "UPDATE documents SET date = ?, date_from = ? WHERE number = ?", given.date, given.date_from, number
-        )
+        dates = given.date, given.date_from
+        self._database.run("UPDATE documents SET date = ?, date_from = ? WHERE number = ?", *dates, number)
+        self._database.run(f"UPDATE documents SET checksum = {checksum_of('documents')} WHERE number = ?", number)
         self._database.run("DELETE FROM sources WHERE document = ?", number)
         self._database.run_each(
             "INSERT INTO sources (source, document) VALUES (?, ?)",

@@ -41,6 +41,12 @@ def sync_file(path: Path) -> None:
         pass
 
 
+def cut_file(path: Path, size: int) -> None:
+    """Remove what follows the first `size` bytes of a file, synced."""
+    with _synced(path, os.O_RDWR) as descriptor:
+        os.ftruncate(descriptor, size)
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder and its parents, synced."""
     if not folder.is_dir():

@@ -18,10 +18,12 @@ from pathlib import Path
 
 import apsw
 
-from hoptrail.corpus.database import Row, connected, keep_checksums
+from hoptrail.corpus.connecting import connected
+from hoptrail.corpus.database import Row
 from hoptrail.corpus.durable import make_folder, remove_files
 from hoptrail.corpus.places import JOBS, is_read_only
 from hoptrail.corpus.refusals import translating_errors
+from hoptrail.corpus.sums import altered, keep_sums, seal
 from hoptrail.errors import IndexDamaged
 
 OPEN_STATES = ("waiting", "reading", "indexing", "stopped")
@@ -142,6 +144,8 @@ class Journal:
         if not owners or not self.exists:
             return []
         with self._writing() as connection:
+            if altered(connection):
+                raise _damaged(self._folder)
             sql = "SELECT id, owner, client, kind, cancelled FROM jobs ORDER BY number"
             rows: list[Row] = connection.execute(sql).fetchall()
             jobs = [
@@ -156,12 +160,13 @@ class Journal:
     def _writing(self) -> Iterator[apsw.Connection]:
         """A transaction, which is synced at its end."""
         with _opened(self._folder) as connection:
-            keep_checksums(connection)
             connection.execute(_SETTINGS).fetchall()
             connection.execute("BEGIN IMMEDIATE")
             if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
                 connection.execute(_TABLES)
+            keep_sums(connection)
             yield connection
+            seal(connection)
             connection.execute("COMMIT")
 
 
@@ -171,10 +176,12 @@ def damaged_journal(folder: Path) -> list[str]:
         return []
     try:
         with _opened(folder) as connection:
-            checks = connection.execute("PRAGMA integrity_check").fetchall()
+            faults = [fault for (fault,) in connection.execute("PRAGMA integrity_check") if fault != "ok"]
+            if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'sums'").fetchall():
+                faults += [f"{table} does not match its checksums" for table in altered(connection)]
     except IndexDamaged as error:
-        return [str(error)]
-    return [f"{JOBS}: {fault}" for (fault,) in checks if fault != "ok"]
+        return [error.fault]
+    return [f"{JOBS}: {fault}" for fault in faults]
 
 
 def drop_damaged_journal(folder: Path) -> list[str]:
@@ -218,7 +225,12 @@ def _opened(folder: Path) -> Iterator[apsw.Connection]:
             finally:
                 connection.close(force=True)
     except IndexDamaged as error:
-        raise IndexDamaged(
-            f"{folder / JOBS} is damaged. Run `hoptrail repair --index {folder}`, which removes it, and upload again what was "
-            f"not indexed yet."
-        ) from error
+        raise _damaged(folder) from error
+
+
+def _damaged(folder: Path) -> IndexDamaged:
+    fault = f"{folder / JOBS} is damaged"
+    return IndexDamaged(
+        f"{fault}. Run `hoptrail repair --index {folder}`, which removes it, and upload again what was not indexed yet.",
+        fault,
+    )

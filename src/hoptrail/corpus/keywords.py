@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import NONE, Numbers, bounds_of, numbers_of, paired, rows_of, unpaired
-from hoptrail.corpus.database import Database
+from hoptrail.corpus.database import Database, Value
 from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
+from hoptrail.corpus.sums import ROWS, row_checksum
 from hoptrail.corpus.texts import Found, Texts
 from hoptrail.text.words import LETTERS, unspaced_pieces
 from hoptrail.types import Kind
@@ -175,12 +176,12 @@ class Keywords:
     def _postings(self, words: tuple[str, ...]) -> list[tuple[str, Segment, Postings]]:
         """The live postings of words: the word, a segment, and its postings."""
         segments = {segment.number: segment for segment in self._segments}
-        rows = self._database.rows(
-            "SELECT p.term, p.segment, p.docs, p.tfs FROM carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings p "
-            "ON p.segment = c.value AND p.term = w.value",
+        rows = _stored(
+            self._database,
+            "carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings p ON p.segment = c.value AND p.term = w.value",
             *(list(segments), words),
         )
-        found = [(word, segments[number], _unpacked(docs, tfs)) for word, number, docs, tfs in rows]
+        found = [(word, segments[number], postings) for word, number, postings in rows]
         return [
             (word, segment, postings if segment.alive is None else postings.where(segment.alive[postings.rows]))
             for word, segment, postings in found
@@ -195,11 +196,18 @@ def _counted(found: Iterable[tuple[str, Segment, Postings]]) -> Counter[str]:
     return df
 
 
-def _unpacked(docs: bytes, tfs: bytes) -> Postings:
-    return Postings(np.frombuffer(docs, np.int32), np.frombuffer(tfs, np.uint16))
+def _stored(database: Database, tables: str, *values: Value) -> Iterator[tuple[str, int, Postings]]:
+    """Words, segments and postings from the table `p` of a query. Raises: IndexDamaged: a row does not match its checksum."""
+    columns = f"{database.checksum('p')}, p.segment, p.term, p.docs, p.tfs"
+    for checksum, segment, term, docs, tfs in database.rows(f"SELECT {columns} FROM {tables}", *values):
+        if checksum != row_checksum(
+            segment, term, docs, tfs
+        ):  # not a call more: there is one row for each word and segment
+            database.check_row(checksum, segment, term, docs, tfs)
+        yield term, segment, Postings(np.frombuffer(docs, np.int32), np.frombuffer(tfs, np.uint16))
 
 
-_INSERT = "INSERT INTO postings (segment, term, df, docs, tfs) VALUES (?, ?, ?, ?, ?)"
+_INSERT = f"INSERT INTO postings ({ROWS['postings']}, checksum) VALUES (?1, ?2, ?3, ?4, row_checksum(?1, ?2, ?3, ?4))"
 _MOST = np.iinfo(np.uint16).max
 
 
@@ -262,16 +270,16 @@ class PostingWriter:
 
     def _merged_postings(
         self, merged: int, new_rows: Mapping[int, NDArray[np.intp]]
-    ) -> list[tuple[int, str, int, bytes, bytes]]:
+    ) -> list[tuple[int, str, bytes, bytes]]:
         """The rows of a merged segment, from those of the segments in `new_rows`, which maps their rows to new ones."""
-        found = self._database.rows(
-            "SELECT p.term, p.segment, p.docs, p.tfs FROM carray(?) c CROSS JOIN postings p ON p.segment = c.value "
-            "ORDER BY p.term, p.segment",
+        found = _stored(
+            self._database,
+            "carray(?) c CROSS JOIN postings p ON p.segment = c.value ORDER BY p.term, p.segment",
             list(new_rows),
         )
         rows = []
-        for term, same in groupby(found, key=lambda row: str(row[0])):
-            parts = [(new_rows[segment], _unpacked(docs, tfs)) for _, segment, docs, tfs in same]
+        for term, same in groupby(found, key=lambda row: row[0]):
+            parts = [(new_rows[segment], postings) for _, segment, postings in same]
             docs = np.concatenate([rows_after[part.rows] for rows_after, part in parts]).astype(np.int32)
             postings = Postings(docs, np.concatenate([part.counts for _, part in parts]))
             rows.append(_row(merged, term, postings.where(np.argsort(docs, kind="stable"))))
@@ -279,14 +287,14 @@ class PostingWriter:
 
     def _remove_rows(self, segment: Segment, terms: tuple[str, ...], rows: NDArray[np.intp]) -> None:
         """Remove rows of a segment from the postings of these terms, and terms that no other row has."""
-        found = self._database.rows(
-            "SELECT p.term, p.docs, p.tfs FROM carray(?) c CROSS JOIN postings p ON p.segment = ? AND p.term = c.value",
+        found = _stored(
+            self._database,
+            "carray(?) c CROSS JOIN postings p ON p.segment = ? AND p.term = c.value",
             *(terms, segment.number),
         )
-        before = [(term, _unpacked(docs, tfs)) for term, docs, tfs in found]
-        after = [(term, postings.where(~np.isin(postings.rows, rows))) for term, postings in before]
+        after = [(term, postings.where(~np.isin(postings.rows, rows))) for term, _, postings in found]
         self._database.run_each(
-            "UPDATE postings SET df = ?3, docs = ?4, tfs = ?5 WHERE segment = ?1 AND term = ?2",
+            "UPDATE postings SET docs = ?3, tfs = ?4, checksum = row_checksum(?1, ?2, ?3, ?4) WHERE segment = ?1 AND term = ?2",
             [_row(segment.number, term, postings) for term, postings in after if len(postings.rows)],
         )
         self._database.run_each(
@@ -295,5 +303,5 @@ class PostingWriter:
         )
 
 
-def _row(segment: int, term: str, postings: Postings) -> tuple[int, str, int, bytes, bytes]:
-    return segment, term, len(postings.rows), postings.rows.tobytes(), postings.counts.tobytes()
+def _row(segment: int, term: str, postings: Postings) -> tuple[int, str, bytes, bytes]:
+    return segment, term, postings.rows.tobytes(), postings.counts.tobytes()

@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 import numpy as np
 
+from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import Directed, Numbers, Places, joined, numbers_of, ranges, rows_of
-from hoptrail.corpus.segments import Array, Family, Segment, Segments, SegmentWriter
+from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter
 from hoptrail.corpus.texts import Texts
 from hoptrail.corpus.unit_writer import Numbering
 from hoptrail.types import Link

@@ -16,8 +16,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import NONE, Numbers, bounds_of, paired, ranges, unpaired
-from hoptrail.corpus.segments import Array, Family, Segment, Segments, SegmentWriter
+from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter
 
 
 class NameList(Sequence[bytes]):

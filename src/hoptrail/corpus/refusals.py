@@ -42,17 +42,30 @@ def _damaged(folder: Path, error: Exception) -> HoptrailError:
             f"{folder} cannot be read: {refused.strerror or refused}. Run the same command again once the disk can be read, or "
             f"restore a backup."
         )
-    return IndexDamaged(f"{folder / DATABASE} is damaged ({error}). Run `hoptrail repair --index {folder}`.")
+    return damaged(folder, str(error))
+
+
+def damaged(folder: Path, fault: str) -> IndexDamaged:
+    """The error for a damaged database."""
+    return repairable(folder, f"{folder / DATABASE} is damaged ({fault})")
+
+
+def repairable(folder: Path, fault: str) -> IndexDamaged:
+    """The error for a fault that `hoptrail repair` mends as far as possible."""
+    return IndexDamaged(f"{fault}. Run `hoptrail repair --index {folder}`.", fault)
 
 
 @contextmanager
-def translating_errors(folder: Path) -> Iterator[None]:
-    """Raise errors of SQLite and of the disk as ours. What was not committed is not stored."""
+def translating_errors(folder: Path, *further: type[Exception]) -> Iterator[None]:
+    """Raise errors of SQLite and of the disk as ours. What was not committed is not stored. `further` ones mean damage, as a text
+    that is none does.
+    """
+    damage: tuple[type[Exception], ...] = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError, *further)
     try:
         yield
     except HoptrailError:
         raise
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except damage as error:
         raise _damaged(folder, error) from error
     except apsw.BusyError as error:
         raise IndexBusy(f"{folder} is being written by {writer_of(folder)}. Wait for it to end, or stop it.") from error
@@ -69,7 +82,7 @@ def translating_errors(folder: Path) -> Iterator[None]:
         if out := exhausted(error):
             raise out from error
         extended = getattr(error, "extendedresult", 0)
-        if extended == apsw.SQLITE_IOERR_DATA:  # a page does not match its checksum
+        if extended == apsw.SQLITE_IOERR_DATA:  # a page of version 0.2 does not match its checksum
             raise _damaged(folder, error) from error
         if extended == apsw.SQLITE_READONLY_ROLLBACK:  # stopped before the first commit, the only one with a journal
             raise absent(folder) from error

@@ -6,22 +6,25 @@ database is replaced by a new one with the same documents, if all of them can be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
 from hoptrail.corpus.head import Head, read_head, write_head
 from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
 from hoptrail.corpus.places import DATABASE, JOBS
-from hoptrail.corpus.refusals import translating_errors
+from hoptrail.corpus.refusals import damaged, repairable, translating_errors
 from hoptrail.corpus.row_writer import writing_rows
-from hoptrail.corpus.segments import ARRAYS, Family, array_files, damaged_segments, delete_segment, unknown_arrays
+from hoptrail.corpus.segments import Family, array_files, damaged_segments, delete_segment, unknown_arrays
+from hoptrail.documents.blocks import pack
 from hoptrail.errors import IndexDamaged
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.types import Document, content_id
 
 Encode = Callable[[Sequence[str]], FloatMatrix]
 
@@ -41,14 +44,16 @@ def damage(folder: Path) -> list[str]:
     """The faults of the files of an index, in words. Reads all of them. Raises: IndexUnavailable: there is no index."""
     try:
         with translating_errors(folder), closing(Database.to_read(folder)) as database:
-            checks = database.column("PRAGMA integrity_check")
-            faults = [f"{DATABASE}: {' '.join(fault.split())}" for fault in checks if fault != "ok"]
-            damaged = damaged_segments(database).values()
-            faults += [f"{file} is missing or altered" for files in damaged for file in files]
+            for fault in database.faults():
+                raise damaged(folder, fault)
+            if excess := database.excess():
+                raise repairable(folder, f"{folder / DATABASE} has {excess} bytes after its end")
+            files = [file for files in damaged_segments(database).values() for file in files]
+            faults = [f"{file} is missing or altered" for file in files]
             faults += [f"{file} does not belong to the index" for file in _foreign_files(database)]
-            return faults + damaged_journal(folder)
     except IndexDamaged as error:
-        return [str(error)]
+        faults = [error.fault]
+    return faults + damaged_journal(folder)
 
 
 def files_of_index(folder: Path) -> int:
@@ -72,13 +77,14 @@ def repair(folder: Path, encode: Encode) -> Repaired:
 
 def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
     with closing(Database.to_write(folder)) as database:
-        damaged = damaged_segments(database)
-        lost = any(family in (Family.LINKS, Family.NAMES) for _, family in damaged)
-        files = (*(file for files in damaged.values() for file in files), *_foreign_files(database))
-        for number, _ in damaged:
+        cut = [DATABASE] * database.cut_excess()
+        altered = damaged_segments(database)
+        lost = any(family in (Family.LINKS, Family.NAMES) for _, family in altered)
+        files = (*cut, *(file for files in altered.values() for file in files), *_foreign_files(database))
+        for number, _ in altered:
             database.delete("postings", "segment", [number])
             delete_segment(database, number)
-        if damaged:  # in the same commit: after a stop, the next repair would find no damage
+        if altered:  # in the same commit: after a stop, the next repair would find no damage
             for number in database.column("SELECT number FROM segments WHERE family = ?", Family.GRAPHS.value):
                 delete_segment(database, number)  # made from what may be lost; the next run makes it again
             head = read_head(database)
@@ -86,7 +92,7 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
         database.commit()
     remove_folder(folder / _NEW)
     with writing_rows(folder) as writer:
-        if writer.units.complete(encode, whole=writer.snapshot().head.whole) or damaged:
+        if writer.units.complete(encode, whole=writer.snapshot().head.whole) or altered:
             writer.commit()
         writer.clean()
     return Repaired(files, lost)
@@ -106,7 +112,7 @@ def _foreign_files(database: Database) -> list[str]:
 def _is_damaged(folder: Path) -> bool:
     try:
         with closing(Database.to_read(folder)) as database:
-            return database.column("PRAGMA integrity_check") != ["ok"]
+            return any(database.faults())
     except IndexDamaged:
         return True
 
@@ -115,14 +121,12 @@ def _replace_database(folder: Path) -> None:
     """Replace a damaged database by one of the same documents, without what was made from them."""
     new = folder / _NEW
     remove_folder(new)
-    # The old log must be empty: SQLite would apply it to the new database.
-    with suppress(IndexDamaged), closing(Database.to_write(folder)) as database:
-        database.roll_back()
-        database.empty_log()
     try:
-        with closing(Database.to_read(folder)) as database:
-            head = read_head(database)
-            documents = list(Documents(database).read())
+        with closing(
+            Database.to_repair(folder)
+        ) as database:  # its log is then empty: SQLite would apply it to the new one
+            head = Head(whole=False) if database.altered("settings", "structures") else read_head(database)
+            documents = list(_intact_documents(database))
     except (IndexDamaged, KeyError, ValueError) as error:
         raise IndexDamaged(
             f"{folder / DATABASE} is damaged, and with it the stored documents: they cannot be rebuilt from here. Index their "
@@ -135,3 +139,14 @@ def _replace_database(folder: Path) -> None:
     (new / DATABASE).replace(folder / DATABASE)
     sync_folder(folder)
     remove_folder(new)
+
+
+def _intact_documents(database: Database) -> Iterator[Document]:
+    """All documents. Raises: IndexDamaged: one of them, or which there are, is not as it was stored."""
+    if database.altered("documents", "blocks", "sources"):
+        raise damaged(database.folder, "its documents do not match their checksums")
+    for document in Documents(database).read():
+        blocks = filter(None, [pack(document.blocks)])
+        if document.id not in (content_id("d", title, document.text, *blocks) for title in (document.title, "")):
+            raise damaged(database.folder, f"the document {document.title} is altered")
+        yield document

@@ -25,11 +25,14 @@ def units(database: Database, numbers: Numbers, *, dated: bool = False) -> dict[
     their document. (It is not stored with blocks, because renaming a file may change it.)
     """
     found = database.rows(
-        "SELECT u.number, u.id, u.kind, u.title, u.text, d.id, u.start, u.end, u.further, u.sentence_ends, d.date, d.date_from "
+        "SELECT d.id, d.date, d.date_from, u.number, u.id, u.kind, u.document, u.start, u.end, u.further, u.title, u.text, "
+        f"u.sentence_ends, {database.checksum('u')} "
         "FROM carray(?) c CROSS JOIN units u ON u.number = c.value JOIN documents d ON d.number = u.document",
         numbers,
     )
-    further = _further(database, numbers) if any(row[8] for row in found) else {}
+    for _, _, _, *row, checksum in found:
+        database.check_row(checksum, *row)
+    further = _further(database, numbers) if any(row[9] for row in found) else {}
     blocks = _blocks(database, numbers)
     return {
         number: Unit(
@@ -38,7 +41,7 @@ def units(database: Database, numbers: Numbers, *, dated: bool = False) -> dict[
             tuple(_dated(blocks.get(number, ()), said_date(date, origin) if dated else "")),
             unpacked_ends(ends),
         )
-        for number, id_, kind, title, text, document, start, end, _, ends, date, origin in found
+        for document, date, origin, number, id_, kind, _, start, end, _, title, text, ends, _ in found
     }
 
 
@@ -50,11 +53,14 @@ def _dated(blocks: Sequence[Block], date: str) -> Iterator[Block]:
 
 def _further(database: Database, numbers: Numbers) -> dict[int, list[Span]]:
     spans: dict[int, list[Span]] = {}
-    for unit, document, start, end in database.rows(
-        "SELECT f.unit, d.id, f.start, f.end FROM carray(?) c CROSS JOIN further_sources f ON f.unit = c.value "
+    for checksum, document, *row in database.rows(
+        f"SELECT {database.checksum('f')}, d.id, f.unit, f.place, f.document, f.start, f.end "
+        "FROM carray(?) c CROSS JOIN further_sources f ON f.unit = c.value "
         "JOIN documents d ON d.number = f.document ORDER BY f.unit, f.place",
         numbers,
     ):
+        database.check_row(checksum, *row)
+        unit, _, _, start, end = row
         spans.setdefault(unit, []).append(Span(document, start, end))
     return spans
 
@@ -62,28 +68,39 @@ def _further(database: Database, numbers: Numbers) -> dict[int, list[Span]]:
 def _blocks(database: Database, numbers: Numbers) -> dict[int, list[Block]]:
     """The blocks that overlap passages and sentences, the only kinds whose text is part of a document."""
     blocks: dict[int, list[Block]] = {}
-    for number, packed in database.rows(
-        "SELECT c.value, b.packed FROM carray(?) c CROSS JOIN units u ON u.number = c.value CROSS JOIN blocks b "
+    for number, checksum, *row in database.rows(
+        f"SELECT c.value, {database.checksum('b')}, b.document, b.start, b.packed "
+        "FROM carray(?) c CROSS JOIN units u ON u.number = c.value CROSS JOIN blocks b "
         "ON b.document = u.document AND b.start < u.end AND b.start >= "
         "(SELECT max(start) FROM blocks WHERE document = u.document AND start <= u.start) "
         "WHERE u.kind IN ('passage', 'sentence') ORDER BY c.value, b.start",
         numbers,
     ):
-        blocks.setdefault(number, []).extend(unpack(packed))
+        database.check_row(checksum, *row)
+        blocks.setdefault(number, []).extend(unpack(row[-1]))
     return blocks
 
 
 def documents(database: Database, numbers: Iterable[int]) -> Iterator[Document]:
     """Documents by number, one at a time, because a text may be long."""
     for number in numbers:
-        for id_, title, text, ends, notes, date, date_from in database.rows(
-            "SELECT id, title, text, sentence_ends, notes, date, date_from FROM documents WHERE number = ?", number
+        for checksum, *row in database.rows(
+            f"SELECT {database.checksum('d')}, id, title, text, sentence_ends, notes, date, date_from FROM documents d "
+            "WHERE number = ?",
+            number,
         ):
-            blocks = database.column("SELECT packed FROM blocks WHERE document = ? ORDER BY start", number)
+            database.check_row(checksum, number, *row)
+            id_, title, text, ends, notes, date, date_from = row
+            blocks = database.rows(
+                f"SELECT {database.checksum('b')}, document, start, packed FROM blocks b WHERE document = ? ORDER BY start",
+                number,
+            )
+            for block in blocks:
+                database.check_row(*block)
             sources = database.column("SELECT source FROM sources WHERE document = ? ORDER BY source", number)
             yield Document(
                 *(id_, title, text, unpacked_ends(ends), tuple(sources), tuple(json.loads(notes))),
-                tuple(block for packed in blocks for block in unpack(packed)),
+                tuple(block for *_, packed in blocks for block in unpack(packed)),
                 *(date, date_from),
             )
 

@@ -9,9 +9,14 @@ from __future__ import annotations
 APPLICATION = 0x686F7074
 """SQLite's application id of an index of hoptrail."""
 
-FORMAT = 3
+FORMAT = 4
 """Increased whenever an older hoptrail could misread what a newer one writes; 1 and 2 had no SQLite. The tokenisation in
 `keywords.py` is part of it: the words of a removed passage are found by tokenising its text again.
+"""
+
+OLD_FORMAT = 3
+"""That of version 0.2, which had checksums of pages and none of rows. It is read as it is; the first writer carries it over
+(`carrying_over.py`).
 """
 
 TABLES = """
@@ -33,7 +38,8 @@ CREATE TABLE documents (
     sentence_ends BLOB NOT NULL, -- int32
     notes TEXT NOT NULL, -- a list as JSON
     date TEXT NOT NULL,
-    date_from TEXT NOT NULL
+    date_from TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0 -- of the row, as in other tables (`sums.py`)
 );
 CREATE INDEX documents_title ON documents (title);
 
@@ -41,6 +47,7 @@ CREATE TABLE blocks ( -- those of a document tile its text
     document INTEGER NOT NULL,
     start INTEGER NOT NULL,
     packed TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
     PRIMARY KEY (document, start)
 ) WITHOUT ROWID;
 
@@ -61,7 +68,8 @@ CREATE TABLE units (
     further INTEGER NOT NULL, -- how many more sources there are
     title TEXT NOT NULL,
     text TEXT NOT NULL,
-    sentence_ends BLOB NOT NULL -- int32, from the start of the text; empty for kinds whose text stands in no document
+    sentence_ends BLOB NOT NULL, -- int32, from the start of the text; empty for kinds whose text stands in no document
+    checksum INTEGER NOT NULL
 );
 CREATE INDEX units_document ON units (document);
 
@@ -77,6 +85,7 @@ CREATE TABLE further_sources (
     document INTEGER NOT NULL,
     start INTEGER NOT NULL,
     end INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
     PRIMARY KEY (unit, place)
 ) WITHOUT ROWID;
 CREATE INDEX further_sources_document ON further_sources (document);
@@ -84,7 +93,8 @@ CREATE INDEX further_sources_document ON further_sources (document);
 CREATE TABLE extractions (
     unit INTEGER PRIMARY KEY,
     entities TEXT NOT NULL, -- lists as JSON
-    facts TEXT NOT NULL
+    facts TEXT NOT NULL,
+    checksum INTEGER NOT NULL
 );
 
 CREATE TABLE segments (
@@ -101,6 +111,7 @@ CREATE TABLE arrays (
     shape TEXT NOT NULL,
     checksum INTEGER NOT NULL, -- CRC-32 of the numbers
     data BLOB, -- of a small array; a larger one is in arrays/SEGMENT-NAME.npy
+    sums BLOB, -- of the blocks of a larger one (`arrays.py`)
     PRIMARY KEY (segment, name)
 ) WITHOUT ROWID;
 
@@ -114,9 +125,9 @@ CREATE TABLE gone ( -- rows of segments that no longer count, as each commit too
 CREATE TABLE postings ( -- by segment first, so that a segment is merged or removed in one piece
     segment INTEGER NOT NULL,
     term TEXT NOT NULL,
-    df INTEGER NOT NULL,
     docs BLOB NOT NULL, -- rows of the segment, int32, rising
     tfs BLOB NOT NULL, -- how often each has the term, uint16
+    checksum INTEGER NOT NULL,
     PRIMARY KEY (segment, term)
 ) WITHOUT ROWID;
 """

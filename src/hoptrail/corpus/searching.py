@@ -68,13 +68,14 @@ class Searching:
         few = None if among is None else self._units.numbers(kind, among)
         parts: list[tuple[Numbers, FloatMatrix, Places | slice]] = []
         for part in self._segments.of(Family.UNITS, kind):
-            numbers, matrix = part.arrays["numbers"], part.arrays["vectors"]
+            numbers = part.arrays["numbers"]
             rows = slice(None) if part.alive is None else part.live_rows()
-            if few is not None:  # only these are read
+            if few is None:
+                parts.append((numbers[rows], part.arrays["vectors"], rows))
+            else:  # only these are read
                 places = rows_of(few, numbers)
                 chosen = part.live(places[places >= 0])
-                numbers, matrix, rows = numbers[chosen], matrix[chosen], slice(None)
-            parts.append((numbers[rows], matrix, rows))
+                parts.append((numbers[chosen], part.arrays.rows("vectors", chosen), slice(None)))
         numbers = np.concatenate([NONE, *(numbers for numbers, _, _ in parts)])
         none = np.zeros(0, np.float32)
         scores = (np.concatenate([none, *((matrix @ vector)[rows] for _, matrix, rows in parts)]) for vector in vectors)
@@ -89,7 +90,7 @@ class Searching:
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
         """The vectors of units, in the order of `ids`: shape (len(ids), dimension). Raises: KeyError: some have no vector."""
         parts = [part for kind in kinds for part in self._segments.of(Family.UNITS, kind)]
-        width = parts[0].arrays["vectors"].shape[1] if parts else self._dimension
+        width = parts[0].arrays.shape("vectors")[1] if parts else self._dimension
         matrix = np.zeros((len(ids), width), np.float32)
         numbers = self._texts.numbers(list(ids))
         filled = 0
@@ -97,7 +98,7 @@ class Searching:
             rows = rows_of(numbers, part.arrays["numbers"])
             here = np.flatnonzero(rows >= 0)
             here = here if part.alive is None else here[part.alive[rows[here]]]
-            matrix[here] = part.arrays["vectors"][rows[here]]
+            matrix[here] = part.arrays.rows("vectors", rows[here])
             filled += len(here)
         if filled < len(ids):
             raise KeyError(f"{len(ids) - filled} of {len(ids)} units have no vector")
@@ -108,8 +109,8 @@ class Matrix:
     """The vectors of all units of a kind as one matrix, ordered by number; the rows stay in the mapped segments."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
-        self._parts: list[FloatMatrix] = [segment.arrays["vectors"] for segment in segments]
-        self._firsts = np.cumsum([0, *map(len, self._parts)])
+        self._parts = [segment.arrays for segment in segments]
+        self._firsts = np.cumsum([0, *(segment.rows for segment in segments)])
         numbers = live_column(segments, "numbers")
         order = np.argsort(numbers, kind="stable")
         self.numbers: Numbers = numbers_of(numbers[order])
@@ -133,20 +134,22 @@ class Matrix:
         part_of = np.searchsorted(self._firsts, self._places[rows], side="right") - 1
         row_of = self._places[rows] - self._firsts[part_of]
         if len(row_of) and (part_of == part_of[0]).all():
-            vectors: FloatMatrix = self._parts[part_of[0]]
             in_one_piece = (row_of == np.arange(row_of[0], row_of[0] + len(row_of))).all()
-            return vectors[row_of[0] : row_of[-1] + 1] if in_one_piece else vectors[row_of]
-        width = self._parts[0].shape[1] if self._parts else 0
+            piece = slice(row_of[0], row_of[-1] + 1) if in_one_piece else row_of
+            vectors: FloatMatrix = self._parts[part_of[0]].rows("vectors", piece)
+            return vectors
+        width = self._parts[0].shape("vectors")[1] if self._parts else 0
         chosen = np.zeros((len(row_of), width), np.float32)
         for part in np.unique(part_of).tolist():
             here = part_of == part
-            chosen[here] = self._parts[part][row_of[here]]
+            chosen[here] = self._parts[part].rows("vectors", row_of[here])
         return chosen
 
     def __matmul__(self, other: FloatMatrix) -> FloatMatrix:
         """The products of all rows with the columns of another matrix."""
         products = _columns(int(self._firsts[-1]), other.shape[1])
-        for first, vectors in zip(self._firsts, self._parts, strict=False):
+        for first, part in zip(self._firsts, self._parts, strict=False):
+            vectors = part["vectors"]
             _blockwise(vectors.__getitem__, other, products[first : first + len(vectors)])
         return products if self._in_order else np.asfortranarray(products[self._places])
 

@@ -7,29 +7,31 @@ only marked. A segment is rewritten when a fifth of its rows is removed; eight s
 
 from __future__ import annotations
 
-import mmap
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from io import BytesIO
-from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.arrays import (
+    ARRAYS,
+    Array,
+    Arrays,
+    Description,
+    checksum,
+    file_name,
+    is_intact,
+    npy,
+    packed_sums,
+)
 from hoptrail.corpus.columns import NONE, Places
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
 from hoptrail.corpus.refusals import translating_errors
-from hoptrail.errors import IndexDamaged
 from hoptrail.types import Kind
-
-ARRAYS = "arrays"
-"""The folder of files."""
 
 SMALL = 1 << 16
 """Arrays up to this number of bytes are rows of the database."""
@@ -39,8 +41,6 @@ TIER = 8
 
 GONE = 5
 """A segment is rewritten when one in this many rows is removed."""
-
-Array = NDArray[Any]
 
 
 class Family(StrEnum):
@@ -68,7 +68,7 @@ class Segment:
     family: Family
     kind: str
     rows: int
-    arrays: Mapping[str, Array]
+    arrays: Arrays
     alive: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
@@ -87,10 +87,6 @@ class Segment:
 def live_column(segments: Sequence[Segment], name: str) -> Array:
     """An array of these segments together, without removed rows."""
     return np.concatenate([segment.arrays[name][segment.live_rows()] for segment in segments]) if segments else NONE
-
-
-class MissingFile(IndexDamaged):
-    """A commit names a file that does not exist: damage, unless a later commit has removed it meanwhile."""
 
 
 class Segments:
@@ -125,9 +121,8 @@ class Segments:
             segment = Segment(number, Family(family), kind, rows, arrays, self._alive(number, rows))
             self._segments[number] = self._mask(segment)
 
-    def _arrays(self, segment: int) -> dict[str, Array]:
-        rows = self.database.rows("SELECT name, type, shape, data FROM arrays WHERE segment = ?", segment)
-        return {name: _array(self._folder / file_name(segment, name), *described) for name, *described in rows}
+    def _arrays(self, segment: int) -> Arrays:
+        return Arrays(self._folder, segment, [described for *_, described in _described(self.database, segment)])
 
     def _alive(self, segment: int, rows: int) -> NDArray[np.bool_] | None:
         parts = self.database.column("SELECT rows FROM gone WHERE segment = ?", segment)
@@ -164,11 +159,12 @@ class SegmentWriter(Segments):
             if data is None:
                 with translating_errors(self.database.folder):
                     make_folder(self._folder)
-                    write_file(self._folder / file_name(number, name), _npy(whole))
+                    write_file(self._folder / file_name(number, name), npy(whole))
                 self._unsynced = True
             self.database.run(
-                "INSERT INTO arrays (segment, name, type, shape, checksum, data) VALUES (?, ?, ?, ?, ?, ?)",
-                *(number, name, whole.dtype.str, " ".join(map(str, whole.shape)), _checksum(whole), data),
+                "INSERT INTO arrays (segment, name, type, shape, checksum, data, sums) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                *(number, name, whole.dtype.str, " ".join(map(str, whole.shape)), checksum(whole), data),
+                None if data is not None else packed_sums(whole),
             )
         self._refresh(number)
         return int(number)
@@ -233,11 +229,6 @@ class SegmentWriter(Segments):
             remove_files(unknown_arrays(self.database))
 
 
-def file_name(segment: int, name: str) -> str:
-    """The file of an array of a segment."""
-    return f"{segment}-{name}.npy"
-
-
 def delete_segment(database: Database, number: int) -> None:
     """Remove the rows of a segment from the database, except its postings."""
     for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment")):
@@ -247,20 +238,24 @@ def delete_segment(database: Database, number: int) -> None:
 def damaged_segments(database: Database) -> dict[tuple[int, Family], list[str]]:
     """The arrays of a commit that are missing or altered, in words, by the number and family of their segment. Reads all."""
     damaged: dict[tuple[int, Family], list[str]] = {}
-    for number, family, name, type_, shape, checksum, data in database.rows(
-        "SELECT s.number, s.family, a.name, a.type, a.shape, a.checksum, a.data FROM segments s "
-        "JOIN arrays a ON a.segment = s.number ORDER BY s.number, a.name"
-    ):
-        path = database.folder / ARRAYS / file_name(number, name)
-        try:
-            array = _array(path, type_, shape, data)
-            intact = _checksum(array) == checksum and (data is not None or _has_header(path, array))
-        except (IndexDamaged, ValueError):
-            intact = False
-        if not intact:
-            place = f"{ARRAYS}/{path.name}" if data is None else f"array {name} of segment {number}"
+    for number, family, described in _described(database):
+        path = database.folder / ARRAYS / file_name(number, described.name)
+        if not is_intact(path, described):
+            in_file = described.data is None
+            place = f"{ARRAYS}/{path.name}" if in_file else f"array {described.name} of segment {number}"
             damaged.setdefault((number, Family(family)), []).append(place)
     return damaged
+
+
+def _described(database: Database, segment: int | None = None) -> Iterator[tuple[int, str, Description]]:
+    """The arrays of a segment, or of all, with its number and family."""
+    sums = "a.sums" if database.has_checksums else "NULL"
+    for number, family, *described in database.each(
+        f"SELECT s.number, s.family, a.name, a.type, a.shape, a.checksum, a.data, {sums} FROM segments s "
+        "JOIN arrays a ON a.segment = s.number WHERE ?1 IS NULL OR s.number = ?1 ORDER BY s.number, a.name",
+        segment,
+    ):
+        yield number, family, Description(*described)
 
 
 def unknown_arrays(database: Database) -> list[Path]:
@@ -276,45 +271,3 @@ def array_files(database: Database) -> list[str]:
     """The names of the files of arrays that the commit names."""
     rows = database.rows("SELECT segment, name FROM arrays WHERE data IS NULL ORDER BY segment, name")
     return [file_name(segment, name) for segment, name in rows]
-
-
-def _has_header(path: Path, array: Array) -> bool:
-    """Whether the header and the length of a file are as they were written."""
-    expected = bytes(next(_npy(array)))
-    with path.open("rb") as file:
-        return file.read(len(expected)) == expected and path.stat().st_size == len(expected) + array.nbytes
-
-
-_HEADER = 10
-"""Bytes before the description of an array in a .npy file; the last two are its length."""
-
-
-def _npy(array: Array) -> Iterator[bytes | memoryview]:
-    header = BytesIO()
-    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
-    yield header.getvalue()
-    yield array.reshape(-1).data.cast("B")
-
-
-def _checksum(array: Array) -> int:
-    return zlib.crc32(array.reshape(-1).data.cast("B")) if array.size else 0
-
-
-def _array(path: Path, type_: str, shape: str, data: bytes | None) -> Array:
-    """An array whose numbers are `data`, or in a file.
-    Raises: MissingFile, IndexDamaged: the file does not exist or has the wrong length.
-    """
-    sizes = tuple(map(int, shape.split()))
-    if data is not None:
-        return np.frombuffer(data, type_).reshape(sizes)
-    try:
-        with path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except FileNotFoundError as error:
-        raise MissingFile(f"{path} is missing. Run `hoptrail repair --index {path.parent.parent}`.") from error
-    except ValueError:  # an empty file cannot be mapped
-        mapped = b""  # type: ignore[assignment]
-    start = _HEADER + int.from_bytes(mapped[_HEADER - 2 : _HEADER], "little")
-    if len(mapped) != start + prod(sizes) * np.dtype(type_).itemsize:
-        raise IndexDamaged(f"{path} is too short or too long. Run `hoptrail repair --index {path.parent.parent}`.")
-    return np.frombuffer(mapped, type_, prod(sizes), start).reshape(sizes)

@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import Concatenate, ParamSpec, Self, TypeVar, cast
 
+from hoptrail.corpus.arrays import MissingFile
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.head import Head, commit_number, is_unclean, read_head
@@ -25,7 +26,7 @@ from hoptrail.corpus.names import Names
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.searching import Searching
-from hoptrail.corpus.segments import Family, MissingFile, Segments
+from hoptrail.corpus.segments import Family, Segments
 from hoptrail.corpus.texts import Texts, Units
 from hoptrail.corpus.unread_files import UnreadFiles
 from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, highest, is_among, numbers_of
 from hoptrail.corpus.database import Database
+from hoptrail.corpus.refusals import damaged
 from hoptrail.corpus.segments import Family, Segments, live_column
 from hoptrail.corpus.view import NOTHING, Hidden
 from hoptrail.types import Extraction, Kind, Span, Unit
@@ -93,7 +94,10 @@ class Texts:
     def best(self, numbers: Numbers, scores: NDArray[np.floating], limit: int) -> Found:
         """The `limit` units with the highest scores, of these units."""
         kept = highest(scores, limit)
-        found = zip(self.ids(numbers[kept]), scores[kept].tolist(), strict=True)
+        ids = self.ids(numbers[kept])
+        if len(ids) < len(kept):
+            raise damaged(self._database.folder, "units are missing")
+        found = zip(ids, scores[kept].tolist(), strict=True)
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def units(self, numbers: Numbers) -> list[Unit]:
@@ -117,8 +121,10 @@ class Texts:
     def extractions(self, numbers: Numbers | None = None) -> Iterator[tuple[int, str, Extraction]]:
         """Numbers and ids of units with their extractions, of all or of these units, by number."""
         among, values = ("", ()) if numbers is None else ("WHERE e.unit IN (SELECT value FROM carray(?))", (numbers,))
-        sql = "SELECT e.unit, u.id, e.entities, e.facts FROM extractions e CROSS JOIN units u ON u.number = e.unit"
-        for unit, id_, entities, facts in self._database.each(f"{sql} {among} ORDER BY e.unit", *values):
+        columns = f"u.id, {self._database.checksum('e')}, e.unit, e.entities, e.facts"
+        sql = f"SELECT {columns} FROM extractions e CROSS JOIN units u ON u.number = e.unit {among} ORDER BY e.unit"
+        for id_, checksum, unit, entities, facts in self._database.each(sql, *values):
+            self._database.check_row(checksum, unit, entities, facts)
             yield unit, id_, rows.extraction_of(entities, facts)
 
 

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from hoptrail.corpus import rows
+from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.keywords import PostingWriter
-from hoptrail.corpus.segments import Array, Family, Segment, SegmentWriter, live_column
+from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
+from hoptrail.corpus.sums import ROWS
 from hoptrail.corpus.texts import Texts
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Extraction, Kind, Unit
@@ -138,7 +140,8 @@ class UnitWriter:
         """Add or replace extractions, by the numbers of their units."""
         self._segments.changed = True
         self._database.run_each(
-            "INSERT OR REPLACE INTO extractions (unit, entities, facts) VALUES (?, ?, ?)",
+            "INSERT OR REPLACE INTO extractions (unit, entities, facts, checksum) "
+            "VALUES (?1, ?2, ?3, row_checksum(?1, ?2, ?3))",
             [rows.extraction_row(number, extraction) for number, extraction in extractions.items()],
         )
 
@@ -202,12 +205,12 @@ class UnitWriter:
 
     def _insert(self, units: Sequence[Unit], numbers: Sequence[int], documents: Mapping[str, int]) -> None:
         self._database.run_each(
-            "INSERT INTO units (number, id, kind, document, start, end, further, title, text, sentence_ends) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO units ({ROWS['units']}, checksum) VALUES ({_VALUES}, row_checksum({_VALUES}))",
             [_row(number, unit, documents) for number, unit in zip(numbers, units, strict=True)],
         )
         self._database.run_each(
-            "INSERT INTO further_sources (unit, place, document, start, end) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO further_sources (unit, place, document, start, end, checksum) "
+            "VALUES (?1, ?2, ?3, ?4, ?5, row_checksum(?1, ?2, ?3, ?4, ?5))",
             [
                 (number, place, documents[span.document], span.start, span.end)
                 for number, unit in zip(numbers, units, strict=True)
@@ -216,13 +219,16 @@ class UnitWriter:
         )
 
     def _wait(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
-        stored = [segment.arrays["vectors"].shape[1] for segment in self._segments.of(Family.UNITS, kind)]
+        stored = [segment.arrays.shape("vectors")[1] for segment in self._segments.of(Family.UNITS, kind)]
         waiting, matrices = self._waiting.setdefault(kind, ([], []))
         if any(size != vectors.shape[1] for size in [*stored, *(matrix.shape[1] for matrix in matrices)]):
             raise ValueError(f"vectors of {kind.value} units do not all have {vectors.shape[1]} numbers")
         waiting.append(numbers)
         matrices.append(np.asarray(vectors, np.float32))
         self._held += vectors.nbytes
+
+
+_VALUES = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10"
 
 
 def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:

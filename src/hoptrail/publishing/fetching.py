@@ -17,11 +17,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
+from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.copying import check_empty, copy_index
 from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_folder, write_file
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import translating_errors
-from hoptrail.corpus.segments import ARRAYS
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail.publishing.address import Address, is_address
 from hoptrail.publishing.manifest import (

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import Numbers, Rows, bounds_of, paired, ranges, rows_of, unpaired
 from hoptrail.corpus.names import NameList
-from hoptrail.corpus.segments import Array
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Origins
 from hoptrail.structures.title_scanning import MOST_NAMESAKES
