@@ -12,9 +12,7 @@ def main() -> None:
     The products of a question are small: further threads of the linear algebra library would only wait for them and take time
     from other questions. Only building gains from them. The library reads the variable when NumPy is imported.
     """
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # until it is answered: an import that it interrupts prints a traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until it is answered: an interrupted import would print a traceback
     from hoptrail import interrupts
     from hoptrail.environment_variables import set_default
 

@@ -90,7 +90,7 @@ def leave(code: object) -> NoReturn:
     """End the process with the code of a SystemExit, without waiting for threads that still compute: the interpreter would wait
     for some, and libraries abort when it ends under them.
     """
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed from the start
         with suppress(OSError, ValueError):
             stream.flush()
     os._exit(code if isinstance(code, int) else int(code is not None))

@@ -89,8 +89,8 @@ def test_the_source_is_a_link_on_a_terminal_alone(tmp_path: Path) -> None:
 
 def test_help_groups_commands(hoptrail: Hoptrail) -> None:
     shown = hoptrail("--help").out
-    places = [shown.index(heading) for heading in ("Every day:", "Evaluation:", "Research:", "Upkeep:")]
+    places = [shown.index(heading) for heading in ("Every day:", "Evaluation:", "Upkeep:", "Research, ")]
     assert places == sorted(places)
     assert places[0] < shown.index("  ask ") < places[1]
-    assert places[3] < shown.index("  verify ")
+    assert places[2] < shown.index("  verify ") < places[3] < shown.index("  reproduce ")
     assert "--install-completion" in shown
