@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.models.encoder import Encoder
+from hoptrail.models.encoder import Encoder, QuickEncoder
 from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
@@ -47,10 +47,11 @@ class Close:
 
 
 def encoder_similarity(encoder: Encoder) -> Similarity:
-    """Similarity by an encoder's vectors."""
+    """Similarity by an encoder's vectors, those of its quick variant if it has one."""
+    quick = encoder.quick if isinstance(encoder, QuickEncoder) else encoder
 
     def cosines(question: str, sentences: Sequence[str]) -> list[float]:
-        vectors = encoder.encode([question, *sentences])
+        vectors = quick.encode([question, *sentences])
         return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
 
     return cosines

@@ -184,10 +184,6 @@ NAMED_AFTER_OF = re.compile(
 )
 """A prefix that belongs to the name after it: `the village of Foss` is Foss."""
 
-KIN_WORDS = word_set(
-    "father mother parent son daughter child children brother sister sibling uncle aunt nephew niece cousin grandfather "
-    "grandmother grandson granddaughter spouse wife husband"
-)
 NAMED_AFTER = word_set("named called christened titled entitled modelled modeled patterned styled")
 """Verbs with which `after` does not compare times."""
 

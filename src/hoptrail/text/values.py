@@ -6,8 +6,6 @@ A missing month or day is unknown: neither of `1926` and `3 May 1926` is earlier
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from hoptrail.text.lexicon import COUNTRIES, DEMONYMS, MONTHS, MULTIPLIERS, NUMBER_WORDS
@@ -112,29 +110,6 @@ def with_unit(text: str, start: int, end: int) -> str:
     before = _CURRENCY.search(text, max(0, start - 2), start)
     after = _UNIT.match(text, end)
     return squeeze(text[before.start() if before else start : after.end() if after else end])
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Quantity:
-    """A number at offset `start` of a text, with its unit in lower case (empty: none)."""
-
-    start: int
-    number: float
-    unit: str
-
-
-_QUANTITY = re.compile(r"(?<![\w.,/-])(?:[€£$]\s?)?\d[\d,]*(?:\.\d+)?(?![\w/]|[-.,]\d)")
-_WHOLE_YEAR = re.compile(r"(?:1[0-9]|20)\d\d")
-_UNIT_PART = re.compile(r"[^\d.,\s]+")
-
-
-def quantities_in(text: str) -> Iterator[Quantity]:
-    """Yield the numbers of a text in order, except possible years and numbers within a code."""
-    for match in _QUANTITY.finditer(text):
-        number = None if _WHOLE_YEAR.fullmatch(match.group()) else read_number(match.group())
-        if number is not None:
-            unit = "".join(_UNIT_PART.findall(with_unit(text, *match.span()))).casefold()
-            yield Quantity(match.start(), number, unit)
 
 
 _JOINED = re.compile(r"\s?[-–/]\s?|,? and ")

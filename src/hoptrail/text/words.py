@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from hoptrail.text.lexicon import CANONICAL, KIN_WORDS, RELATED_WORDS, STOP_WORDS
+from hoptrail.text.lexicon import CANONICAL, RELATED_WORDS, STOP_WORDS
 from hoptrail.text.normal_forms import SOFT_HYPHEN, composed
 
 
@@ -144,8 +144,6 @@ _cached_stems = lru_cache(maxsize=16_384)(_content_stems)
 
 RELATED = {stem(word): frozenset(stem(other) for other in others) for word, others in RELATED_WORDS.items()}
 """`RELATED_WORDS` by stem."""
-KIN = frozenset(stem(word) for word in KIN_WORDS)
-"""`KIN_WORDS` by stem."""
 
 
 _COUNTED = re.compile(

@@ -18,7 +18,6 @@ from hoptrail.language.offline.statement_reading import logistic
 from hoptrail.language.questions.choices import sides_compared
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.change_notes import are_change_notes
-from hoptrail.text.entries import is_entry
 from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.statements import UnitStatement, statements_of, support_of
@@ -52,6 +51,8 @@ other texts' log odds is 0. Where all of them seem to settle it, they are about 
 _UNRELATED = -3.0  # least mean log odds of others, and where there are none: lower ones say nothing more
 _REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
 _ALIKE = 0.5  # least share of words in common for two statements to be about the same thing
+_ENTRY = re.compile(r"\s*(?:-{1,2}\w|[^:\n]{1,120}:\s)")
+"""The beginning of a list item that explains a term or an option."""
 _AS_CLOSE = 0.1  # how much less close a later statement may be to replace an earlier one
 
 
@@ -199,7 +200,7 @@ def _are_steps(group: Group) -> bool:
     """Whether a group is a list of several items that neither explain terms or options nor ask, as the contents of a page may."""
     if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS:
         return False
-    entries = sum(is_entry(said.text) for said in group.members)
+    entries = sum(_ENTRY.match(said.text) is not None for said in group.members)
     questions = sum(said.text.rstrip().endswith("?") for said in group.members)
     return (group.ordered or 2 * entries <= len(group.members)) and 2 * questions <= len(group.members)
 
