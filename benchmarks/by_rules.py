@@ -22,9 +22,9 @@ from benchmarks.common import ROOT, data_folder, evaluated, parser, part_of
 
 from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Dataset, load_dataset
-from hoptrail.evaluation.published_tables import AVERAGE, SHARES, Cell, Table, cells_of, tables_named
-from hoptrail.evaluation.reproducing import value_of
-from hoptrail.recipes.papers import PREFIX
+from hoptrail_papers.presets import PREFIX
+from hoptrail_papers.published_tables import AVERAGE, SHARES, Cell, Table, cells_of, tables_named
+from hoptrail_papers.reproducing import value_of
 
 TABLES = (
     "sirerag-4,sirerag-5,sirerag-6,sirerag-8,sirerag-9,sirerag-11-single,sirerag-11,chainrag-main,chainrag-ablation,"

@@ -27,7 +27,6 @@ sys.path.insert(0, str(ROOT / "tests"))
 from fakeai.server import Body, FakeAI, serving
 from hoptrail import Index
 from hoptrail.evaluation.datasets import Dataset, load_dataset
-from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.question_run import Asking, PerQuestion
 from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.evaluation.runner import corpus_ids_by_document, index_corpus
@@ -35,6 +34,7 @@ from hoptrail.indexing import Watcher
 from hoptrail.language import tasks
 from hoptrail.recipes.catalogue import presets_of
 from hoptrail.recipes.registry import recipe_names
+from hoptrail_papers.oracle import OracleLanguage
 
 T = TypeVar("T")
 OF_PAPERS = ("paper", "poster")

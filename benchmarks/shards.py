@@ -24,10 +24,10 @@ from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retr
 from hoptrail.evaluation.runner import corpus_ids_by_document
 from hoptrail.index import Index
 from hoptrail.settings import Settings
-from hoptrail.sharding.building import build_part
-from hoptrail.sharding.scatter import LocalShards
-from hoptrail.sharding.sharded_index import RECIPES, ShardedIndex
 from hoptrail.types import Ranking
+from hoptrail_scale.sharding.building import build_part
+from hoptrail_scale.sharding.scatter import LocalShards
+from hoptrail_scale.sharding.sharded_index import RECIPES, ShardedIndex
 
 WHOLE = "whole"
 MEASURES = ("recall@5", "full@5", "recall@10")

@@ -194,7 +194,7 @@ def run(body):
     if not body.startswith("hoptrail ") or re.search(r"[|&;<>$`*?]", re.sub(r'"[^"$`]*"', "", body)):
         ended = subprocess.run(["/bin/sh", "-e", "-c", body], stdin=subprocess.DEVNULL)
         return ended.returncode
-    from hoptrail.serving.cli import main  # a plain command of ours needs no process of its own
+    from hoptrail.serving.cli import main# a plain command of ours needs no process of its own
     sys.argv = shlex.split(body)
     try:
         main()

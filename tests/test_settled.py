@@ -23,9 +23,9 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.profiles import Profiles, ProfileSettings
 from hoptrail.structures.sentences import Sentences
 from hoptrail.syncing import ReadingOptions
+from hoptrail_papers.hirag.profiles import Profiles, ProfileSettings
 from world import HashingEncoder
 
 UPDATED: list[str] = []

@@ -6,12 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.corpus.columns import (
-    bounds_of,
-    paired,
-    ranges,
-    unpaired,
-)
+from hoptrail.corpus.columns import bounds_of, paired, ranges, unpaired
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=6))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hoptrail.evaluation.datasets import GoldStep, Question
-from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.language.tasks import Finding, Read, Reading
 from hoptrail.types import Document, Unit
+from hoptrail_papers.oracle import OracleLanguage
 from world import make_document, make_passage
 
 PASSAGES = {

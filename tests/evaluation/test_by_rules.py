@@ -10,7 +10,7 @@ import pytest
 from benchmarks import by_rules, common
 from benchmarks.by_rules import Run, cells_by_rules, entered, rules_of, run_of, small_set
 
-from hoptrail.evaluation.published_tables import Table, published_tables, tables_named
+from hoptrail_papers.published_tables import Table, published_tables, tables_named
 
 WORLD = {
     "p1": "The Isk rises in Lindeth.",

@@ -13,13 +13,13 @@ import pytest
 from fakeai.clients import KEY, context_at, quick_settings, replies_in
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import StorageError, TaskFailed, UsageError
-from hoptrail.evaluation.distilling import DistillingSettings, TrainingCounts, is_held_out, write_training_set
 from hoptrail.language.chat.reply_parsing import parse_reply
 from hoptrail.language.chat.schemas import ExtractReply
 from hoptrail.language.factory import open_language
 from hoptrail.language.tasks import Extract, Summarise
 from hoptrail.models.recording import write_recording
 from hoptrail.types import Unit
+from hoptrail_papers.distilling import DistillingSettings, TrainingCounts, is_held_out, write_training_set
 from world import FACTS, make_document, make_passage
 
 FINCH = make_passage(make_document("Orla Finch", FACTS["Orla Finch"]))

@@ -12,7 +12,6 @@ from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
-from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.evaluation.question_run import PerQuestion
 from hoptrail.evaluation.reports import oracle_share
 from hoptrail.evaluation.results import QuestionResult
@@ -26,6 +25,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.cli import app
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Verdict
+from hoptrail_papers.oracle import OracleLanguage
 from world import HashingEncoder
 
 

@@ -19,7 +19,6 @@ from evaluation.oracle_world import (
 )
 from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.evaluation.datasets import GoldStep, Question
-from hoptrail.evaluation.oracle import OracleLanguage
 from hoptrail.language.factory import open_language
 from hoptrail.language.tasks import (
     Assess,
@@ -35,6 +34,7 @@ from hoptrail.language.tasks import (
     Verify,
 )
 from hoptrail.types import Kind, Span, Unit
+from hoptrail_papers.oracle import OracleLanguage
 from world import make_document, make_passage
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.datasets import Dataset, Question
-from hoptrail.evaluation.tree_coverage import coverage, gold_pairs, measure_tree_coverage, overlap, pairs_of
+from hoptrail_papers.sirerag.tree_coverage import coverage, gold_pairs, measure_tree_coverage, overlap, pairs_of
 
 GROUPS = st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=6), max_size=5)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
-from hoptrail.execution.on_ray import RayExecutor
+from hoptrail_scale.on_ray import RayExecutor
 
 
 @pytest.fixture(scope="session")

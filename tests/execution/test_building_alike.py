@@ -19,17 +19,18 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
-from hoptrail.execution.on_ray import RayExecutor
 from hoptrail.index import Index
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language import task_batches
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.settings import Settings
-from hoptrail.structures import declaration, encoding, nearest, passages
+from hoptrail.structures import declaration, encoding, passages
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.syncing import IndexingReport
 from hoptrail.types import Kind
+from hoptrail_papers import nearest
+from hoptrail_scale.on_ray import RayExecutor
 
 pytestmark = pytest.mark.ray
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hoptrail.errors import ModelUnavailable, UsageError
-from hoptrail.models.web_search import WebPage, WebSearch, WebSearchSettings
+from hoptrail_papers.hirag.web_search import WebPage, WebSearch, WebSearchSettings
 from search_server import SERPER, WIKI, Server, serving
 
 KEY = "sk-secret-0123456789abcdef"

@@ -12,11 +12,11 @@ from corpus.worlds import add, vectors_of
 from hoptrail.corpus import row_writer
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.publishing.address import Address
-from hoptrail.publishing.fetching import Copy, Follower
-from hoptrail.publishing.manifest import Manifest, Pointer, object_of, read_manifest, read_pointer
-from hoptrail.publishing.objects import Objects
 from hoptrail.types import Document, Kind
+from hoptrail_scale.publishing.address import Address
+from hoptrail_scale.publishing.fetching import Copy, Follower
+from hoptrail_scale.publishing.manifest import Manifest, Pointer, object_of, read_manifest, read_pointer
+from hoptrail_scale.publishing.objects import Objects
 
 
 def commit(folder: Path, documents: Sequence[Document], remove: Sequence[Document] = ()) -> None:

@@ -11,10 +11,10 @@ import pytest
 from corpus.worlds import files_with, indexed_once, made
 from hoptrail.corpus import segments as segments_module
 from hoptrail.errors import IndexBusy, StorageError
-from hoptrail.publishing import sending
-from hoptrail.publishing.manifest import number_of
-from hoptrail.publishing.objects import Objects
-from hoptrail.publishing.sending import publish
+from hoptrail_scale.publishing import sending
+from hoptrail_scale.publishing.manifest import number_of
+from hoptrail_scale.publishing.objects import Objects
+from hoptrail_scale.publishing.sending import publish
 from object_store import Asked, Fault, FaultyStore, nth
 from publishing.indexes import commit, fetch, manifests_of, objects_of, pointer_of, stored, titles
 from world import make_document

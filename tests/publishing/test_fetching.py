@@ -14,11 +14,11 @@ from corpus.worlds import indexed_once, made
 from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexDamaged, IndexMismatch, StorageError, UsageError
-from hoptrail.publishing import fetching
-from hoptrail.publishing.address import Address
-from hoptrail.publishing.fetching import Follower, restore
-from hoptrail.publishing.manifest import Manifest, Pointer, object_of
-from hoptrail.publishing.sending import publish
+from hoptrail_scale.publishing import fetching
+from hoptrail_scale.publishing.address import Address
+from hoptrail_scale.publishing.fetching import Follower, restore
+from hoptrail_scale.publishing.manifest import Manifest, Pointer, object_of
+from hoptrail_scale.publishing.sending import publish
 from object_store import FaultyStore
 from publishing.indexes import commit, fetch, files_of, manifests_of, objects_of, pointer_of, titles
 
@@ -117,7 +117,7 @@ def test_many_publications_leave_only_the_newest(folder: Path, address: str, tmp
 
 HOLD = """
 import sys, pathlib
-from hoptrail.publishing.fetching import Follower
+from hoptrail_scale.publishing.fetching import Follower
 copy = Follower(sys.argv[1], pathlib.Path(sys.argv[2])).first()
 print(copy.folder, flush=True)
 sys.stdin.read()

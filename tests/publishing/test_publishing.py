@@ -14,8 +14,8 @@ import pytest
 from corpus.worlds import indexed_once, made
 from hoptrail.corpus import segments as segments_module
 from hoptrail.errors import IndexBusy, IndexUnavailable, StorageError, UsageError
-from hoptrail.publishing.manifest import number_of
-from hoptrail.publishing.sending import MOST_CHUNKS, SMALLEST_CHUNK, database_chunk, publish
+from hoptrail_scale.publishing.manifest import number_of
+from hoptrail_scale.publishing.sending import MOST_CHUNKS, SMALLEST_CHUNK, database_chunk, publish
 from object_store import KEY, SECRET, Asked, Fault, FaultyStore, nth
 from publishing.indexes import commit, fetch, files_of, manifests_of, objects_of, pointer_of, stored, titles
 
@@ -82,7 +82,7 @@ def test_chunks_of_a_database_are_whole_pages_and_not_too_many() -> None:
 
 PUBLISH = """
 import sys, pathlib
-from hoptrail.publishing.sending import publish
+from hoptrail_scale.publishing.sending import publish
 publish(pathlib.Path(sys.argv[1]), sys.argv[2])
 """
 
@@ -230,6 +230,6 @@ def test_what_is_missing_is_said(address: str, tmp_path: Path, monkeypatch: pyte
     with pytest.raises(StorageError, match="no bucket 'no-such-bucket'"):
         fetch("s3://no-such-bucket/x", tmp_path / "cache")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    monkeypatch.setattr("hoptrail.publishing.objects.RETRIES", 0)
+    monkeypatch.setattr("hoptrail_scale.publishing.objects.RETRIES", 0)
     with pytest.raises(StorageError, match=r"cannot be reached at http://127\.0\.0\.1:1"):
         fetch(address, tmp_path / "cache")

@@ -13,11 +13,11 @@ from fastapi.testclient import TestClient
 from command import Hoptrail
 from hoptrail import Index
 from hoptrail.errors import IndexDamaged, UsageError
-from hoptrail.publishing.sending import publish
-from hoptrail.serving.server import published_index
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.published_index import PublishedIndex
 from hoptrail.serving.server.workspaces import Workspace
+from hoptrail_scale import published_index
+from hoptrail_scale.published_index import PublishedIndex
+from hoptrail_scale.publishing.sending import publish
 from object_store import Fault, FaultyStore
 from publishing.indexes import objects_of, pointer_of
 from serving.server.served import client_of

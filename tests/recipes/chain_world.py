@@ -11,25 +11,15 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Output, Quote, QuotedReading, QuotedStep, ScriptedLanguage
-from hoptrail.language.tasks import (
-    Assess,
-    Complete,
-    Decompose,
-    Decomposition,
-    Integrate,
-    Read,
-    Reading,
-    Reply,
-    Task,
-)
-from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
+from hoptrail.language.tasks import Assess, Complete, Decompose, Decomposition, Integrate, Read, Reading, Reply, Task
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.sentence_graph import SentenceLinks
 from hoptrail.structures.sentences import Sentences
 from hoptrail.types import Answer, Hop, Kind, Span, Verdict
+from hoptrail_papers.chainrag.recipe import Chainrag, ChainragSettings
+from hoptrail_papers.chainrag.sentence_graph import SentenceLinks
 from world import FACTS, HashingEncoder
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.triples import Triples
 from hoptrail.types import Ranking
+from hoptrail_papers.comprag.triples import Triples
 from world import HashingEncoder
 
 WORLD = {

@@ -12,13 +12,13 @@ from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Read, Reading, Task, Verify
-from hoptrail.recipes.hirag import Hirag, HiragSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.profiles import Profiles
 from hoptrail.types import Kind, Unit
+from hoptrail_papers.hirag.profiles import Profiles
+from hoptrail_papers.hirag.recipe import Hirag, HiragSettings
 from recipes.chain_world import RecordingLanguage, Script, reading
 from world import FACTS, HashingEncoder
 

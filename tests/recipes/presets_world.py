@@ -10,10 +10,10 @@ from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name
-from hoptrail.structures.clustering import ClusteringSettings
-from hoptrail.structures.sentence_graph import SentenceGraphSettings
-from hoptrail.structures.trees import SimilarityTreeSettings, TreeSettings
-from hoptrail.structures.triples import TripleSettings
+from hoptrail_papers.chainrag.sentence_graph import SentenceGraphSettings
+from hoptrail_papers.comprag.triples import TripleSettings
+from hoptrail_papers.sirerag.clustering import ClusteringSettings
+from hoptrail_papers.sirerag.trees import SimilarityTreeSettings, TreeSettings
 from recipes.chain_world import WORLD as CHAIN
 from recipes.hirag_world import WORLD as PAGES
 from world import HashingEncoder

@@ -13,13 +13,8 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
 from hoptrail.language.tasks import Equate, Sample, Samples, Task
-from hoptrail.recipes import answer_uncertainty
-from hoptrail.recipes.answer_uncertainty import (
-    Uncertainty,
-    UncertaintySettings,
-    reference_penalty,
-    semantic_sets,
-)
+from hoptrail_papers.sunar import answer_uncertainty
+from hoptrail_papers.sunar.answer_uncertainty import Uncertainty, UncertaintySettings, reference_penalty, semantic_sets
 from word_classifier import ENTAILMENT, write_word_classifier
 from world import FACTS, make_document, make_passage
 

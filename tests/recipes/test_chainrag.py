@@ -24,10 +24,10 @@ from hoptrail.language.tasks import (
 )
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.recipes.answering import CARRIED
-from hoptrail.recipes.chainrag import Chainrag, ChainragSettings, SentenceSearchSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.types import Kind, Verdict
+from hoptrail_papers.chainrag.recipe import Chainrag, ChainragSettings, SentenceSearchSettings
 from recipes.chain_world import (
     BORN,
     DESIGNED,

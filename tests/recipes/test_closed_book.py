@@ -6,12 +6,12 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Integrate, Read, Reading, Recall, Sample, Samples
 from hoptrail.recipes.answering import MEMORY
-from hoptrail.recipes.closed_book import ClosedBook
-from hoptrail.recipes.cot import Cot, CotSettings
-from hoptrail.recipes.raptor import Raptor, RaptorSettings
-from hoptrail.recipes.voting import VotingSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Answer, Verdict
+from hoptrail_papers.baselines.closed_book import ClosedBook
+from hoptrail_papers.baselines.cot import Cot, CotSettings
+from hoptrail_papers.baselines.raptor import Raptor, RaptorSettings
+from hoptrail_papers.baselines.voting import VotingSettings
 from recipes.chain_world import RecordingLanguage, reading
 
 QUESTION = "Who designed the Tallow Bridge?"

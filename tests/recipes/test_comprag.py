@@ -13,20 +13,20 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexUnavailable
 from hoptrail.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.triples.question_triples import Pattern, question_triples
-from hoptrail.recipes.comprag import ALONE, Comprag, CompragSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.triples.composition import CompositionSettings
-from hoptrail.retrieval.triples.graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
-from hoptrail.retrieval.triples.space import TripleSpaceSettings
-from hoptrail.retrieval.triples.stored import stored_triples
-from hoptrail.retrieval.triples.unbinding import UnbindingSettings, fillers
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
-from hoptrail.structures.triples import Triples, TripleSettings
 from hoptrail.types import Kind, Ranking
+from hoptrail_papers.comprag.composition import CompositionSettings
+from hoptrail_papers.comprag.graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
+from hoptrail_papers.comprag.question_triples import Pattern, question_triples
+from hoptrail_papers.comprag.recipe import ALONE, Comprag, CompragSettings
+from hoptrail_papers.comprag.space import TripleSpaceSettings
+from hoptrail_papers.comprag.stored import stored_triples
+from hoptrail_papers.comprag.triples import Triples, TripleSettings
+from hoptrail_papers.comprag.unbinding import UnbindingSettings, fillers
 from world import HashingEncoder
 
 WORLD = {
@@ -235,7 +235,7 @@ def test_triples_take_no_more_than_the_places_that_are_left_to_them(
     fusion: str, kept: int, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What keyword and dense search find first stays ahead, whatever triples say; they have a say in the order."""
-    monkeypatch.setattr("hoptrail.recipes.comprag.AHEAD", 4)
+    monkeypatch.setattr("hoptrail_papers.comprag.recipe.AHEAD", 4)
     search = HybridSearchSettings(fusion=fusion)
     settings = CompragSettings(search=search, kept=kept, hybrid_weight=0.1)
     found = Comprag(corpus, OfflineLanguage(), settings).retrieve(BORN)

@@ -11,14 +11,14 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, ScriptedLanguage
 from hoptrail.language.tasks import Assess, Read, Reading
 from hoptrail.recipes.catalogue import open_recipe
-from hoptrail.recipes.graphrag import Graphrag, GraphragSettings
-from hoptrail.recipes.hipporag import Hipporag, HipporagSettings
-from hoptrail.recipes.lightrag import Lightrag, LightragSettings, keywords
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.entities.graph import EntityGraph, EntityGraphSettings
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.types import Kind, Ranking
+from hoptrail_papers.baselines.entity_graph import EntityGraph, EntityGraphSettings
+from hoptrail_papers.baselines.graphrag import Graphrag, GraphragSettings
+from hoptrail_papers.baselines.hipporag import Hipporag, HipporagSettings
+from hoptrail_papers.baselines.lightrag import Lightrag, LightragSettings, keywords
 from recipes.chain_world import RecordingLanguage, Script
 from recipes.entity_world import QUESTION, build, titles
 

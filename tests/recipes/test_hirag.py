@@ -11,25 +11,15 @@ import pytest
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, QuotedReading
-from hoptrail.language.tasks import (
-    Complete,
-    Decompose,
-    Decomposition,
-    Integrate,
-    Read,
-    Reading,
-    Recall,
-    Step,
-    Verify,
-)
+from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading, Recall, Step, Verify
 from hoptrail.recipes.answering import MEMORY
-from hoptrail.recipes.hirag import Hirag, HiragSettings, word_overlap
-from hoptrail.recipes.rethinking import RethinkSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.pages.hierarchy import HierarchySettings
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.profiles import Profiles
 from hoptrail.types import Document, Kind, Verdict
+from hoptrail_papers.hirag.hierarchy import HierarchySettings
+from hoptrail_papers.hirag.profiles import Profiles
+from hoptrail_papers.hirag.recipe import Hirag, HiragSettings, word_overlap
+from hoptrail_papers.hirag.rethinking import RethinkSettings
 from recipes.chain_world import Script, check_answer
 from recipes.hirag_world import FLOWS, NOTHING, accepted, build, count, hirag, reads_of, unused_replies
 from structures.site import Rules, Site

@@ -7,11 +7,11 @@ import pytest
 from hoptrail.language.scripted import Failure, ScriptedLanguage
 from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading, Recall
 from hoptrail.recipes.answering import MEMORY
-from hoptrail.recipes.flare import Flare, FlareSettings
-from hoptrail.recipes.ircot import Ircot, IrcotSettings
-from hoptrail.recipes.iter_retgen import IterRetgen, IterRetgenSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Answer, Verdict
+from hoptrail_papers.baselines.flare import Flare, FlareSettings
+from hoptrail_papers.baselines.ircot import Ircot, IrcotSettings
+from hoptrail_papers.baselines.iter_retgen import IterRetgen, IterRetgenSettings
 from recipes.chain_world import RecordingLanguage, Script, check_answer, reading
 
 QUESTION = "Which river flows through the birthplace of the Tallow Bridge's designer?"

@@ -9,12 +9,12 @@ import pytest
 from hoptrail.language.scripted import Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading
 from hoptrail.recipes.catalogue import open_recipe
-from hoptrail.recipes.flare import FlareSettings
-from hoptrail.recipes.selfask import SelfAskSettings
 from hoptrail.recipes.settings import RecipeSettings
-from hoptrail.recipes.sunar import SunarSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
+from hoptrail_papers.baselines.flare import FlareSettings
+from hoptrail_papers.baselines.selfask import SelfAskSettings
+from hoptrail_papers.sunar.recipe import SunarSettings
 
 QUESTION = "Where was the designer of the Long Pier born?"
 SOMEBODY = QuotedReading(

@@ -25,18 +25,18 @@ from hoptrail.language.tasks import (
     Samples,
     Task,
 )
-from hoptrail.language.triples.question_triples import Pattern
-from hoptrail.recipes.chainrag import Chainrag, ChainragSettings
-from hoptrail.recipes.comprag import Comprag
-from hoptrail.recipes.hirag import Hirag, HiragSettings
-from hoptrail.recipes.papers import shipped_papers
-from hoptrail.recipes.rethinking import FALLBACK
-from hoptrail.recipes.sunar import Sunar
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
-from hoptrail.retrieval.triples.graph import LocalGraph, local_graph
-from hoptrail.structures.sentence_graph import KINDS
 from hoptrail.types import Answer, Kind, Usage
+from hoptrail_papers.chainrag.recipe import Chainrag, ChainragSettings
+from hoptrail_papers.chainrag.sentence_graph import KINDS
+from hoptrail_papers.comprag.graph import LocalGraph, local_graph
+from hoptrail_papers.comprag.question_triples import Pattern
+from hoptrail_papers.comprag.recipe import Comprag
+from hoptrail_papers.hirag.recipe import Hirag, HiragSettings
+from hoptrail_papers.hirag.rethinking import FALLBACK
+from hoptrail_papers.presets import shipped_papers
+from hoptrail_papers.sunar.adaptive import AdaptiveSettings
+from hoptrail_papers.sunar.recipe import Sunar
 from recipes.presets_world import build
 
 

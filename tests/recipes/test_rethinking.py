@@ -13,14 +13,21 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
 from hoptrail.language.tasks import Clarify, Decompose, Decomposition, Read, Reading, Recall, Step, Task, Verify
-from hoptrail.models.web_search import WebSearchSettings
 from hoptrail.recipes.answering import MEMORY, ONLINE
-from hoptrail.recipes.hirag import Hirag, HiragSettings
-from hoptrail.recipes.rethinking import FALLBACK, Rethinking, RethinkSettings, SubQuestion, memory_draws, search_corpus
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.pages.hierarchy import HierarchySettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.types import Kind, Span, Verdict
+from hoptrail_papers.hirag.hierarchy import HierarchySettings
+from hoptrail_papers.hirag.recipe import Hirag, HiragSettings
+from hoptrail_papers.hirag.rethinking import (
+    FALLBACK,
+    Rethinking,
+    RethinkSettings,
+    SubQuestion,
+    memory_draws,
+    search_corpus,
+)
+from hoptrail_papers.hirag.web_search import WebSearchSettings
 from recipes.chain_world import Script, check_answer, reading
 from recipes.hirag_world import (
     FLOWS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading
-from hoptrail.recipes.selfask import SelfAsk, SelfAskSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
+from hoptrail_papers.baselines.selfask import SelfAsk, SelfAskSettings
 from recipes.chain_world import QUESTION, Script, reading
 
 SCRIPT: Script = [

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.tasks import (
-    Assess,
-    Decompose,
-    Decomposition,
-    Read,
-    Reading,
-)
-from hoptrail.recipes.chainrag import ChainragSettings, SentenceSearch, SentenceSearchSettings
+from hoptrail.language.tasks import Assess, Decompose, Decomposition, Read, Reading
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.structures.catalogue import StructureSettings
-from hoptrail.structures.sentence_graph import SentenceGraphSettings
 from hoptrail.types import Hit, Kind, Ranking
+from hoptrail_papers.chainrag.recipe import ChainragSettings, SentenceSearch, SentenceSearchSettings
+from hoptrail_papers.chainrag.sentence_graph import SentenceGraphSettings
 from recipes.chain_world import (
     OWNER,
     Script,

@@ -6,7 +6,6 @@ import pytest
 
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Integrate, Read, Reading, Recall, Step
-from hoptrail.recipes.sirerag import Sirerag
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.structure_names import (
     AGGREGATES,
@@ -16,8 +15,9 @@ from hoptrail.structures.structure_names import (
     RELATEDNESS_TREE,
     SIMILARITY_TREE,
 )
-from hoptrail.structures.tree_nodes import level_of
 from hoptrail.types import Kind, Ranking
+from hoptrail_papers.sirerag.recipe import Sirerag
+from hoptrail_papers.sirerag.tree_nodes import level_of
 from recipes.chain_world import RecordingLanguage
 from recipes.presets_world import build
 from world import TokenHashingEncoder

@@ -16,24 +16,14 @@ from hoptrail.errors import UsageError
 from hoptrail.language.factory import open_language
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
-from hoptrail.language.tasks import (
-    Complete,
-    Decompose,
-    Decomposition,
-    Integrate,
-    Read,
-    Reading,
-    Sample,
-    Samples,
-    Task,
-)
-from hoptrail.recipes.answer_uncertainty import UncertaintySettings
+from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading, Sample, Samples, Task
 from hoptrail.recipes.answering import CitedHop
-from hoptrail.recipes.sunar import MetaReasoningSettings, Sunar, SunarSettings, best_of_hops
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
 from hoptrail.retrieval.units.unit_search import keyword_search
 from hoptrail.types import Hop, Ranking, Verdict
+from hoptrail_papers.sunar.adaptive import AdaptiveSettings
+from hoptrail_papers.sunar.answer_uncertainty import UncertaintySettings
+from hoptrail_papers.sunar.recipe import MetaReasoningSettings, Sunar, SunarSettings, best_of_hops
 from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script, check_answer, reading
 from word_classifier import ENTAILMENT, write_word_classifier
 

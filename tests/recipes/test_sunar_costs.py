@@ -12,9 +12,9 @@ from fakeai.brains import task_of
 from fakeai.clients import context_at, replies_in
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.language.factory import open_language
-from hoptrail.recipes.sunar import PAPER, Sunar
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.passages.adaptive import AdaptiveSettings
+from hoptrail_papers.sunar.adaptive import AdaptiveSettings
+from hoptrail_papers.sunar.recipe import PAPER, Sunar
 from recipes.chain_world import ASKED, QUESTION
 
 

@@ -20,17 +20,7 @@ from hoptrail.language.scripted import (
     ScriptedLanguage,
     ScriptedReply,
 )
-from hoptrail.language.tasks import (
-    Complete,
-    Decompose,
-    Decomposition,
-    Integrate,
-    Read,
-    Reading,
-    Reply,
-    Task,
-    Verify,
-)
+from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading, Reply, Task, Verify
 from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings, Opinion, combined_confidence
 from hoptrail.retrieval.corpus import Corpus

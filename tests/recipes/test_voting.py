@@ -9,10 +9,10 @@ import pytest
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure
 from hoptrail.language.tasks import Equate, Read, Reading, Sample, Samples, Verify
-from hoptrail.recipes.hirag import Hirag, HiragSettings
-from hoptrail.recipes.voting import VotingSettings, _sentences_with
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
+from hoptrail_papers.baselines.voting import VotingSettings, _sentences_with
+from hoptrail_papers.hirag.recipe import Hirag, HiragSettings
 from recipes.chain_world import Script, check_answer, reading
 from recipes.hirag_world import NOTHING, OWNER, OWNS, build, count, hirag, reads_of, unused_replies
 from structures.site import Site

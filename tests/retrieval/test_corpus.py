@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, Corpus, check_question
-from hoptrail.retrieval.entities.graph import EntityGraph
 from hoptrail.structures.catalogue import StructureSettings
-from hoptrail.structures.profiles import ProfileSettings
 from hoptrail.types import Document
+from hoptrail_papers.baselines.entity_graph import EntityGraph
+from hoptrail_papers.hirag.profiles import ProfileSettings
 from structures.site import Site
 from world import HashingEncoder, make_document
 

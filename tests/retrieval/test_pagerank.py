@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hoptrail.retrieval.pagerank import Walk
+from hoptrail_papers.baselines.pagerank import Walk
 
 FIRSTS = np.array([0, 1, 1, 3])
 SECONDS = np.array([1, 2, 3, 4])

@@ -12,25 +12,25 @@ import pytest
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import EVERYTHING, View
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.language.triples.question_triples import question_triples
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.entities.graph import EntityGraph
-from hoptrail.retrieval.pages.hierarchy import HierarchicalSearch, HierarchySettings
 from hoptrail.retrieval.paths.search import search_paths
-from hoptrail.retrieval.sentences.graph import SentenceGraph
-from hoptrail.retrieval.triples.composition import CompositionSettings
-from hoptrail.retrieval.triples.graph import TripleGraphSettings, search_triples
-from hoptrail.retrieval.triples.space import TripleSpace, TripleSpaceSettings
-from hoptrail.retrieval.triples.stored import slot_vectors, stored_triples
-from hoptrail.retrieval.units.pool_search import search_pool
-from hoptrail.retrieval.units.tree_pool import TreePool
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.sentence_graph import SA, SentenceLinks
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import TitleMentions
-from hoptrail.structures.triples import Triples, TripleSettings, slot_id
 from hoptrail.types import Document, Hit, Kind, Ranking
+from hoptrail_papers.baselines.entity_graph import EntityGraph
+from hoptrail_papers.chainrag.graph_search import SentenceGraph
+from hoptrail_papers.chainrag.sentence_graph import SA, SentenceLinks
+from hoptrail_papers.comprag.composition import CompositionSettings
+from hoptrail_papers.comprag.graph import TripleGraphSettings, search_triples
+from hoptrail_papers.comprag.question_triples import question_triples
+from hoptrail_papers.comprag.space import TripleSpace, TripleSpaceSettings
+from hoptrail_papers.comprag.stored import slot_vectors, stored_triples
+from hoptrail_papers.comprag.triples import Triples, TripleSettings, slot_id
+from hoptrail_papers.hirag.hierarchy import HierarchicalSearch, HierarchySettings
+from hoptrail_papers.sirerag.pool_search import search_pool
+from hoptrail_papers.sirerag.tree_pool import TreePool
 from retrieval.paths.plain import QUESTION, WordEncoder, made_documents
 from structures.site import Site
 

@@ -9,8 +9,8 @@ from random import Random
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.structures.triples import SEPARATOR, slot_id
 from hoptrail.types import Kind, Span, Unit, Usage, content_id
+from hoptrail_papers.comprag.triples import SEPARATOR, slot_id
 from retrieval.paths.plain import WordEncoder
 from world import make_document, make_passage
 

@@ -17,11 +17,11 @@ import pytest
 from command import Hoptrail
 from hoptrail import Index
 from hoptrail.documents.read_sources import read_sources
-from hoptrail.recipes.closed_book import ClosedBook
 from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.trail import TrailRecipe
 from hoptrail.serving.cli import app
 from hoptrail.types import Document, Kind
+from hoptrail_papers.baselines.closed_book import ClosedBook
 from name_reader import use_name_reader
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

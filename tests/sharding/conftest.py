@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from hoptrail.index import Index
-from hoptrail.publishing.fetching import restore
-from hoptrail.sharding.building import build_shards, shard_addresses
-from hoptrail.sharding.scatter import LocalShards
-from hoptrail.sharding.sharded_index import ShardedIndex
+from hoptrail_scale.publishing.fetching import restore
+from hoptrail_scale.sharding.building import build_shards, shard_addresses
+from hoptrail_scale.sharding.scatter import LocalShards
+from hoptrail_scale.sharding.sharded_index import ShardedIndex
 from object_store import FaultyStore, use
 from publishing.conftest import address, bucket, server, store
 from sharding.towns import write_towns

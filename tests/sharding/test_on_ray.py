@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from execution.conftest import on_ray
-from hoptrail.execution.on_ray import RayExecutor
 from hoptrail.index import Index
-from hoptrail.sharding.actors import RayShards
-from hoptrail.sharding.building import build_shards, shard_addresses
-from hoptrail.sharding.sharded_index import ShardedIndex
+from hoptrail_scale.on_ray import RayExecutor
+from hoptrail_scale.sharding.actors import RayShards
+from hoptrail_scale.sharding.building import build_shards, shard_addresses
+from hoptrail_scale.sharding.sharded_index import ShardedIndex
 from sharding.conftest import COUNT
 from sharding.test_sharded_index import QUESTION, QUESTIONS, ids
 

@@ -16,20 +16,20 @@ from hoptrail.documents.corpus_part import Part
 from hoptrail.errors import IndexMismatch, UsageError
 from hoptrail.index import Index
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.publishing.address import Address
-from hoptrail.publishing.objects import Objects
 from hoptrail.recipes.hybrid import HybridSettings
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.settings import Settings
-from hoptrail.sharding.building import COUNT as COUNT_OBJECT
-from hoptrail.sharding.building import build_shards, shard_addresses
-from hoptrail.sharding.candidate_index import candidate_index
-from hoptrail.sharding.scatter import LocalShards
-from hoptrail.sharding.shard import Shard
-from hoptrail.sharding.sharded_index import ShardedIndex
 from hoptrail.structures.passage_graph import NAMES
 from hoptrail.types import Kind, Ranking, Unit
+from hoptrail_scale.publishing.address import Address
+from hoptrail_scale.publishing.objects import Objects
+from hoptrail_scale.sharding.building import COUNT as COUNT_OBJECT
+from hoptrail_scale.sharding.building import build_shards, shard_addresses
+from hoptrail_scale.sharding.candidate_index import candidate_index
+from hoptrail_scale.sharding.scatter import LocalShards
+from hoptrail_scale.sharding.shard import Shard
+from hoptrail_scale.sharding.sharded_index import ShardedIndex
 from publishing.indexes import manifests_of
 from sharding.conftest import COUNT, Built, opened
 from sharding.towns import TOWNS
@@ -235,7 +235,7 @@ def test_what_shards_cannot_do_is_refused(sharded: ShardedIndex, towns: Path, bu
 
 
 def test_shards_of_another_encoder_are_refused(sharded: ShardedIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hoptrail.sharding.sharded_index.open_encoder", lambda *_: HashingEncoder("other"))
+    monkeypatch.setattr("hoptrail_scale.sharding.sharded_index.open_encoder", lambda *_: HashingEncoder("other"))
     with pytest.raises(IndexMismatch, match="shard 1 of 4"):
         ShardedIndex(sharded._scatter)
 

@@ -10,20 +10,20 @@ import pytest
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import Interrupted
 from hoptrail.structures import declaration
-from hoptrail.structures.aggregates import Aggregates, AggregateSettings, units_of
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.facts_by_entity import (
+from hoptrail.structures.progress_tracker import ignore
+from hoptrail.text.statements import support_of
+from hoptrail.text.words import words_in
+from hoptrail.types import Document, Extraction, Fact, Kind, Link, Span, Unit, Usage, content_id
+from hoptrail_papers.sirerag.aggregates import Aggregates, AggregateSettings, units_of
+from hoptrail_papers.sirerag.facts_by_entity import (
     FactGroup,
     InformativeNames,
     grouped_by_entity,
     is_date_or_number,
     select_aggregates,
 )
-from hoptrail.structures.progress_tracker import ignore
-from hoptrail.text.statements import support_of
-from hoptrail.text.words import words_in
-from hoptrail.types import Document, Extraction, Fact, Kind, Link, Span, Unit, Usage, content_id
 from structures.site import Rules, Site
 from world import make_document, make_passage
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Directed
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.clustering import ClusteringSettings, halves, leiden, open_clusterer
-from hoptrail.structures.clustering.leiden import join_small, nearest, neighbour_graph, second_memberships
+from hoptrail_papers.sirerag.clustering import ClusteringSettings, halves, leiden, open_clusterer
+from hoptrail_papers.sirerag.clustering.leiden import join_small, nearest, neighbour_graph, second_memberships
 
 LEIDEN = ClusteringSettings()
 SIZES = [1, 2, 4, 5, 11, 12, 20, 60]
@@ -128,7 +128,7 @@ def test_again_is_the_same_and_another_order_is_the_same_groups(method: Clusteri
 GROUP_IN_A_PROCESS = """
 import sys
 import numpy as np
-from hoptrail.structures.clustering import ClusteringSettings, open_clusterer
+from hoptrail_papers.sirerag.clustering import ClusteringSettings, open_clusterer
 vectors = np.random.default_rng(0).normal(size=(700, 64)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
 print(list(open_clusterer(ClusteringSettings(method=sys.argv[1]))(vectors, [10] * 700)))
@@ -303,7 +303,7 @@ def test_a_mixture_that_cannot_be_fitted_is_tried_with_more_variance() -> None:
     pytest.importorskip("sklearn")
     from sklearn.mixture import GaussianMixture
 
-    from hoptrail.structures.clustering.raptor import Raptor
+    from hoptrail_papers.sirerag.clustering.raptor import Raptor
 
     generator = np.random.default_rng(0)
     line = generator.normal(size=(40, 1)) * generator.normal(size=(1, 10)) * 3e5
@@ -318,7 +318,7 @@ def test_a_mixture_that_cannot_be_fitted_is_tried_with_more_variance() -> None:
 
 def test_no_mixture_at_all_is_an_error() -> None:
     pytest.importorskip("sklearn")
-    from hoptrail.structures.clustering.raptor import Raptor
+    from hoptrail_papers.sirerag.clustering.raptor import Raptor
 
     with pytest.raises(UsageError, match=r"no mixture fits these 12 rows.*NaN"):
         Raptor(ClusteringSettings())._responsibilities(np.full((12, 10), np.nan))

@@ -17,12 +17,12 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Row, Structure
 from hoptrail.structures.extractions import Extractions, Facts
 from hoptrail.structures.passage_graph import NAMES
-from hoptrail.structures.profiles import Profiles
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import TitleMentions, affected_sentences, changed_names
 from hoptrail.structures.title_scanning import title_index
-from hoptrail.structures.triples import Triples
 from hoptrail.types import Document, Kind
+from hoptrail_papers.comprag.triples import Triples
+from hoptrail_papers.hirag.profiles import Profiles
 from structures.site import Site, names_of
 from world import make_document, make_passage
 

@@ -7,8 +7,8 @@ import pytest
 
 from hoptrail.corpus.columns import Directed
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures import nearest
-from hoptrail.structures.nearest import Cells, Nearest
+from hoptrail_papers import nearest
+from hoptrail_papers.nearest import Cells, Nearest
 from structures.clouds import all_rows, around_centres
 
 

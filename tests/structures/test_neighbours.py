@@ -14,12 +14,16 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
-from hoptrail.retrieval.passages.adaptive import stored_neighbours
-from hoptrail.structures import nearest, neighbours
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.structures.keyword_statistics import KeywordStatistics
-from hoptrail.structures.neighbours import (
+from hoptrail.structures.passages import Passages
+from hoptrail.structures.progress_tracker import ignore
+from hoptrail.types import Document, Kind, Link, Usage
+from hoptrail_papers import nearest
+from hoptrail_papers.keyword_statistics import KeywordStatistics
+from hoptrail_papers.sunar import neighbours
+from hoptrail_papers.sunar.adaptive import stored_neighbours
+from hoptrail_papers.sunar.neighbours import (
     Bm25Neighbours,
     Bm25NeighbourSettings,
     ByKeywords,
@@ -27,9 +31,6 @@ from hoptrail.structures.neighbours import (
     DenseNeighbourSettings,
     dearest_words,
 )
-from hoptrail.structures.passages import Passages
-from hoptrail.structures.progress_tracker import ignore
-from hoptrail.types import Document, Kind, Link, Usage
 from structures.site import Site
 from world import FACTS, HashingEncoder, make_document
 

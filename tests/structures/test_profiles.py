@@ -9,10 +9,10 @@ import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
-from hoptrail.structures import profiles
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.profiles import Profiles, ProfileSettings, profile_id
 from hoptrail.types import Document, Kind, Unit
+from hoptrail_papers.hirag import profiles
+from hoptrail_papers.hirag.profiles import Profiles, ProfileSettings, profile_id
 from structures.site import Rules, Site
 from world import make_document
 

@@ -13,14 +13,15 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import Interrupted
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.structures import linking, nearest
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.structures.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
 from hoptrail.structures.sentences import Sentences, sentence_units
 from hoptrail.types import Document, Extraction, Fact, Kind, Link, Usage
+from hoptrail_papers import nearest
+from hoptrail_papers.chainrag import linking
+from hoptrail_papers.chainrag.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
 from structures.site import Site
 from world import FACTS, Counting, HashingEncoder, make_document, make_passage
 

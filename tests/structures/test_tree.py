@@ -15,14 +15,14 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.structures import tree_store, tree_summaries
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.structures.tree_nodes import level_of
-from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings
 from hoptrail.types import Kind, Link, Usage
+from hoptrail_papers.sirerag import tree_store, tree_summaries
+from hoptrail_papers.sirerag.tree_nodes import level_of
+from hoptrail_papers.sirerag.trees import SimilarityTree, SimilarityTreeSettings
 from structures.tree_world import (
     ENCODER,
     SMALL_GROUPS,

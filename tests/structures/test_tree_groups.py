@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures import tree_groups
-from hoptrail.structures.clustering import Groups, Words
-from hoptrail.structures.tree_groups import Grouper, pruned, ungrouped
-from hoptrail.structures.tree_nodes import Level, group_id, level_of
+from hoptrail_papers.sirerag import tree_groups
+from hoptrail_papers.sirerag.clustering import Groups, Words
+from hoptrail_papers.sirerag.tree_groups import Grouper, pruned, ungrouped
+from hoptrail_papers.sirerag.tree_nodes import Level, group_id, level_of
 from structures.tree_world import Children
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hoptrail.structures.tree_nodes import Node
-from hoptrail.structures.tree_summaries import stale
 from hoptrail.types import Kind, Span, Unit
+from hoptrail_papers.sirerag.tree_nodes import Node
+from hoptrail_papers.sirerag.tree_summaries import stale
 
 
 def unit(id_: str, *places: int) -> Unit:

@@ -12,16 +12,10 @@ from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures import tree_summaries
-from hoptrail.structures.tree_nodes import level_of
-from hoptrail.structures.trees import (
-    EntityTree,
-    JointTree,
-    RelatednessTree,
-    SimilarityTree,
-    SimilarityTreeSettings,
-)
 from hoptrail.types import Extraction, Kind, Span, Unit, content_id
+from hoptrail_papers.sirerag import tree_summaries
+from hoptrail_papers.sirerag.tree_nodes import level_of
+from hoptrail_papers.sirerag.trees import EntityTree, JointTree, RelatednessTree, SimilarityTree, SimilarityTreeSettings
 from structures.tree_world import (
     ENCODER,
     SETTINGS,

@@ -10,13 +10,13 @@ import pytest
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.retrieval.triples.stored import stored_triples
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.structures.triples import Triples, TripleSettings, slots_in, text_of
 from hoptrail.types import Document, Extraction, Fact, Kind, Triple, Unit, Usage
+from hoptrail_papers.comprag.stored import stored_triples
+from hoptrail_papers.comprag.triples import Triples, TripleSettings, slots_in, text_of
 from structures.site import Rules, Site
 from world import make_document
 

@@ -14,13 +14,13 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, TaskFailed
 from hoptrail.language.tasks import Language, Reply, Summarise, Task
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.clustering import ClusteringSettings
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.structures.tree_nodes import groups_of
-from hoptrail.structures.trees import SimilarityTree, SimilarityTreeSettings, TreeSettings
 from hoptrail.types import Document, Kind, Unit, Usage
+from hoptrail_papers.sirerag.clustering import ClusteringSettings
+from hoptrail_papers.sirerag.tree_nodes import groups_of
+from hoptrail_papers.sirerag.trees import SimilarityTree, SimilarityTreeSettings, TreeSettings
 from world import HashingEncoder, make_document
 
 T = TypeVar("T")

@@ -16,17 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.arrays import (
-    ARRAYS,
-    Array,
-    Arrays,
-    Description,
-    checksum,
-    file_name,
-    is_intact,
-    npy,
-    packed_sums,
-)
+from hoptrail.corpus.arrays import ARRAYS, Array, Arrays, Description, checksum, file_name, is_intact, npy, packed_sums
 from hoptrail.corpus.columns import NONE, Places
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file

@@ -13,14 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language import tasks
-from hoptrail.language.closeness import (
-    Close,
-    Wording,
-    close_statements,
-    distinct_statements,
-    place_of,
-    under_headings,
-)
+from hoptrail.language.closeness import Close, Wording, close_statements, distinct_statements, place_of, under_headings
 from hoptrail.models.reader import Reading, TextReader, ToRead
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.statements import UnitStatement

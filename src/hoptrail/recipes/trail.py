@@ -30,14 +30,7 @@ from hoptrail.recipes.answering import cite, hops_of, report_hops
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.hopwise import QuestionBudget, failed_hop
 from hoptrail.recipes.recipe import PassageSettings
-from hoptrail.recipes.trail_chain import (
-    Chain,
-    ChainSettings,
-    Opinion,
-    best_opinion,
-    combined_confidence,
-    with_failures,
-)
+from hoptrail.recipes.trail_chain import Chain, ChainSettings, Opinion, best_opinion, combined_confidence, with_failures
 from hoptrail.recipes.trail_order import order_by_reading
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, search_paths

@@ -24,15 +24,7 @@ from hoptrail.language.lazy import CHAT, LazyLanguage
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.serving import (
-    cli_asking,
-    cli_comparing,
-    cli_evaluation,
-    cli_serving,
-    contract,
-    options,
-    render,
-)
+from hoptrail.serving import cli_asking, cli_comparing, cli_evaluation, cli_serving, contract, options, render
 from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 

@@ -18,25 +18,8 @@ from hoptrail.types.answer import (
     Verdict,
     certainty,
 )
-from hoptrail.types.document import (
-    ID_DIGITS,
-    Block,
-    BlockKind,
-    Cell,
-    Document,
-    Span,
-    content_id,
-)
-from hoptrail.types.unit import (
-    Extraction,
-    Fact,
-    Hit,
-    Kind,
-    Link,
-    Ranking,
-    Triple,
-    Unit,
-)
+from hoptrail.types.document import ID_DIGITS, Block, BlockKind, Cell, Document, Span, content_id
+from hoptrail.types.unit import Extraction, Fact, Hit, Kind, Link, Ranking, Triple, Unit
 
 __all__ = [
     "ID_DIGITS",

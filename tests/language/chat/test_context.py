@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hoptrail.language.chat.context import (
-    Room,
-    cut_to,
-    fit,
-    sentences_of,
-    show_findings,
-    show_sentences,
-    show_units,
-)
+from hoptrail.language.chat.context import Room, cut_to, fit, sentences_of, show_findings, show_sentences, show_units
 from hoptrail.language.tasks import Finding
 from hoptrail.models.chat import Message
 from hoptrail.models.prompt_text import estimated_tokens

@@ -10,17 +10,7 @@ from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.language.offline.evidence import open_evidence
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.tasks import (
-    Abstain,
-    Assess,
-    Decompose,
-    Equate,
-    Integrate,
-    Read,
-    Sample,
-    Task,
-    Verify,
-)
+from hoptrail.language.tasks import Abstain, Assess, Decompose, Equate, Integrate, Read, Sample, Task, Verify
 from hoptrail.types import AnswerKind, Unit
 from language.offline.scripted_reader import ScriptedReader
 

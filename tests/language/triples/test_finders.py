@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.language.triples.finders import open_triple_finder
 from hoptrail.types import Fact, Span, Triple
+from hoptrail_papers.comprag.finders import open_triple_finder
 
 PARSES = {
     "Orla Finch designed the Tallow Bridge and died in Wrenmouth .": [

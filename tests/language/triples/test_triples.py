@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.triples.question_triples import Pattern, question_triples
-from hoptrail.language.triples.sentence_triples import MOST, triples_in, triples_of
-from hoptrail.text.lemmas import lemmatised
 from hoptrail.types import Fact, Span, Triple
+from hoptrail_papers.comprag.lemmas import lemmatised
+from hoptrail_papers.comprag.question_triples import Pattern, question_triples
+from hoptrail_papers.comprag.sentence_triples import MOST, triples_in, triples_of
 
 PLACE = Span("d", 0, 1)
 

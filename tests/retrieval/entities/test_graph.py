@@ -9,7 +9,8 @@ import pytest
 
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.entities.graph import (
+from hoptrail.types import Kind
+from hoptrail_papers.baselines.entity_graph import (
     EntityGraph,
     EntityGraphSettings,
     facts_about,
@@ -18,8 +19,7 @@ from hoptrail.retrieval.entities.graph import (
     neighbours,
     passages_of,
 )
-from hoptrail.structures.triples import slots_in
-from hoptrail.types import Kind
+from hoptrail_papers.comprag.triples import slots_in
 from retrieval.triple_world import STRAY
 
 Node = str

@@ -11,17 +11,11 @@ import pytest
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.pages.hierarchy import (
-    CACHED_PAGES,
-    Chunk,
-    HierarchicalSearch,
-    HierarchySettings,
-    cut_passage,
-)
-from hoptrail.retrieval.pages.titles import Title
 from hoptrail.structures.catalogue import StructureSettings
-from hoptrail.structures.profiles import Profiles, ProfileSettings
 from hoptrail.types import BlockKind, Document, Kind
+from hoptrail_papers.hirag.hierarchy import CACHED_PAGES, Chunk, HierarchicalSearch, HierarchySettings, cut_passage
+from hoptrail_papers.hirag.profiles import Profiles, ProfileSettings
+from hoptrail_papers.hirag.titles import Title
 from pieces import document_of, unit_of
 from structures.site import Site
 from world import make_document, make_passage

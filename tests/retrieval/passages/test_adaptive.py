@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hoptrail.retrieval.passages.adaptive import (
+from hoptrail_papers.sunar.adaptive import (
     AdaptiveSettings,
     Neighbours,
     logistic,

@@ -15,8 +15,8 @@ from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix, Progress, unit_length
 from hoptrail.models.rerankers import LateInteractionReranker
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.passages.adaptive import logistic, open_scoring, passages_by_id, stored_neighbours
 from hoptrail.types import Hit, Link, Usage
+from hoptrail_papers.sunar.adaptive import logistic, open_scoring, passages_by_id, stored_neighbours
 from structures.site import Site
 from world import FACTS, HashingEncoder, TokenHashingEncoder, make_document, make_passage
 

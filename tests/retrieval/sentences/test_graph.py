@@ -11,13 +11,13 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.retrieval.sentences.graph import SentenceGraph
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.structures.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
 from hoptrail.structures.sentences import Sentences, sentence_units
 from hoptrail.types import Document, Kind, Link, Unit, Usage
+from hoptrail_papers.chainrag.graph_search import SentenceGraph
+from hoptrail_papers.chainrag.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
 from world import FACTS, HashingEncoder, make_document, make_passage
 
 DOCUMENTS = [make_document(title, text) for title, text in FACTS.items()]

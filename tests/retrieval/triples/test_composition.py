@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hoptrail.models.encoder import FloatMatrix, unit_length
-from hoptrail.retrieval.triples.composition import (
+from hoptrail_papers.comprag.composition import (
     PRODUCTS,
     SLOTS,
     CompositionSettings,

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hoptrail.language.triples.question_triples import Pattern, QuestionTriples
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.triples.composition import CompositionSettings, Method, compose, open_slot
-from hoptrail.retrieval.triples.graph import TripleGraphSettings, best_passages, local_graph, search_triples
-from hoptrail.retrieval.triples.space import RELATION, TripleSpace, TripleSpaceSettings
-from hoptrail.retrieval.triples.stored import stored_triples
-from hoptrail.retrieval.triples.unbinding import UnbindingSettings, fillers, search_by_unbinding
 from hoptrail.types import Kind
+from hoptrail_papers.comprag.composition import CompositionSettings, Method, compose, open_slot
+from hoptrail_papers.comprag.graph import TripleGraphSettings, best_passages, local_graph, search_triples
+from hoptrail_papers.comprag.question_triples import Pattern, QuestionTriples
+from hoptrail_papers.comprag.space import RELATION, TripleSpace, TripleSpaceSettings
+from hoptrail_papers.comprag.stored import stored_triples
+from hoptrail_papers.comprag.unbinding import UnbindingSettings, fillers, search_by_unbinding
 from retrieval.triple_world import STRAY, publish
 
 PATTERNS = (Pattern("Orla Finch", "praised"), Pattern(None, "taught", "Milo Fen"))

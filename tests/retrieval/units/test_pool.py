@@ -14,9 +14,9 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import scores_of, shares_of_best
-from hoptrail.retrieval.units.pool_search import WIDENINGS, Scorer, search_pool
-from hoptrail.retrieval.units.tree_pool import TreePool
 from hoptrail.types import Kind, Link, Span, Unit, Usage
+from hoptrail_papers.sirerag.pool_search import WIDENINGS, Scorer, search_pool
+from hoptrail_papers.sirerag.tree_pool import TreePool
 from world import FACTS, HashingEncoder, TokenHashingEncoder, make_document, make_passage
 
 DOCUMENTS = [make_document(title, text) for title, text in FACTS.items()]

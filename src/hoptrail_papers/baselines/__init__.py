@@ -1,0 +1,1 @@
+"""What the papers compare with: chains of thought, interleaved retrieval, graphs and trees of others."""

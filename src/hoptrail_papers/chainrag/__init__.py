@@ -1,0 +1,1 @@
+"""ChainRAG: completed sub-questions, each searched for in a graph of sentences."""

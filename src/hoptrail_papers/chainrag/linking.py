@@ -1,0 +1,142 @@
+"""The three kinds of link between sentences, in terms of rows: adjacent, similar, and sharing entities (ChainRAG).
+
+The same functions make the graph of a corpus, update it, and make the graph of one question. Two sentences are linked by
+similarity or by shared entities if each is among the best of the other. So no sentence becomes a hub.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.corpus.columns import Directed, Places, Rows, is_among, joined, paired, ranges, unpaired
+from hoptrail.structures.sentence_entities import Mentions
+from hoptrail_papers.nearest import best_of
+
+EXPANSION = 1 << 18
+"""Pairs of sentences with a shared entity that are processed at a time."""
+
+TOGETHER = 1 << 16
+"""Rows processed at a time."""
+
+
+def unordered(edges: Directed) -> Directed:
+    """The pairs that edges join in either direction: each once, from the lower row, sorted."""
+    first = np.minimum(edges.sources, edges.targets)
+    second = np.maximum(edges.sources, edges.targets)
+    _, places = np.unique(paired(first, second), return_index=True)
+    return Directed(first[places], second[places], edges.weights[places])
+
+
+def adjacent_pairs(passages: Rows, starts: NDArray[np.int64], reach: int) -> Directed:
+    """SA: sentences of one passage at most `reach` sentences apart; the weight is 1 / distance.
+    `passages`: the passage number of each row, -1 for none; `starts`: where each row's sentence begins.
+    """
+    order = np.lexsort((starts, passages)).astype(np.int32)
+    parts = []
+    for distance in range(1, reach + 1):
+        sources, targets = order[:-distance], order[distance:]
+        near = (passages[sources] == passages[targets]) & (passages[sources] >= 0)
+        parts.append(Directed(sources[near], targets[near], np.full(np.count_nonzero(near), 1 / distance)))
+    return unordered(joined(parts))
+
+
+def mutual_pairs(best: Callable[[Rows], Iterator[Directed]], rows: Rows, size: int) -> Directed:
+    """The pairs with an end in `rows` (sorted; of `size` rows in all) in which each row is among the best of the other.
+    `best` returns edges from rows to their best rows, in portions; it is called once per row. Returns edges from the lower row,
+    with the weights from its side.
+    """
+    own, reached = (np.zeros(size, np.bool_) for _ in range(2))
+    own[rows] = True
+    edges = list(best(rows))
+    for portion in edges:
+        reached[portion.targets] = True
+    reached[rows] = False
+    edges += [portion.where(own[portion.targets]) for portion in best(np.flatnonzero(reached).astype(np.int32))]
+    whole = joined(edges)
+    rising = whole.sources < whole.targets
+    forward, backward = whole.where(rising), whole.where(~rising)
+    forward = forward.where(np.argsort(forward.keys))
+    return forward.where(is_among(forward.keys, np.sort(paired(backward.targets, backward.sources))))
+
+
+class SharedEntities:
+    """Finds the sentences that share the rarest entities with a sentence: EC.
+
+    Only entities that 2 to `most` sentences mention are used: with one mention they link nothing, with too many they say
+    nothing. (The paper keeps the 60 % of highest BM25 importance, see `key_entities`, which drops little but single mentions.)
+    A shared entity is worth log((n + 1) / mentions) / log(n + 1), between 0 and 1; the values of several are combined as
+    independent probabilities, so that a weight stays below 1.
+    """
+
+    def __init__(self, mentions: Mentions, size: int, most: int, count: int) -> None:
+        """`size`: the number of sentences; `count`: the most links of a sentence."""
+        self._size, self._count = size, count
+        counts = _entity_counts(mentions)
+        used = (counts >= 2) & (counts <= most)
+        self._mentions = mentions.of_entities(used)
+        self._postings = np.sort(paired(self._mentions.entities, self._mentions.rows))
+        """The rows that mention each entity: pairs of entity and row, sorted."""
+        self._counts = np.where(used, counts, 0)
+        self._starts = np.cumsum(self._counts) - self._counts
+        worth = np.log((size + 1) / np.maximum(counts, 1)) / np.log(size + 1)
+        self._log_complements = np.log1p(-np.minimum(worth, 1 - 1e-9))
+        """log(1 - worth) of each entity."""
+
+    def portions(self, rows: Rows) -> Iterator[Directed]:
+        """Edges from each of `rows` to the `count` rows that share most with it. Ties, which are the rule among the sentences
+        about one entity, go to the nearest in the circle of rows: then not only the lowest rows get links.
+        """
+        for start in range(0, len(rows), TOGETHER):
+            batch = rows[start : start + TOGETHER]
+            which, entities = self._mentions.of_rows(batch)
+            for block in self._blocks(which, entities):
+                yield self._strongest(batch[which[block]], entities[block])
+
+    def _blocks(self, which: Places, entities: Rows) -> list[Places]:
+        """Positions of mentions, those of a row together, about EXPANSION pairs at a time."""
+        if not len(which):
+            return []
+        pairs = np.cumsum(self._counts[entities])
+        turns = (pairs // EXPANSION)[np.searchsorted(which, which)]
+        return np.split(np.arange(len(which)), np.flatnonzero(np.diff(turns)) + 1)
+
+    def _strongest(self, rows: Rows, entities: Rows) -> Directed:
+        which, places = ranges(self._starts[entities], self._counts[entities])
+        sources, (_, targets) = rows[which], unpaired(self._postings[places])
+        others = sources != targets
+        complements = self._log_complements[entities][which]
+        edges = _combined(Directed(sources[others], targets[others], complements[others]))
+        distances = np.abs(edges.sources - edges.targets)
+        return best_of(edges, self._count, np.minimum(distances, self._size - distances))
+
+
+def _combined(edges: Directed) -> Directed:
+    """One edge for each pair of rows, which several entities may have linked; log complements become weights."""
+    if not len(edges):
+        return edges
+    order = np.argsort(edges.keys, kind="stable")  # entities stay in order, so both directions give the same sum
+    keys, starts = np.unique(edges.keys[order], return_index=True)
+    return Directed(*unpaired(keys), -np.expm1(np.add.reduceat(edges.weights[order], starts)))
+
+
+def key_entities(mentions: Mentions, size: int, share: float) -> Mentions:
+    """The mentions of the `share` of entities with the highest mean BM25 score over the sentences that mention them (ChainRAG's
+    alpha). The "documents" of this BM25 are `size` sentences whose "words" are their entities; k1 = 1.5, b = 0.75.
+    """
+    if share >= 1 or not len(mentions.rows):
+        return mentions
+    counts = _entity_counts(mentions)
+    lengths = np.bincount(mentions.rows, minlength=size)
+    weights = 2.5 / (1 + 1.5 * (0.25 + 0.75 * lengths / lengths[lengths > 0].mean()))
+    total = np.bincount(mentions.entities, weights[mentions.rows], minlength=len(counts))
+    importance = np.log1p((size - counts + 0.5) / (counts + 0.5)) * total / np.maximum(counts, 1)
+    kept = np.zeros(len(counts), np.bool_)
+    kept[np.argsort(-importance, kind="stable")[: int(np.ceil(share * len(counts)))]] = True
+    return mentions.of_entities(kept)
+
+
+def _entity_counts(mentions: Mentions) -> NDArray[np.int64]:
+    return np.bincount(mentions.entities, minlength=len(mentions.digests))

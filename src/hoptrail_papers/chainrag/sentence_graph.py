@@ -1,0 +1,191 @@
+"""The sentence graph of a corpus: typed links between sentences, which retrieval follows.
+
+ChainRAG (arXiv 2502.14245), sentence graph construction:
+
+    EC   entity co-occurrence    both mention an entity that is neither unique nor everywhere (`linking.py`)
+    SS   semantic similarity     each is among the 10 nearest of the other
+    SA   structural adjacency    at most 3 sentences apart in the same passage
+
+Deviations: there is one graph for the whole corpus, kept up to date, where the paper makes one per question
+(`retrieval/sentences/graph.py` makes those with the same functions); SA stays inside a passage, because neighbouring passages of
+a context need not belong together; a sentence gets at most `entity_links` EC links at a time, so that a famous name does not link
+everything. In the released code links overwrite one another; here links of different kinds coexist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.corpus.columns import Directed, Rows, is_among, unpaired
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Change, Writer
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, ShareAbove0
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.declaration import Structure
+from hoptrail.structures.sentence_entities import Mentions, mentions_in
+from hoptrail.structures.sentences import SentencePlaces, sentence_places
+from hoptrail.structures.structure_names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
+from hoptrail.text.mentions import Shape
+from hoptrail.types import Kind
+from hoptrail_papers.chainrag.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs, unordered
+from hoptrail_papers.nearest import Nearest
+
+EC = "EC"
+SS = "SS"
+SA = "SA"
+KINDS = (EC, SS, SA)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceGraphSettings(Limited):
+    """The paper's m and its distance, which entities make links, and how to find neighbours in a large corpus."""
+
+    neighbours: AtLeast1 = 10  # m
+    reach: AtLeast1 = 3
+    # Entities in more than this share of the sentences and in more than `entity_floor` are ignored,
+    entity_share: Share = 0.01
+    entity_floor: AtLeast1 = 20
+    # and those in more sentences than this in any corpus: the number of pairs grows with the square.
+    entity_most: AtLeast1 = 2_000
+    entity_links: AtLeast1 = 20
+    key_share: ShareAbove0 = 1.0  # alpha: the share of the entities, by BM25 importance, that make links
+    dates: bool = False
+    numbers: bool = False
+    exact_up_to: AtLeast0 = 30_000
+    probes: AtLeast1 = 24
+    seed: AtLeast0 = 0
+
+    @property
+    def left_out(self) -> frozenset[Shape]:
+        """Shapes of entities that make no links."""
+        allowed = {Shape.DATE: self.dates, Shape.NUMBER: self.numbers}
+        return frozenset(shape for shape, is_allowed in allowed.items() if not is_allowed)
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The sentences to link, by row: the number of the passage, the start in the document, the entities, the vectors."""
+
+    passages: Rows
+    starts: NDArray[np.int64]
+    mentions: Mentions
+    vectors: Callable[[], FloatMatrix]
+    settings: SentenceGraphSettings
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def adjacent(self) -> Directed:
+        """All SA links."""
+        return adjacent_pairs(self.passages, self.starts, self.settings.reach)
+
+    def similar(
+        self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = LOCAL_EXECUTOR
+    ) -> Directed:
+        """SS links with an end in `rows`."""
+        chosen = self.settings
+        vectors = self.vectors() if len(rows) else np.zeros((0, 0), dtype=np.float32)  # avoids reading all vectors
+        nearest = Nearest(vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor)
+        return mutual_pairs(nearest.portions, rows, len(self))
+
+    def sharing(self, rows: Rows) -> Directed:
+        """EC links with an end in `rows`."""
+        most = max(self.settings.entity_floor, int(self.settings.entity_share * len(self)))
+        most = min(most, self.settings.entity_most)
+        keys = key_entities(self.mentions, len(self), self.settings.key_share)
+        shared = SharedEntities(keys, len(self), most, self.settings.entity_links)
+        return mutual_pairs(shared.portions, rows, len(self))
+
+    def all_pairs(self, kind: str) -> Directed:
+        """All links of a kind."""
+        if kind == SA:
+            return self.adjacent()
+        rows = np.arange(len(self), dtype=np.int32)
+        return self.sharing(rows) if kind == EC else self.similar(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceLinks(Structure):
+    """Links from the sentence with the lower id to that with the higher one, at most one per kind; weights between 0 and 1.
+
+    An update adds the links of new sentences. Existing links stay, even where a new sentence is nearer, so that a sentence may
+    get more than `neighbours` SS or `entity_links` EC links over time. With `key_share` below 1, an entity that becomes a key
+    entity later does not link two older sentences that have other EC links. The writer removes the links of removed sentences.
+    """
+
+    settings: SentenceGraphSettings = field(default_factory=SentenceGraphSettings)
+    name = SENTENCE_GRAPH
+    built_from = (SENTENCES, EXTRACTIONS)
+    links = KINDS
+
+    def update(self, context: BuildContext) -> None:
+        """Link sentences without any links, sentences without an EC link by entities, and sentences that lost an SS link by
+        similarity. EC is tried again because entities may have been extracted since. If some links of a kind contradict what is
+        stored (other entities, other passages), all of that kind are made again. A stopped build begins anew.
+        """
+        snapshot = context.writer.snapshot()
+        places = sentence_places(snapshot)
+        nodes = nodes_of(snapshot, places, self.settings)
+        adjacent = nodes.adjacent()
+        stored = _valid_links(context.writer, nodes, adjacent, places)
+        every = np.arange(len(nodes), dtype=np.int32)
+        linked = {kind: np.isin(every, unpaired(keys)) for kind, keys in stored.items()}
+        unlinked = ~(linked[EC] | linked[SS] | linked[SA])
+        unlinked[_lost_similar(context.change, places)] = True
+        sharing = every[~linked[EC]]
+        pairs = {
+            EC: nodes.sharing(sharing),
+            SS: nodes.similar(every[unlinked], context.pause, context.executor),
+            SA: adjacent,
+        }
+        new = {kind: found.where(~is_among(found.keys, stored[kind])) for kind, found in pairs.items()}
+        if any(map(len, new.values())):
+            context.pause()
+            context.writer.links.put_rows(places.ids, new)
+        context.report("linking sentences", len(sharing), len(sharing))
+
+
+def _valid_links(
+    writer: Writer, nodes: Nodes, adjacent: Directed, places: SentencePlaces
+) -> dict[str, NDArray[np.int64]]:
+    """The keys of the stored links, sorted, by kind, after dropping kinds that contradict what is stored."""
+    snapshot = writer.snapshot()
+    stored = {kind: stored_pairs(snapshot, kind, places) for kind in KINDS}
+    sharing = nodes.mentions.share(stored[EC].sources, stored[EC].targets)
+    for kind, valid in ((SA, is_among(stored[SA].keys, adjacent.keys)), (EC, sharing)):
+        if not valid.all():
+            writer.links.drop(kind)
+            stored[kind] = stored[kind].where(slice(0))
+    return {kind: pairs.keys for kind, pairs in stored.items()}
+
+
+def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
+    """The nodes for all sentences of an index."""
+    return Nodes(
+        places.passages(span for _, span in snapshot.table.first_sources(Kind.PASSAGE)),
+        places.starts,
+        mentions_in(places, (found for _, found in snapshot.extractions()), settings.left_out),
+        lambda: snapshot.search.vectors_in_order([Kind.SENTENCE], places.ids),
+        settings,
+    )
+
+
+def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Directed:
+    """The stored links of a kind."""
+    return unordered(snapshot.graph.rows(kind, places.ids))
+
+
+def _lost_similar(change: Change | None, places: SentencePlaces) -> Rows:
+    """The rows of the sentences with an SS link to a removed sentence."""
+    if change is None or not change.removed:
+        return np.zeros(0, np.int32)
+    graph, removed = change.before.graph, set(change.before.table.ids_within(Kind.SENTENCE, change.removed))
+    affected = {link.target for link in graph.leaving(removed, SS)}
+    affected.update(link.source for link in graph.entering(removed, SS))
+    return np.array([row for row, id_ in enumerate(places.ids) if id_ in affected and id_ not in removed], np.int32)

@@ -1,0 +1,297 @@
+"""The commands of the papers: `reproduce`, `probe` and `distil` (entry points `hoptrail.commands`)."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hoptrail import interrupts
+from hoptrail.atomic_write import replace_file
+from hoptrail.errors import UsageError
+from hoptrail.json_object import JsonObject
+from hoptrail.serving import options, render
+from hoptrail.serving.cli_comparing import show_tables
+from hoptrail.serving.cli_evaluation import Out, write_results
+from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json, say
+from hoptrail_papers.presets import PREFIX
+
+if TYPE_CHECKING:
+    from hoptrail.evaluation.datasets import Dataset
+    from hoptrail.retrieval.corpus import Corpus
+    from hoptrail.settings import Settings
+    from hoptrail_papers.chainrag.lost_in_retrieval import LostInRetrieval
+    from hoptrail_papers.distilling import TrainingCounts
+    from hoptrail_papers.published_tables import Cell
+    from hoptrail_papers.published_tables import Table as PublishedTable
+    from hoptrail_papers.sirerag.tree_coverage import TreeCoverage
+
+probe = typer.Typer(
+    help="Measure one thing about an index on a data set, without answering.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+DataFolder = Annotated[Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl and questions.")]
+Work = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep the index here.")]
+
+
+def reproduce(
+    tables: Annotated[
+        list[str] | None, typer.Argument(metavar="TABLE...", help="Its cells; default: count all cells.")
+    ] = None,
+    run: Annotated[
+        bool, typer.Option("--run", help="Make possible runs; with an endpoint, also those that call it.")
+    ] = False,
+    data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The folder of the data sets.")] = None,
+    work: Annotated[
+        Path | None, typer.Option("--work", metavar="DIR", help="Keep runs here, and read their results.")
+    ] = None,
+    as_json: AsJson = False,
+    settings: SettingsFile = None,
+) -> None:
+    """Compare the papers' tables: what is reproduced here, what differs, and what it would take."""
+    from hoptrail.models.environment import configured_model
+    from hoptrail.settings import load_settings
+    from hoptrail_papers.published_tables import cells_of, tables_named
+    from hoptrail_papers.reproducing import digest_of_settings, found_values
+
+    named = tables_named(tables or [])
+    own = load_settings(settings)
+    if run:
+        if data is None or work is None or not tables:
+            raise UsageError("--run needs the tables, --data (the folder with the data sets) and --work.")
+        if not data.is_dir():
+            raise UsageError(f"--data {data} is not a folder: name the one that holds the data sets.")
+        for table in named:
+            _run(table, data, work, settings, own)
+    model, digest = configured_model(own.chat.model), digest_of_settings(own)
+    found = {table.id: found_values(table, work, model, data, digest) if work else None for table in named}
+    cells = {table.id: cells_of(table, found[table.id]) for table in named}
+    if as_json:
+        print_json([asdict(cell) for own in cells.values() for cell in own])
+    elif tables:
+        for table in named:
+            _show_cells(table, cells[table.id])
+    else:
+        _show_counts(named, cells)
+
+
+def _run(table: PublishedTable, data: Path, work: Path, settings: Path | None, own: Settings) -> None:
+    """Make every unfinished run, one at a time; print the reason for each one skipped."""
+    from hoptrail.models.environment import configured_model
+    from hoptrail_papers.reproducing import digest_of_settings, planned_runs, runs_left_out
+
+    missing_endpoint, model = _missing_endpoint(own), configured_model(own.chat.model)
+    planned_here = planned_runs(table, data, work, model, digest_of_settings(own))
+    left_out = runs_left_out(table, data, model)
+    if not planned_here and not left_out:
+        say(f"{table.id}: no part of it can be run here; its cells say why.")
+    for run, reason in left_out.items():
+        say(f"not run ({reason}): {run}")
+    for planned in planned_here:
+        arguments = _with_user_settings(planned.arguments, settings, work)
+        command = f"hoptrail {' '.join(arguments)}"
+        if planned.out.is_file():
+            continue
+        if planned.asks_model and missing_endpoint:
+            say(f"not run ({missing_endpoint}): {command}")
+            continue
+        say(command)
+        if code := _run_command([sys.executable, "-m", "hoptrail", *arguments]):
+            raise typer.Exit(code)
+
+
+def _run_command(command: Sequence[str]) -> int:
+    """Run a command, to which signals are passed on. Returns its exit code."""
+    run = subprocess.Popen(
+        command,
+        stdout=sys.stderr,  # our standard output is for the cells only
+        start_new_session=True,  # keeps Ctrl-C away: it would come twice
+    )
+    with interrupts.answered(lambda: run.send_signal(signal.SIGINT), patience=None):
+        return run.wait()
+
+
+def _with_user_settings(arguments: Sequence[str], settings: Path | None, work: Path) -> list[str]:
+    """The arguments of a run with the user's settings, on top of a paper's if the run uses these."""
+    from hoptrail_papers.reproducing import OUT_FOLDER
+
+    if settings is None:
+        return list(arguments)
+    paper = next((word for word in arguments if word.startswith(PREFIX)), None)
+    if paper is None:
+        return [*arguments, "--settings", str(settings)]
+    if str(settings).startswith(PREFIX):
+        return list(arguments)
+    name = paper.removeprefix(PREFIX)
+    both = work / OUT_FOLDER / f"{name}.toml"
+    both.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(both, f'paper = "{name}"\n{settings.read_text(encoding="utf-8")}'.encode())
+    return [str(both) if word == paper else word for word in arguments]
+
+
+def _missing_endpoint(own: Settings) -> str:
+    """Why no model can be called; empty if one can."""
+    from hoptrail.models.environment import find_address
+
+    chat = own.chat
+    try:
+        find_address("it", chat.base_url, chat.model, chat.api_key_variable)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
+    from hoptrail.evaluation.run_tables import TextTable
+    from hoptrail_papers.published_tables import Status
+
+    counts = {table.id: Counter(cell.status for cell in cells[table.id]) for table in tables}
+    rows = [(table.id, *(str(counts[table.id][status]) for status in Status)) for table in tables]
+    total = Counter(cell.status for own in cells.values() for cell in own)
+    rows.append(("all", *(str(total[status]) for status in Status)))
+    title = f"{total.total()} published values in {len(tables)} tables"
+    note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would produce each."
+    header = ("table", *(status.name.replace("_", " ").lower() for status in Status))
+    show_tables([TextTable(title, header, tuple(rows), note)])
+
+
+def _show_cells(table: PublishedTable, cells: tuple[Cell, ...]) -> None:
+    from hoptrail.evaluation.run_tables import TextTable
+
+    rows = []
+    for cell in cells:
+        ours = ("-" if found is None else f"{found:.2f}" for found in (cell.measured, cell.by_rules))
+        rows.append((cell.row, cell.column, f"{cell.value:g}", *ours, cell.status, cell.why))
+    header = ("row", "column", "published", "here", "by rules", "status", "why")
+    note = f"Published: {table.setting}. Here: {table.here}. Tolerance {table.tolerance:g}."
+    show_tables([TextTable(f"{table.paper}: {table.title}", header, tuple(rows), note)])
+    for run in dict.fromkeys(cell.run for cell in cells if cell.run):
+        console_of().print(Text(run), soft_wrap=True)
+
+
+@probe.command("lost-in-retrieval")
+def probe_lost_in_retrieval(
+    data: DataFolder,
+    out: Out = None,
+    work: Work = None,
+    limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of passages for recall.")] = 2,
+    settings: options.SettingsFile = None,
+) -> None:
+    """Measure recall of sub-questions without the name that an earlier answer gives, and of their completions."""
+    from hoptrail_papers.chainrag.lost_in_retrieval import probe_lost_in_retrieval as measure
+
+    options.check_writable(out)
+    with _indexed(data, ["hybrid"], work, settings) as (corpus, dataset, names):
+        found = measure(corpus, dataset, names, limit)
+    _show_probe(found.to_json(), render_lost_in_retrieval(found), out)
+
+
+@probe.command("tree-coverage")
+def probe_tree_coverage(
+    data: DataFolder, out: Out = None, work: Work = None, settings: options.SettingsFile = None
+) -> None:
+    """Count the pairs of gold passages that groups of the similarity and relatedness trees contain."""
+    from hoptrail_papers.sirerag.tree_coverage import measure_tree_coverage
+
+    options.check_writable(out)
+    with _indexed(data, ["sirerag"], work, settings) as (corpus, dataset, names):
+        found = measure_tree_coverage(corpus.snapshot, dataset, names)
+    _show_probe(found.to_json(), render_tree_coverage(found), out)
+
+
+@contextmanager
+def _indexed(
+    data: Path, recipes: list[str], work: Path | None, settings: Path | None
+) -> Iterator[tuple[Corpus, Dataset, dict[str, list[str]]]]:
+    """The indexed corpus, its data set, and the data set's ids of each document."""
+    from hoptrail.evaluation.datasets import load_dataset
+    from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document, index_corpus
+
+    dataset = load_dataset(data, None, None)
+    with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
+        opened = options.open_index((work or Path(temporary)) / INDEX_FOLDER / dataset.name, settings)
+        indexed = index_corpus(dataset, recipes, opened, watcher)
+        for line in render.render_notes(indexed.notes):
+            options.say(line)
+        corpus = opened.recipe(recipes[0]).corpus
+        yield corpus, dataset, corpus_ids_by_document(corpus.snapshot, dataset)
+
+
+def _show_probe(content: JsonObject, shown: RenderableType, out: Path | None) -> None:
+    options.console_of().print(shown)
+    write_results(content, out)
+
+
+def distil(
+    folder: options.IndexFolder,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the training set.")],
+    validation_share: Annotated[
+        float | None, typer.Option("--validation-share", metavar="SHARE", help="Share of the documents for validation.")
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", metavar="NAME", help="Whose replies, if several models' are stored.")
+    ] = "",
+    settings: options.SettingsFile = None,
+) -> None:
+    """Write the stored extraction replies as a fine-tuning set for a smaller model."""
+    from hoptrail.corpus.snapshot import Snapshot
+    from hoptrail.models.remembered import FILE, RememberedReplies
+    from hoptrail.settings import load_settings
+    from hoptrail.types import Kind
+    from hoptrail_papers.distilling import DistillingSettings, write_training_set
+
+    chosen = DistillingSettings(model=model)
+    if validation_share is not None:
+        chosen = replace(chosen, validation_share=validation_share)
+    passages = sorted(Snapshot.open(folder).units(Kind.PASSAGE), key=lambda unit: unit.sources)
+    stored = RememberedReplies(folder / FILE).stored()
+    counts = write_training_set(stored, passages, load_settings(settings).chat, out, chosen)
+    options.console_of().print(render_training(counts), soft_wrap=True)
+
+
+def render_training(counts: TrainingCounts) -> RenderableType:
+    """The sizes of a training set, and what was left out."""
+    left_out = render.counted(
+        (counts.without_reply, "without a reply to today's prompt and settings"),
+        (counts.unusable, "with a reply that the text does not support"),
+        (counts.repeated, "that repeat another"),
+    )
+    head = f"{counts.train:,} examples for training, {counts.validation:,} for validation"
+    return Text(f"{head}; left out: {', '.join(left_out)}." if left_out else f"{head}.")
+
+
+def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
+    """One row per retriever and place of the sub-question, one column per wording."""
+    from hoptrail_papers.chainrag.lost_in_retrieval import Wording, label
+
+    table = Table("retriever", "sub-question", *Wording, box=None, pad_edge=False)
+    cells: dict[tuple[str, str], dict[Wording, str]] = {}
+    for row in found.rows:
+        cells.setdefault((row.retriever, label(row)), {})[row.wording] = f"{row.recall:.3f} ({row.questions})"
+    for place, shown in cells.items():
+        table.add_row(*place, *(shown.get(wording, "-") for wording in Wording))
+    head = f"{found.data}: recall@{found.k} of gold sub-questions, {found.questions} of {found.of} questions have a decomposition"
+    return Group(Text(head), table)
+
+
+def render_tree_coverage(found: TreeCoverage) -> RenderableType:
+    """One row per grouping."""
+    table = Table("grouping", "groups", "pairs", "supporting", "all", "overlap", box=None, pad_edge=False)
+    for row in found.rows:
+        shares = (render.share(row.supporting), render.share(row.all), render.share(row.overlap))
+        table.add_row(row.grouping, f"{row.groups:,}", f"{row.pairs:,}", *shares)
+    return Group(Text(f"{found.data}: share of gold pairs of passages within one group"), table)

@@ -1,0 +1,1 @@
+"""CompRAG: triples of corpus and question as composed vectors."""

@@ -1,0 +1,1 @@
+"""HiRAG with Rethink: document first, passage second, verify, rethink."""

@@ -1,0 +1,251 @@
+"""The papers' tables, cell by cell: the value, the run that would reproduce it, the tolerance, and the status here.
+
+The values and our own measurements are in `published.toml`. This module derives what follows from a table alone: TPER from
+seconds and pool sizes, and impossible values (a share of 500 questions that is no whole number of them, an F1 above the mean of
+precision and recall, a wrong average).
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+
+from hoptrail.errors import UsageError
+from hoptrail.evaluation.answer_scores import mean
+from hoptrail_papers.presets import PREFIX
+
+AVERAGE = "average"
+"""The data set of a column that is the mean over the others."""
+
+SHARES = ("em", "f1", "precision", "recall")
+"""The measures in percent."""
+
+_HALF_DIGIT = 0.0051
+"""Values are rounded to two digits."""
+
+
+class Need(StrEnum):
+    """What the user must provide for a run."""
+
+    MODEL = "model"
+    DATA = "data"
+    ENGINE = "engine"
+
+
+class Status(StrEnum):
+    """The status of a cell."""
+
+    REPRODUCED = "reproduced"
+    DIFFERS = "differs"
+    NEEDS_MODEL = "recipe here, needs a model"
+    NEEDS_ENGINE = "recipe here, needs a search engine on the web"
+    NEEDS_DATA = "needs data not at hand"
+    NO_RECIPE = "no recipe for it here"
+    IMPOSSIBLE = "published value impossible"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One system's values, in the order of the table's columns.
+
+    - `recipe`: the recipe that reproduces it; `lacks`: the part of the system that has no recipe, or the data that it needs if
+      these differ from the other rows'.
+    - `settings`: the settings that it needs (TOML); `command`: the command if it is not an evaluation with a model.
+    - `model`: if not empty, only answers of this model count; `indexed_by`: the model that indexed if another one answered. No
+      run here fills such a row, because one model does both.
+    - `folder`: the data set of all its columns if these do not name it.
+    - `measured`: our values by column, made as `by` says; `rules`: values without a model by column, made as `rules_by` says.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    recipe: str = ""
+    lacks: str = ""
+    needs: Need | None = None
+    settings: str = ""
+    command: str = ""
+    model: str = ""
+    indexed_by: str = ""
+    folder: str = ""
+    pools: tuple[int, ...] = ()
+    measured: Mapping[str, float] = field(default_factory=dict)
+    by: str = ""
+    rules: Mapping[str, float] = field(default_factory=dict)
+    rules_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A published table: the `setting` it was made under, and the differences `here`. Columns are `DATA MEASURE`.
+
+    `questions`: the number of questions by data set, if known; `lacking`: data sets that are not available in the needed form;
+    `missing`: the part of them that is missing; `folders`: other names of available data sets; `settings`: the paper whose
+    shipped settings runs use, or empty.
+    """
+
+    id: str
+    paper: str
+    title: str
+    setting: str
+    here: str
+    columns: tuple[str, ...]
+    tolerance: float
+    needs: Need
+    row: tuple[Row, ...]
+    questions: Mapping[str, int] = field(default_factory=dict)
+    data: str = ""
+    lacking: tuple[str, ...] = ()
+    missing: str = ""
+    folders: Mapping[str, str] = field(default_factory=dict)
+    settings: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One published value.
+
+    `run`: the command that would reproduce it, empty without a recipe; `measured`: our value; `why`: the reason for the status;
+    `by_rules`: the value with the language `offline` in place of the model, which is no reproduction but shows what the rest of
+    the system achieves.
+    """
+
+    table: str
+    row: str
+    column: str
+    value: float
+    run: str
+    recipe: str
+    data: str
+    tolerance: float
+    status: Status
+    why: str
+    measured: float | None = None
+    model: str = ""
+    indexed_by: str = ""
+    by_rules: float | None = None
+
+
+@cache
+def published_tables() -> tuple[Table, ...]:
+    """All tables, in the order of the file."""
+    from pydantic import TypeAdapter
+
+    content = tomllib.loads(files("hoptrail.evaluation").joinpath("published.toml").read_text(encoding="utf-8"))
+    return TypeAdapter(tuple[Table, ...]).validate_python(content["table"])
+
+
+def tables_named(names: Sequence[str]) -> tuple[Table, ...]:
+    """The tables with these ids; all tables without ids. Raises: UsageError: there is no such table."""
+    known = {table.id: table for table in published_tables()}
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(f"there is no table {unknown[0]}. There are: {', '.join(known)}.")
+    return tuple(known[name] for name in names) or tuple(known.values())
+
+
+def cells_of(table: Table, found: Mapping[tuple[str, str], float] | None = None) -> tuple[Cell, ...]:
+    """Every cell with a value, row by row. `found`: further measurements by row and column, which override those of the file."""
+    return tuple(
+        _cell(table, row, column, value, (found or {}).get((row.name, column), row.measured.get(column)))
+        for row in table.row
+        for column, value in zip(table.columns, row.values, strict=True)
+        if not math.isnan(value)
+    )
+
+
+def run_of(table: Table, row: Row, column: str) -> str:
+    """The command that would reproduce a cell, with placeholders DATA, WORK and OUT; empty without a recipe."""
+    data = _folder(table, row, column)
+    if not row.recipe:
+        return ""
+    evaluate = "hoptrail evaluate DATA/{data} --recipes {recipe} --language chat --work WORK --out OUT"
+    command = (row.command or evaluate).replace("{recipe}", row.recipe)
+    if table.settings and not row.settings and command.startswith("hoptrail evaluate "):
+        command = command.replace(" --work", f" --settings {PREFIX}{table.settings} --work", 1)
+    if data == AVERAGE or table.data:
+        data = table.data or "{" + ",".join(_data_sets(table)) + "}"
+    command = command.replace("{data}", data)
+    return f"{command} --settings SETTINGS.toml  # {row.settings}" if row.settings else command
+
+
+def _folder(table: Table, row: Row, column: str) -> str:
+    data = row.folder or column.partition(" ")[0]
+    return table.folders.get(data, data)
+
+
+def _cell(table: Table, row: Row, column: str, value: float, measured: float | None) -> Cell:
+    if column.endswith(" tper") and measured is None:
+        measured = _tper(table, row, column)
+    status, why = _status(table, row, column, value, measured)
+    data, run = _folder(table, row, column), run_of(table, row, column)
+    rules = row.rules.get(column)
+    if rules is not None and measured is None:
+        why = "; ".join(filter(None, (why, f"by rules: {row.rules_by}")))
+    return Cell(
+        *(table.id, row.name, column, value, run, row.recipe, data, table.tolerance),
+        *(status, why, measured, row.model, row.indexed_by, rules),
+    )
+
+
+def _status(table: Table, row: Row, column: str, value: float, measured: float | None) -> tuple[Status, str]:
+    if why := _impossible(table, row, column, value):
+        return Status.IMPOSSIBLE, why
+    if measured is not None:
+        close = abs(measured - value) <= table.tolerance
+        computed = "from the published seconds and pool sizes" if column.endswith(" tper") else row.by or table.here
+        return (Status.REPRODUCED if close else Status.DIFFERS), computed
+    if not row.recipe:
+        if row.needs is Need.DATA:
+            return Status.NEEDS_DATA, row.lacks or table.missing
+        return Status.NO_RECIPE, row.lacks
+    why = f"only of the model {row.model}" if row.model else ""
+    if row.indexed_by:
+        why = f"indexed by {row.indexed_by} and answered by another model; here one model does both"
+    if row.needs is Need.ENGINE:
+        return Status.NEEDS_ENGINE, "; ".join(filter(None, (why, "named under recipes.hirag.rethink.online")))
+    lacking = column.partition(" ")[0] in table.lacking or (row.needs or table.needs) is Need.DATA
+    if lacking:
+        return Status.NEEDS_DATA, "; ".join(filter(None, (why, row.lacks or table.missing)))
+    return Status.NEEDS_MODEL, why
+
+
+def _impossible(table: Table, row: Row, column: str, value: float) -> str:
+    """Why the published value is impossible; empty if it is possible."""
+    data, _, measure = column.partition(" ")
+    values = dict(zip(table.columns, row.values, strict=True))
+    number = table.questions.get(data)
+    if measure == "em" and number:
+        nearest = round(value / 100 * number) / number * 100
+        if abs(nearest - value) > _HALF_DIGIT:
+            return f"no whole number of {number} questions: the nearest is {nearest:.2f}"
+    precision, recall = (values.get(f"{data} {name}", math.nan) for name in ("precision", "recall"))
+    if measure == "f1" and value > (precision + recall) / 2 + 2 * _HALF_DIGIT:
+        return f"above the mean of precision and recall ({(precision + recall) / 2:.2f}), which no mean of F1 can be"
+    if data == AVERAGE and measure in SHARES:
+        average = mean([values[f"{other} {measure}"] for other in _data_sets(table)])
+        if value not in (round(average, 1), round(average, 2)):
+            return f"the mean of the row is {average:.2f}"
+    return ""
+
+
+def _tper(table: Table, row: Row, column: str) -> float | None:
+    """SiReRAG's equation 1 relative to the first row: the growth of seconds over the growth of the pool, or the mean of these."""
+    base, sets = table.row[0], _data_sets(table)
+    if row is base:
+        return None
+    seconds = [dict(zip(table.columns, item.values, strict=True)) for item in (row, base)]
+    ratios = {
+        data: (seconds[0][f"{data} tpq"] / seconds[1][f"{data} tpq"]) / (own / other)
+        for data, own, other in zip(sets, row.pools, base.pools, strict=True)
+    }
+    data = column.partition(" ")[0]
+    return mean(list(ratios.values())) if data == AVERAGE else ratios[data]
+
+
+def _data_sets(table: Table) -> list[str]:
+    """The data sets of the columns in their order, without the average."""
+    return [data for data in dict.fromkeys(column.partition(" ")[0] for column in table.columns) if data != AVERAGE]

@@ -1,0 +1,1 @@
+"""SiReRAG: passages, aggregates of entities and two trees of summaries in one pool."""

@@ -1,0 +1,135 @@
+"""Measures the gold pairs of passages that the groups of an index cover: table 1 of SiReRAG (Zhang et al. 2025) on built trees.
+
+A grouping is represented by the pairs of passages within its groups; gold pairs are passages that one question needs. More groups
+per passage, or larger groups, cover more gold pairs trivially, so the number of pairs is given beside a coverage.
+
+`similarity`: groups of passages at the lowest level of the similarity tree. `entities`: passages whose facts are in one
+aggregate. `relatedness`: passages behind the aggregates that form a lowest group of the relatedness tree. (The paper groups by
+topic and by similarity only, before any tree.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass
+from itertools import combinations
+
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.errors import UsageError
+from hoptrail.evaluation.datasets import Dataset, Question
+from hoptrail.json_object import JsonObject
+from hoptrail.structures.structure_names import RELATEDNESS_TREE, SIMILARITY_TREE
+from hoptrail.types import Kind, Unit
+from hoptrail_papers.sirerag.tree_nodes import groups_of
+
+Pair = tuple[str, str]
+"""Two passage ids in sorted order."""
+
+MOST_PASSAGES = 400
+"""The pairs of larger groups, whose number grows with the square, are not counted: such a group relates nothing in particular."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The coverage of one grouping.
+
+    `groups` and `pairs`: their numbers. `supporting`: the share of gold pairs of supporting passages covered; `all`: the same
+    with distractors, None if the data have none. `overlap`: among the supporting pairs covered, the share that `similarity`
+    covers as well; None if none is covered.
+    """
+
+    grouping: str
+    groups: int
+    pairs: int
+    supporting: float
+    all: float | None
+    overlap: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TreeCoverage:
+    """The coverage of all groupings in one index."""
+
+    data: str
+    rows: tuple[Coverage, ...]
+
+    def to_json(self) -> JsonObject:
+        """The JSON object, by name of grouping."""
+        return {"data": self.data, "groupings": {row.grouping: asdict(row) for row in self.rows}}
+
+
+def measure_tree_coverage(snapshot: Snapshot, dataset: Dataset, names: Mapping[str, Sequence[str]]) -> TreeCoverage:
+    """Compute table 1 for one index. `names` has the data set's ids by document id.
+    Raises: UsageError: no question has two gold passages.
+    """
+    supporting = gold_pairs(dataset.questions)
+    everything = gold_pairs(dataset.questions, with_candidates=True)
+    if not supporting:
+        raise UsageError(f"no question of {dataset.name} has two gold passages, so that groups have nothing to cover.")
+    predicted = {name: (groups, pairs_of(groups)) for name, groups in _groupings(snapshot, names).items()}
+    similarity = predicted["similarity"][1]
+    rows = (
+        Coverage(
+            name,
+            len(groups),
+            len(pairs),
+            coverage(pairs, supporting),
+            coverage(pairs, everything) if everything != supporting else None,
+            overlap(pairs, similarity, supporting),
+        )
+        for name, (groups, pairs) in predicted.items()
+    )
+    return TreeCoverage(dataset.name, tuple(rows))
+
+
+def pairs_of(groups: Iterable[Iterable[str]]) -> frozenset[Pair]:
+    """All pairs of passages within a group. Time and memory grow with the square of a group's size."""
+    return frozenset(pair for group in groups for pair in combinations(sorted(set(group)), 2))
+
+
+def gold_pairs(questions: Iterable[Question], *, with_candidates: bool = False) -> frozenset[Pair]:
+    """All pairs of passages that support the same question; `with_candidates` adds those in its context (the paper's "all")."""
+    return pairs_of(question.supporting + (question.candidates if with_candidates else ()) for question in questions)
+
+
+def coverage(predicted: Set[Pair], gold: Set[Pair]) -> float:
+    """The share of the gold pairs (at least one) that are predicted."""
+    return len(gold & predicted) / len(gold)
+
+
+def overlap(one: Set[Pair], other: Set[Pair], gold: Set[Pair]) -> float | None:
+    """Among the gold pairs that `one` covers, the share that `other` covers as well (overlap@one); None if it covers none."""
+    correct = gold & one
+    return len(correct & other) / len(correct) if correct else None
+
+
+def _groupings(snapshot: Snapshot, names: Mapping[str, Sequence[str]]) -> dict[str, list[frozenset[str]]]:
+    passages = {unit.id: _passages(unit, names) for unit in snapshot.units(Kind.PASSAGE)}
+    aggregates = {unit.id: (unit.title, _passages(unit, names)) for unit in snapshot.units(Kind.AGGREGATE)}
+    entities: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for title, members in aggregates.values():
+        entities[title] |= members
+    by_aggregate = {id_: members for id_, (_, members) in aggregates.items()}
+    return {
+        "similarity": list(_lowest(snapshot, SIMILARITY_TREE, passages)),
+        "entities": list(_countable(entities.values())),
+        "relatedness": list(_lowest(snapshot, RELATEDNESS_TREE, by_aggregate)),
+    }
+
+
+def _lowest(snapshot: Snapshot, tree: str, leaves: Mapping[str, frozenset[str]]) -> Iterator[frozenset[str]]:
+    """Yield the passages of every group with leaves."""
+    members = (
+        frozenset().union(*(leaves.get(child, frozenset()) for child in children))
+        for children in groups_of(snapshot, tree).values()
+    )
+    return _countable(members)
+
+
+def _countable(groups: Iterable[frozenset[str]]) -> Iterator[frozenset[str]]:
+    return (group for group in groups if 2 <= len(group) <= MOST_PASSAGES)
+
+
+def _passages(unit: Unit, names: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    return frozenset(name for span in unit.sources for name in names.get(span.document, ()))

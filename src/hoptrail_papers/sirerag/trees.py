@@ -1,0 +1,256 @@
+"""Trees of summaries, grown as RAPTOR does: group the nodes of a level, summarise each group, repeat with the summaries.
+
+similarity-tree     passages by similarity (RAPTOR's tree; section 4.1)
+relatedness-tree    aggregates, one per entity, by similarity (section 4.3)
+joint-tree          groups over the nodes of both, level by level (appendix A)
+entity-tree         passages by their entities (ablation E, "dual clustering")
+
+A tree is grown once and then updated: new leaves are placed in groups, groups that lose their children dissolve, and only
+summaries whose sources have changed are made again. Recipes search a pool of all nodes; the tree itself is never descended.
+
+The paper: SiReRAG; 4 levels as in its section 1. Deviations: growing stops early at a level with one group; a group has at least
+two nodes; a node that is longer than a group may be is in no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal, cast
+
+from hoptrail.corpus.writer import Writer
+from hoptrail.language.tasks import Language
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.setting_limits import AtLeast1, Limit, Limited, Share, ShareInside
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.declaration import Structure
+from hoptrail.structures.encoding import encode_texts
+from hoptrail.structures.structure_names import (
+    AGGREGATES,
+    ENTITY_TREE,
+    EXTRACTIONS,
+    JOINT_TREE,
+    PASSAGES,
+    RELATEDNESS_TREE,
+    SIMILARITY_TREE,
+)
+from hoptrail.types import Kind
+from hoptrail_papers.sirerag.clustering import ClusteringSettings, open_clusterer
+from hoptrail_papers.sirerag.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
+from hoptrail_papers.sirerag.tree_nodes import HIGHEST_LEVEL, LEAVES, Level, Nodes, members_of
+from hoptrail_papers.sirerag.tree_store import TreeStore
+from hoptrail_papers.sirerag.tree_summaries import Summariser, stale
+
+Levels = Annotated[int, Limit(lambda value: 2 <= value <= HIGHEST_LEVEL, f"is 2 to {HIGHEST_LEVEL}")]
+Growth = Annotated[float, Limit(lambda value: value >= 1, "is at least 1")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeSettings(Limited):
+    """How trees are grown and kept up to date."""
+
+    levels: Levels = 4
+    """The most levels, leaves included (paper: 4)."""
+    summary_words: AtLeast1 = 100
+    """The most words of a summary: about 140 tokens. The paper's code has no limit, RAPTOR asks for 100 tokens. The local
+    encoder, which reads 256 word pieces, sees all of it."""
+    clustering: ClusteringSettings = field(default_factory=ClusteringSettings)
+    growth: Growth = 1.5
+    """A group with later nodes is split once it is this many times as large as clustering would make it."""
+    newcomers: Share = 0.1
+    """Nodes without a group are clustered among themselves if they exceed this share of a level, else placed singly."""
+
+
+class Tree(Structure):
+    """The common part of the trees. A tree defines the nodes of each level, of which the groups of the level above are made."""
+
+    __slots__ = ()
+    settings: TreeSettings
+    needs_language = True
+    leaf = Kind.PASSAGE
+
+    def members(self, store: TreeStore, level: int) -> Set[str]:
+        """The ids of the nodes of a level: leaves on the first, above groups with or without a finished summary."""
+        return store.leaves(self.leaf) if level == LEAVES else store.groups(self.name, level).keys()
+
+    def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
+        """The vectors that group nodes of a level: shape (len(ids), dimension), unit length."""
+        return store.vectors(ids)
+
+    def discard(self, writer: Writer) -> None:
+        """Remove this tree's groups and their summaries, whose kind all trees share."""
+        store = TreeStore(writer)
+        store.remove_groups(list(store.groups(self.name)))
+        super().discard(writer)
+
+    def update(self, context: BuildContext) -> None:
+        """Remove what is outdated; with a language, place new nodes and make the summaries that are due.
+        Raises: Interrupted, EndpointRefused, RecordingError: no more summaries can be made now; finished ones are kept.
+        """
+        store = TreeStore(context.writer)
+        self._prune(store)
+        context.pause()
+        if context.language is None:
+            self._note_waiting(store, context)
+        else:
+            self._grow(store, context, context.language)
+
+    def _prune(self, store: TreeStore) -> None:
+        """Remove lost children and dissolve groups, from the leaves up, because parents lose the groups that dissolve."""
+        for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
+            before = store.groups(self.name, level)
+            if before:
+                changed = pruned(before, self.members(store, level - 1))
+                kept = {group: children for group, children in changed.items() if len(children) >= SMALLEST_GROUP}
+                store.write_groups(self.name, before, kept)
+                store.remove_groups([group for group in changed if group not in kept])
+        store.remove_strays()
+
+    def _grow(self, store: TreeStore, context: BuildContext, language: Language) -> None:
+        caps, growth = self.settings.clustering, self.settings.growth
+        cluster = open_clusterer(caps)
+        most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
+        summariser = Summariser(context, language, self.name, self.settings.summary_words)
+        for level in range(LEAVES + 1, self.settings.levels + 1):
+            nodes, before = store.nodes(self.members(store, level - 1)), store.groups(self.name, level)
+            grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
+            eligible = self._eligible(store, context, nodes)
+            store.write_groups(self.name, before, grouper.regroup(before, eligible), eligible)
+            context.pause()
+            summariser.bring_up_to_date(store, store.groups(self.name, level), nodes)
+            store.refresh()
+
+    def _eligible(self, store: TreeStore, context: BuildContext, nodes: Nodes) -> Level:
+        """The nodes of a level that are short enough to be summarised with others."""
+        most = self.settings.clustering.most_words
+        words = {id_: node.words for id_, node in nodes.items() if node.words <= most}
+        return Level(words, lambda ids: self.vectors(store, context, ids))
+
+    def _note_waiting(self, store: TreeStore, context: BuildContext) -> None:
+        total = len(store.groups(self.name))
+        if not total:
+            return
+        due = new = 0
+        for level in range(LEAVES + 1, HIGHEST_LEVEL + 1):
+            groups, nodes = store.groups(self.name, level), store.nodes(self.members(store, level - 1))
+            due += len(stale(groups, nodes, store.nodes(groups.keys())))
+            if level == LEAVES + 1:
+                new = len(ungrouped(groups, self._eligible(store, context, nodes)))
+        if due or new:
+            context.account.notes.append(
+                f"{self.name}: {due} of {total} summaries are missing or out of date, and {new} leaves are in no "
+                "group. Bring it up to date with `hoptrail index --index DIR --for RECIPE --language NAME`."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarityTreeSettings(TreeSettings):
+    """Settings of a tree, and the placement of leaves."""
+
+    leaf_placement: Literal["flat", "two-level"] = "flat"
+    """Where passages enter the tree (table 2). flat: all on the first level; two-level: abstract ones on the second level, beside
+    the summaries of the others."""
+    abstract: ShareInside = 0.2
+    """two-level: the share of passages that counts as abstract. Ours: the paper gives none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityTree(Tree):
+    """The tree over passages.
+    Deviation (two-level): the paper asks a model which passages give an overview; here the abstract passages are those with the
+    fewest entities per word in their extractions.
+    """
+
+    settings: SimilarityTreeSettings = field(default_factory=SimilarityTreeSettings)
+    name = SIMILARITY_TREE
+    links = (SIMILARITY_TREE,)
+
+    @property
+    def built_from(self) -> tuple[str, ...]:
+        """Passages; for two levels extractions, which tell how abstract a passage is."""
+        return (PASSAGES,) if self.settings.leaf_placement == "flat" else (EXTRACTIONS,)
+
+    def members(self, store: TreeStore, level: int) -> Set[str]:
+        """Passages on the first level and groups above; with two levels, abstract passages are beside the lowest groups."""
+        nodes = Tree.members(self, store, level)
+        if self.settings.leaf_placement == "flat" or level > LEAVES + 1:
+            return nodes
+        abstract = self._abstract(store, store.leaves(Kind.PASSAGE))
+        return nodes - abstract if level == LEAVES else nodes | abstract
+
+    def _abstract(self, store: TreeStore, passages: Set[str]) -> set[str]:
+        """The passages with the fewest entities per word, of those with an extraction; those in a group stay on their level."""
+        nodes = store.nodes(passages)
+        counts = ((id_, len(entities)) for id_, entities in store.entities() if id_ in nodes)
+        ranked = sorted((count / max(1, nodes[id_].words), id_) for id_, count in counts)
+        least_dense = {id_ for _, id_ in ranked[: int(self.settings.abstract * len(ranked))]}
+        low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
+        return (high & passages) | (least_dense - low)
+
+
+@dataclass(frozen=True, slots=True)
+class RelatednessTree(Tree):
+    """The tree over aggregates."""
+
+    settings: TreeSettings = field(default_factory=TreeSettings)
+    name = RELATEDNESS_TREE
+    links = (RELATEDNESS_TREE,)
+    built_from = (AGGREGATES,)
+    leaf = Kind.AGGREGATE
+
+
+@dataclass(frozen=True, slots=True)
+class JointTree(Tree):
+    """The tree over the nodes of `trees`, which are built before it: on every level, groups that may have nodes of both.
+    Its summaries are not grouped again: the paper finds additional clusters among "the nodes of both trees", and they are nodes
+    of neither.
+    """
+
+    settings: TreeSettings = field(default_factory=TreeSettings)
+    trees: tuple[Tree, ...] = field(default_factory=lambda: (SimilarityTree(), RelatednessTree()))
+    name = JOINT_TREE
+    links = (JOINT_TREE,)
+    built_from = (SIMILARITY_TREE, RELATEDNESS_TREE)
+
+    def over(self, known: Mapping[str, Structure]) -> Structure:
+        return replace(self, trees=tuple(cast("Tree", known[name]) for name in self.built_from))
+
+    def members(self, store: TreeStore, level: int) -> Set[str]:
+        """The nodes of all `trees` on that level."""
+        return {id_ for tree in self.trees for id_ in tree.members(store, level)}
+
+
+@dataclass(frozen=True, slots=True)
+class EntityTree(Tree):
+    """Groups of passages by a sentence that lists their entities, beside the similarity tree's groups.
+
+    As in the paper's single tree, the second level has both kinds of groups; the third groups the summaries of both by their
+    texts, and higher levels only this tree's own. A pool of that tree has the similarity tree's lowest level and all of this one
+    (`Pool.lowest`). Passages without entities are in no group. The vectors of the sentences are not stored, but made again
+    whenever a passage has no group yet, which is expensive for a large corpus: this is an ablation, not for daily use.
+    """
+
+    settings: TreeSettings = field(default_factory=TreeSettings)
+    name = ENTITY_TREE
+    links = (ENTITY_TREE,)
+    built_from = (EXTRACTIONS, SIMILARITY_TREE)
+
+    def members(self, store: TreeStore, level: int) -> Set[str]:
+        """Passages with entities on the first level, the groups of both trees on the second, this tree's own above."""
+        nodes = Tree.members(self, store, level)
+        if level == LEAVES:
+            return nodes & {id_ for id_, entities in store.entities() if entities}
+        return nodes | store.groups(SIMILARITY_TREE, level).keys() if level == LEAVES + 1 else nodes
+
+    def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:
+        """For passages, the vectors of their sentences of entities instead of their own."""
+        entities = dict(store.entities(ids))
+        if not entities:  # groups
+            return store.vectors(ids)
+        sentences = [template(entities[id_]) for id_ in ids]
+        return encode_texts(context, sentences, lambda done: context.report("encoding", done, len(ids)))
+
+
+def template(entities: Sequence[str]) -> str:
+    """The paper's sentence for grouping passages by their entities."""
+    return f"This chunk mentions {' and '.join(entities)}."

@@ -1,0 +1,1 @@
+"""SUNAR: neighbourhoods of passages and semantic uncertainty."""

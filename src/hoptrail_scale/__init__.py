@@ -1,0 +1,1 @@
+"""Many machines: building on Ray, publishing on object stores, corpora in shards."""

@@ -1,0 +1,204 @@
+"""Asking a corpus in shards.
+
+    1. Every shard counts the words of the question. From now on words count as in the whole corpus.
+    2. Every shard returns its best passages by words, by vectors and on paths, and the names in the best of the latter.
+    3. For path search, every shard returns the passages nearest to the question that have one of the names of the others.
+    4. What was found is fetched into a small index (`candidate_index.py`), over which the recipe runs unchanged.
+
+`bm25`, `dense` and `hybrid` rank exactly as over one index, because the best passages of the whole are among the best of the
+shards. `trail` searches the paths among what was found; so do its further searches for the same question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial, reduce
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hoptrail.corpus.head import Head, check_encoder
+from hoptrail.corpus.keywords import keyword_words
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.texts import Found
+from hoptrail.errors import UsageError
+from hoptrail.language.factory import LanguageContext, open_language
+from hoptrail.language.lazy import LazyLanguage
+from hoptrail.language.tasks import Language
+from hoptrail.models.encoder import Encoder, QuickEncoder
+from hoptrail.models.encoder_factory import open_encoder
+from hoptrail.recipes.bm25 import Bm25Settings
+from hoptrail.recipes.catalogue import needed_structures, open_recipe, recipe_settings
+from hoptrail.recipes.hybrid import HybridSettings
+from hoptrail.recipes.recipe import Recipe
+from hoptrail.recipes.trail import TrailSettings
+from hoptrail.retrieval.corpus import Corpus, check_question
+from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, bridge_vectors, choose_bridges
+from hoptrail.retrieval.paths.queries import PathQueries
+from hoptrail.settings import Settings
+from hoptrail.types import Answer, Ranking
+from hoptrail_scale.sharding.candidate_index import candidate_index
+from hoptrail_scale.sharding.scatter import Scatter
+from hoptrail_scale.sharding.shard import Asked, AskedPaths, CountedWords, Departure, Leads, Shard
+
+RECIPES = ("bm25", "dense", "hybrid", "trail")
+"""The recipes that shards can be asked with: their searches depend on the question alone."""
+
+DEPTH = 100
+"""Passages by words, and by vectors, that are gathered at least. `hybrid` fuses as many of each."""
+
+TIMES_ON_PATHS = 4
+"""Candidates of path search that are gathered from all shards together, as a multiple of those that one index orders."""
+
+LEAST_ON_PATHS = 30
+"""Candidates of path search that are gathered from each shard at least."""
+
+
+class ShardedIndex:
+    """A corpus in shards, for questions and searches. Thread-safe as far as its `scatter` is."""
+
+    def __init__(self, scatter: Scatter, settings: Settings | None = None, replies: Path | None = None) -> None:
+        """`replies`: the folder for the paid replies of a chat model.
+        Raises: IndexMismatch: the shards were made by another encoder than that of the settings.
+        """
+        self.settings = settings or Settings()
+        self._scatter = scatter
+        self._replies = replies
+        self._begin()
+
+    def _begin(self) -> None:
+        heads, commits = zip(*self._scatter.all(Shard.state), strict=True)
+        self._heads: tuple[Head, ...] = heads
+        self._commits: tuple[int, ...] = commits
+        for number, head in enumerate(self._heads, start=1):
+            check_encoder(f"shard {number} of {len(self._heads)}", head.encoder, self.encoder.identity)
+        units, lengths = zip(*self._scatter.all(Shard.sizes), strict=True)
+        self._units, self._length = sum(units), sum(lengths)
+
+    def renew(self) -> None:
+        """Search the last publication of every shard from now on."""
+        try:
+            self._scatter.renew()
+        finally:  # some shards may have been renewed
+            self._begin()
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder of the settings. Raises: UsageError, ModelUnavailable: it cannot be opened."""
+        return open_encoder(self.settings.encoder)
+
+    def search(self, question: str, recipe: str | None = None, limit: int | None = None) -> Ranking:
+        """At most `limit` hits of a recipe, best first.
+        Raises: UsageError: the recipe cannot search shards, or they lack what it needs; WorkFailed: a shard is lost.
+        """
+        with self._asking(question, recipe, LazyLanguage(self.language), limit) as opened:
+            return opened.retrieve(check_question(question))
+
+    def ask(self, question: str, recipe: str | None = None, language: Language | str | None = None) -> Answer:
+        """Answer a question, or abstain, with evidence and trail. Raises: as `search`."""
+        if language is None or isinstance(language, str):
+            language = self.language(language)
+        with self._asking(question, recipe, language) as opened:
+            return opened.answer(check_question(question))
+
+    def language(self, name: str | None = None) -> Language:
+        """Open a language. Raises: UsageError: there is none of that name, or it cannot be used."""
+        return open_language(name or self.settings.language, self._context)
+
+    @cached_property
+    def _context(self) -> LanguageContext:
+        return LanguageContext(self.encoder, self._replies, self.settings.chat, self.settings.offline)
+
+    @contextmanager
+    def _asking(
+        self, question: str, recipe: str | None, language: Language, limit: int | None = None
+    ) -> Iterator[Recipe]:
+        """The recipe over what was gathered for a question."""
+        name = recipe or self.settings.recipe
+        own = recipe_settings(name, self.settings.recipes)
+        if name.partition(":")[0] not in RECIPES:
+            raise UsageError(f"recipe {name} cannot search shards. These can: {', '.join(RECIPES)}.")
+        needed = needed_structures([name], self.settings.recipes)
+        for number, head in enumerate(self._heads, start=1):
+            if missing := sorted(needed - head.structures.keys()):
+                raise UsageError(f"recipe {name} needs {', '.join(missing)}, which shard {number} does not hold.")
+        depth = max(DEPTH, limit or own.k)
+        if isinstance(own, HybridSettings):
+            depth = max(depth, own.search.depth, own.rerank_depth)
+        paths = own.search.candidates if isinstance(own, TrailSettings) else None
+        asked = self._asked(check_question(question), paths, by_vector=not isinstance(own, Bm25Settings))
+        with self._gathered(asked, depth) as snapshot:
+            corpus = Corpus(snapshot, lambda: self.encoder, self.settings.structures)
+            yield open_recipe(name, corpus, language, self.settings.recipes, limit)
+
+    @contextmanager
+    def _gathered(self, asked: Asked, depth: int) -> Iterator[Snapshot]:
+        leads = self._scatter.all(partial(Shard.find, asked=asked, depth=depth))
+        ids = _chosen(leads, depth)
+        if asked.paths:
+            ids |= self._on_paths(asked, asked.paths, [lead.departures for lead in leads])
+        contents = partial(Shard.contents, ids=frozenset(ids), sentences=asked.paths is not None)
+        with candidate_index(self._scatter.all(contents), self._heads[0], self, self.encoder) as snapshot:
+            yield snapshot
+
+    def _on_paths(self, asked: Asked, paths: AskedPaths, found: Sequence[tuple[Departure, ...]]) -> set[str]:
+        """The candidates of path search in all shards."""
+        departures = tuple(departure for several in found for departure in several)
+        bridges = self._scatter.all(partial(Shard.bridges, asked=asked, departures=departures))
+        promising = _best_bridges(bridge for several in bridges for bridge in several)
+        names = sorted({bridge.text for bridge in promising})
+        counts = reduce(np.add, self._scatter.all(partial(Shard.passages_with, names=names)))
+        chosen = choose_bridges(promising, dict(zip(names, counts.tolist(), strict=True)), paths.settings.bridges)
+        vectors = bridge_vectors(chosen, paths.queries, self._quick_encoder)
+        most = max(LEAST_ON_PATHS, TIMES_ON_PATHS * paths.settings.candidates // len(self._heads))
+        search = partial(Shard.on_paths, asked=asked, departures=departures, bridges=chosen, vectors=vectors, most=most)
+        return set[str]().union(*self._scatter.all(search))
+
+    @property
+    def _quick_encoder(self) -> Encoder:
+        return self.encoder.quick if isinstance(self.encoder, QuickEncoder) else self.encoder
+
+    def _asked(self, question: str, paths: CandidateSettings | None, *, by_vector: bool) -> Asked:
+        queries = PathQueries.of(question) if paths else None
+        texts = (*queries.texts, *queries.words) if queries else (question,)
+        words = sorted({word for text in texts for word in keyword_words(text)})
+        counts = self.frequencies(words).tolist()
+        return Asked(
+            question,
+            CountedWords(self._units, self._length, dict(zip(words, counts, strict=True))),
+            self._commits,
+            self.encoder.encode([question])[0] if by_vector else None,
+            AskedPaths(queries, self._quick_encoder.encode(queries.texts), paths) if queries and paths else None,
+        )
+
+    def sizes(self) -> tuple[int, int]:
+        """See `corpus.keywords.WordCounts`."""
+        return self._units, self._length
+
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """See `corpus.keywords.WordCounts`: every shard counts."""
+        return reduce(np.add, self._scatter.all(partial(Shard.frequencies, words=tuple(words))))
+
+
+def _chosen(leads: Sequence[Leads], depth: int) -> set[str]:
+    """The best passages by words and by vectors of all shards."""
+    by_words, by_vectors = ([lead.by_words for lead in leads], [lead.by_vectors for lead in leads])
+    return {*_best(by_words, depth), *_best(by_vectors, depth)}
+
+
+def _best_bridges(bridges: Iterable[Bridge]) -> list[Bridge]:
+    """The most promising names of all shards, each with its step."""
+    best: dict[tuple[str, int], Bridge] = {}
+    for bridge in bridges:
+        key = bridge.text, bridge.step
+        if key not in best or best[key].promise < bridge.promise:
+            best[key] = bridge
+    return sorted(best.values(), key=lambda bridge: (-bridge.promise, bridge.text, bridge.step))
+
+
+def _best(found: Iterable[Found], depth: int) -> list[str]:
+    """The ids with the highest scores, equal ones by rising id, as one index orders them."""
+    ordered = sorted((pair for part in found for pair in part), key=lambda pair: (-pair[1], pair[0]))
+    return [id_ for id_, _ in ordered[:depth]]
