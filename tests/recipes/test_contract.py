@@ -225,7 +225,7 @@ def test_no_question_takes_more_tasks_than_its_settings_tell(
 
 
 def test_the_default_recipe_can_take_all_that_its_settings_tell(corpus: Corpus) -> None:
-    settings = TrailSettings(chain=ChainSettings(search=1, path_read=1, rethink=1))
+    settings = TrailSettings(first_read=5, chain=ChainSettings(search=1, path_read=1, rethink=1))
     language = Laborious((False, True))
     TrailRecipe(corpus, language, settings).answer(QUESTION)
     assert settings.effort == TrailSettings().effort == Effort((1, 15), (0, 12))
