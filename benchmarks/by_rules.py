@@ -35,7 +35,7 @@ WITH_PASSAGES = {"2wiki": "2wiki_context"}
 """The folder where the questions of a set come with their passages, if it is not the set's own."""
 BY_RULES = "offline rules and the local encoder; "
 FLAGS = ("--own-context", "--single-hops")
-PUBLISHED = ROOT / "src" / "hoptrail" / "evaluation" / "published.toml"
+PUBLISHED = ROOT / "src" / "hoptrail_papers" / "published.toml"
 
 
 @dataclass(frozen=True, slots=True)

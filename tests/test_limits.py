@@ -24,9 +24,9 @@ FILE, CLASS, METHODS, FUNCTION, PARAMETERS = 400, 250, 15, 40, 8
 """Lines of a file, of a class, methods of a class, lines of a function, parameters of a function."""
 
 EXCEPTIONS = {
-    "serving/cli.py:index: parameters": 14,
-    "serving/cli_evaluation.py:evaluate: parameters": 12,
-    "serving/cli_serving.py:serve: parameters": 13,
+    "hoptrail/serving/cli.py:index: parameters": 14,
+    "hoptrail/serving/cli_evaluation.py:evaluate: parameters": 12,
+    "hoptrail/serving/cli_serving.py:serve: parameters": 13,
 }
 """Commands, whose parameters are their options."""
 
@@ -61,7 +61,7 @@ def _lines(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def test_files_classes_and_functions_keep_within_their_limits() -> None:
-    over = {what: size for what, size, most in measured(SOURCE / "hoptrail") if size > most}
+    over = {what: size for what, size, most in measured(SOURCE) if size > most}
     grown = {what: size for what, size in over.items() if size > EXCEPTIONS.get(what, 0)}
     assert not grown, f"too long: {grown}. Divide it by what it is about; the list of exceptions only shrinks."
     shrunk = {what: size for what, size in EXCEPTIONS.items() if over.get(what, 0) < size}
@@ -102,7 +102,7 @@ LINES = {
     "text": 2089,
     "types": 518,
 }
-"""Lines of each folder of the package; `.` are the modules at the top."""
+"""Lines of each folder of the engine (`.` are the modules at the top), and of each package."""
 
 COUNTS = {
     "settings": 427,
@@ -127,13 +127,15 @@ RULES = ("language", "text")
 """The folders whose patterns and words are rules for the form of a question or a statement."""
 
 
-def lines_by_folder(package: Path) -> dict[str, int]:
+def lines_by_folder(source: Path) -> dict[str, int]:
     found: dict[str, int] = {}
-    for path in package.rglob("*.py"):
-        inside = path.relative_to(package)
-        folder = inside.parts[0] if len(inside.parts) > 1 else "."
-        found[folder] = found.get(folder, 0) + len(path.read_text(encoding="utf-8").splitlines())
-    return found | {"all": sum(found.values())}
+    for path in source.rglob("*.py"):
+        package, *inside = path.relative_to(source).parts
+        folder = inside[0] if len(inside) > 1 else "."
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        for name in (package, *([folder] if package == "hoptrail" else ())):
+            found[name] = found.get(name, 0) + lines
+    return found
 
 
 def counts(package: Path) -> dict[str, int]:
@@ -177,7 +179,7 @@ def amiss(found: Mapping[str, int], most: Mapping[str, int], slack: int) -> str:
 
 
 def test_no_folder_grows() -> None:
-    assert not (said := amiss(lines_by_folder(SOURCE / "hoptrail"), LINES, 50)), said
+    assert not (said := amiss(lines_by_folder(SOURCE), LINES, 50)), said
 
 
 def test_neither_settings_nor_rules_become_more() -> None:
@@ -196,13 +198,14 @@ def test_a_question_goes_through_no_more_files_and_calls() -> None:
 
 
 def test_what_grows_or_falls_far_is_named(tmp_path: Path) -> None:
-    (tmp_path / "text").mkdir()
-    (tmp_path / "text" / "rules.py").write_text(
+    package = tmp_path / "hoptrail"
+    (package / "text").mkdir(parents=True)
+    (package / "text" / "rules.py").write_text(
         'import re\n_MOST, _NAMES = 3, "ada berg"\n_P = re.compile(r"lunt|\\bx")\ndef f(s):\n    return re.sub("a", "of", s)\n'
     )
-    (tmp_path / "top.py").write_text("A = 0.5\nB: int = -2\nC = True\n")
-    assert lines_by_folder(tmp_path) == {"text": 5, ".": 3, "all": 8}
-    assert counts(tmp_path) == {
+    (package / "top.py").write_text("A = 0.5\nB: int = -2\nC = True\n")
+    assert lines_by_folder(tmp_path) == {"text": 5, ".": 3, "hoptrail": 8}
+    assert counts(package) == {
         "patterns in language": 0,
         "words in language": 0,
         "patterns in text": 2,

@@ -48,6 +48,52 @@ DataFolder = Annotated[Path, typer.Argument(metavar="DATA", help="A folder with 
 Work = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep the index here.")]
 
 
+trail = typer.Typer(help="Analyse the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
+
+Examples = Annotated[int, typer.Option("--examples", metavar="N", min=0, help="Show the first N questions of each.")]
+
+
+@trail.command("diff")
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="RUN", help="A folder in DIR/runs.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN", help="Another, over the same questions.")],
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Compare all units of the hits instead of their gold passages.")
+    ] = False,
+    examples: Examples = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Find where the trails of two runs first differ: at which stage, how often, and whether it helped."""
+    from hoptrail.evaluation import run_comparison
+    from hoptrail.evaluation.run_folder import open_run
+    from hoptrail_papers import analysis_tables, trail_diff
+
+    runs = [open_run(first), open_run(second)]
+    departures, labels = trail_diff.diff_trails(*runs, exact=exact), run_comparison.labels_of(runs)
+    if as_json:
+        print_json(analysis_tables.departures_json(departures, labels))
+    else:
+        show_tables(analysis_tables.departures_tables(departures, labels, examples))
+
+
+def errors(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders in DIR/runs.")],
+    examples: Examples = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Count the first causes of wrong answers."""
+    from hoptrail.evaluation import run_comparison
+    from hoptrail.evaluation.run_folder import open_run
+    from hoptrail_papers import analysis_tables, error_analysis
+
+    opened = [open_run(run) for run in runs]
+    analyses, labels = list(map(error_analysis.analyse_errors, opened)), run_comparison.labels_of(opened)
+    if as_json:
+        print_json(analysis_tables.errors_json(analyses, labels))
+    else:
+        show_tables(analysis_tables.errors_tables(analyses, labels, examples))
+
+
 def reproduce(
     tables: Annotated[
         list[str] | None, typer.Argument(metavar="TABLE...", help="Its cells; default: count all cells.")

@@ -18,12 +18,12 @@ from typing import ClassVar, TypeVar, cast
 from hoptrail.errors import TaskFailed
 from hoptrail.evaluation.answer_scores import normalise
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.gold_plan import REFERENCE, Goal, GoldPlan, gold_plan
 from hoptrail.evaluation.retrieval_measures import shown_documents
 from hoptrail.language import tasks
 from hoptrail.language.chat.grounding import shortened
 from hoptrail.language.completing import clarify
 from hoptrail.types import Document, Span, Unit, Usage
+from hoptrail_papers.gold_plan import REFERENCE, Goal, GoldPlan, gold_plan
 
 T = TypeVar("T")
 

@@ -135,7 +135,7 @@ def published_tables() -> tuple[Table, ...]:
     """All tables, in the order of the file."""
     from pydantic import TypeAdapter
 
-    content = tomllib.loads(files("hoptrail.evaluation").joinpath("published.toml").read_text(encoding="utf-8"))
+    content = tomllib.loads(files("hoptrail_papers").joinpath("published.toml").read_text(encoding="utf-8"))
     return TypeAdapter(tuple[Table, ...]).validate_python(content["table"])
 
 

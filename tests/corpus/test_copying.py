@@ -12,13 +12,14 @@ import pytest
 from corpus.worlds import add, files_with, indexed, made
 from hoptrail.corpus import copying, durable, row_writer
 from hoptrail.corpus import segments as segments_module
-from hoptrail.corpus.copying import copy_index, open_commit
+from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import write_file
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.errors import IndexDamaged, IndexUnavailable, StillRead, StorageError, UsageError
 from hoptrail.types import Document
+from hoptrail_scale.publishing.open_commit import open_commit
 from publishing.indexes import commit, files_of, titles
 
 OLD, NEW = made(40), made(40, seed=1)

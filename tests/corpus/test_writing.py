@@ -23,7 +23,7 @@ from hoptrail.corpus.names import NameList
 from hoptrail.corpus.places import DATABASE, check_file_system
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.row_writer import writing_rows
-from hoptrail.corpus.schema import FORMAT
+from hoptrail.corpus.schema import FORMAT, OLD_FORMAT
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StillRead, StorageError
 from hoptrail.types import Extraction
@@ -241,7 +241,7 @@ def test_other_formats_and_other_files_are_refused(tmp_path: Path) -> None:
         Snapshot.open(tmp_path / "deep" / "other")
 
 
-@pytest.mark.parametrize("version", range(1, FORMAT))
+@pytest.mark.parametrize("version", range(1, OLD_FORMAT))
 def test_an_older_format_is_refused_and_left_as_it_is(tmp_path: Path, version: int) -> None:
     indexed(tmp_path, made(1))
     with writing_rows(tmp_path) as writer:

@@ -6,8 +6,8 @@ import pytest
 
 from evaluation.oracle_world import oracle_of, read
 from hoptrail.evaluation.datasets import GoldStep, Question
-from hoptrail.evaluation.gold_plan import gold_plan
 from hoptrail.language.tasks import Decompose, Finding, Integrate
+from hoptrail_papers.gold_plan import gold_plan
 
 
 class TestPlans:

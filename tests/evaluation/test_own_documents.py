@@ -16,11 +16,11 @@ from evaluation.made_runs import made_run, result
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.answer_scores import Share
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.error_analysis import analyse_errors
 from hoptrail.evaluation.outcomes import Outcome
 from hoptrail.evaluation.run_comparison import compare
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.run_tables import tables_of
+from hoptrail_papers.error_analysis import analyse_errors
 
 FILES = {
     "pump.md": "# Pump\n\nUnit cost: 212 GBP\n",

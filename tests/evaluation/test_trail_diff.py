@@ -8,9 +8,9 @@ from command import Hoptrail
 from evaluation.bench import QUESTIONS, Bench
 from evaluation.made_runs import hop, made_run, passages_of, reading, result, with_trails
 from evaluation.oracle_world import CHAIN
-from hoptrail.evaluation.trail_diff import Departure, Stage, diff_trails
 from hoptrail.evaluation.trail_records import TrailRecord
 from hoptrail.types import Verdict
+from hoptrail_papers.trail_diff import Departure, Stage, diff_trails
 
 FIRST = hop("Who designed the Tallow Bridge?", ["bridge", "song"], "Orla Finch")
 SECOND = replace(hop("Where was she born?", ["finch"], "Wrenmouth"), asked="Where was Orla Finch born?")

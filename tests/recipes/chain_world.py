@@ -18,7 +18,7 @@ from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentences import Sentences
 from hoptrail.types import Answer, Hop, Kind, Span, Verdict
-from hoptrail_papers.chainrag.recipe import Chainrag, ChainragSettings
+from hoptrail_papers.chainrag.chainrag import Chainrag, ChainragSettings
 from hoptrail_papers.chainrag.sentence_graph import SentenceLinks
 from world import FACTS, HashingEncoder
 

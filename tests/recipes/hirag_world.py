@@ -17,8 +17,8 @@ from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Kind, Unit
+from hoptrail_papers.hirag.hirag import Hirag, HiragSettings
 from hoptrail_papers.hirag.profiles import Profiles
-from hoptrail_papers.hirag.recipe import Hirag, HiragSettings
 from recipes.chain_world import RecordingLanguage, Script, reading
 from world import FACTS, HashingEncoder
 

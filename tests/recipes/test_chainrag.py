@@ -27,7 +27,7 @@ from hoptrail.recipes.answering import CARRIED
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.types import Kind, Verdict
-from hoptrail_papers.chainrag.recipe import Chainrag, ChainragSettings, SentenceSearchSettings
+from hoptrail_papers.chainrag.chainrag import Chainrag, ChainragSettings, SentenceSearchSettings
 from recipes.chain_world import (
     BORN,
     DESIGNED,

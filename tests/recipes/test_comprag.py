@@ -20,9 +20,9 @@ from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.types import Kind, Ranking
 from hoptrail_papers.comprag.composition import CompositionSettings
+from hoptrail_papers.comprag.comprag import ALONE, Comprag, CompragSettings
 from hoptrail_papers.comprag.graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
 from hoptrail_papers.comprag.question_triples import Pattern, question_triples
-from hoptrail_papers.comprag.recipe import ALONE, Comprag, CompragSettings
 from hoptrail_papers.comprag.space import TripleSpaceSettings
 from hoptrail_papers.comprag.stored import stored_triples
 from hoptrail_papers.comprag.triples import Triples, TripleSettings
@@ -235,7 +235,7 @@ def test_triples_take_no_more_than_the_places_that_are_left_to_them(
     fusion: str, kept: int, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What keyword and dense search find first stays ahead, whatever triples say; they have a say in the order."""
-    monkeypatch.setattr("hoptrail_papers.comprag.recipe.AHEAD", 4)
+    monkeypatch.setattr("hoptrail_papers.comprag.comprag.AHEAD", 4)
     search = HybridSearchSettings(fusion=fusion)
     settings = CompragSettings(search=search, kept=kept, hybrid_weight=0.1)
     found = Comprag(corpus, OfflineLanguage(), settings).retrieve(BORN)

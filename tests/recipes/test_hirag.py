@@ -17,8 +17,8 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.extractions import Extractions
 from hoptrail.types import Document, Kind, Verdict
 from hoptrail_papers.hirag.hierarchy import HierarchySettings
+from hoptrail_papers.hirag.hirag import Hirag, HiragSettings, word_overlap
 from hoptrail_papers.hirag.profiles import Profiles
-from hoptrail_papers.hirag.recipe import Hirag, HiragSettings, word_overlap
 from hoptrail_papers.hirag.rethinking import RethinkSettings
 from recipes.chain_world import Script, check_answer
 from recipes.hirag_world import FLOWS, NOTHING, accepted, build, count, hirag, reads_of, unused_replies

@@ -14,7 +14,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
 from hoptrail_papers.baselines.flare import FlareSettings
 from hoptrail_papers.baselines.selfask import SelfAskSettings
-from hoptrail_papers.sunar.recipe import SunarSettings
+from hoptrail_papers.sunar.sunar import SunarSettings
 
 QUESTION = "Where was the designer of the Long Pier born?"
 SOMEBODY = QuotedReading(

@@ -27,16 +27,16 @@ from hoptrail.language.tasks import (
 )
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Answer, Kind, Usage
-from hoptrail_papers.chainrag.recipe import Chainrag, ChainragSettings
+from hoptrail_papers.chainrag.chainrag import Chainrag, ChainragSettings
 from hoptrail_papers.chainrag.sentence_graph import KINDS
+from hoptrail_papers.comprag.comprag import Comprag
 from hoptrail_papers.comprag.graph import LocalGraph, local_graph
 from hoptrail_papers.comprag.question_triples import Pattern
-from hoptrail_papers.comprag.recipe import Comprag
-from hoptrail_papers.hirag.recipe import Hirag, HiragSettings
+from hoptrail_papers.hirag.hirag import Hirag, HiragSettings
 from hoptrail_papers.hirag.rethinking import FALLBACK
 from hoptrail_papers.presets import shipped_papers
 from hoptrail_papers.sunar.adaptive import AdaptiveSettings
-from hoptrail_papers.sunar.recipe import Sunar
+from hoptrail_papers.sunar.sunar import Sunar
 from recipes.presets_world import build
 
 

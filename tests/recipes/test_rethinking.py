@@ -18,7 +18,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.types import Kind, Span, Verdict
 from hoptrail_papers.hirag.hierarchy import HierarchySettings
-from hoptrail_papers.hirag.recipe import Hirag, HiragSettings
+from hoptrail_papers.hirag.hirag import Hirag, HiragSettings
 from hoptrail_papers.hirag.rethinking import (
     FALLBACK,
     Rethinking,

@@ -9,7 +9,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types import Hit, Kind, Ranking
-from hoptrail_papers.chainrag.recipe import ChainragSettings, SentenceSearch, SentenceSearchSettings
+from hoptrail_papers.chainrag.chainrag import ChainragSettings, SentenceSearch, SentenceSearchSettings
 from hoptrail_papers.chainrag.sentence_graph import SentenceGraphSettings
 from recipes.chain_world import (
     OWNER,

@@ -16,7 +16,7 @@ from hoptrail.structures.structure_names import (
     SIMILARITY_TREE,
 )
 from hoptrail.types import Kind, Ranking
-from hoptrail_papers.sirerag.recipe import Sirerag
+from hoptrail_papers.sirerag.sirerag import Sirerag
 from hoptrail_papers.sirerag.tree_nodes import level_of
 from recipes.chain_world import RecordingLanguage
 from recipes.presets_world import build

@@ -23,7 +23,7 @@ from hoptrail.retrieval.units.unit_search import keyword_search
 from hoptrail.types import Hop, Ranking, Verdict
 from hoptrail_papers.sunar.adaptive import AdaptiveSettings
 from hoptrail_papers.sunar.answer_uncertainty import UncertaintySettings
-from hoptrail_papers.sunar.recipe import MetaReasoningSettings, Sunar, SunarSettings, best_of_hops
+from hoptrail_papers.sunar.sunar import MetaReasoningSettings, Sunar, SunarSettings, best_of_hops
 from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script, check_answer, reading
 from word_classifier import ENTAILMENT, write_word_classifier
 

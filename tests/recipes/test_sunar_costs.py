@@ -14,7 +14,7 @@ from fakeai.server import Body, FakeAI, serving
 from hoptrail.language.factory import open_language
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail_papers.sunar.adaptive import AdaptiveSettings
-from hoptrail_papers.sunar.recipe import PAPER, Sunar
+from hoptrail_papers.sunar.sunar import PAPER, Sunar
 from recipes.chain_world import ASKED, QUESTION
 
 

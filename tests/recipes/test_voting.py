@@ -12,7 +12,7 @@ from hoptrail.language.tasks import Equate, Read, Reading, Sample, Samples, Veri
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Verdict
 from hoptrail_papers.baselines.voting import VotingSettings, _sentences_with
-from hoptrail_papers.hirag.recipe import Hirag, HiragSettings
+from hoptrail_papers.hirag.hirag import Hirag, HiragSettings
 from recipes.chain_world import Script, check_answer, reading
 from recipes.hirag_world import NOTHING, OWNER, OWNS, build, count, hirag, reads_of, unused_replies
 from structures.site import Site

@@ -13,7 +13,6 @@ from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.retrieval.rankings import (
     convex_scores,
     interleave,
-    keep_ahead,
     pack,
     ranked,
     reciprocal_ranks,
@@ -22,6 +21,7 @@ from hoptrail.retrieval.rankings import (
     shares_of_best,
 )
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
+from hoptrail_papers.comprag.comprag import keep_ahead
 
 
 def ranking(**scores: float) -> Ranking:

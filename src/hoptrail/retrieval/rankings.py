@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
@@ -57,22 +56,6 @@ def convex_scores(rankings: Sequence[Mapping[str, float]], weights: Sequence[flo
     parts = list(zip(weights, shares, lowest, strict=True))
     names = dict.fromkeys(name for ranking in rankings for name in ranking)
     return {name: sum(weight * share.get(name, last) for weight, share, last in parts) for name in names}
-
-
-def keep_ahead(fused: Ranking, ranking: Ranking, kept: int, ahead: int) -> Ranking:
-    """Reorder `fused` so that the first `kept` hits of `ranking` are among its first `ahead`.
-
-    Both parts keep their order. Scores after the first `ahead` are scaled down so that scores still fall.
-    """
-    protected = {hit.unit.id for hit in ranking[:kept]}
-    others = [hit.unit.id for hit in fused if hit.unit.id not in protected]
-    first = protected.union(others[: ahead - len(protected)])
-    head = tuple(hit for hit in fused if hit.unit.id in first)
-    tail = tuple(hit for hit in fused if hit.unit.id not in first)
-    if not head or not tail or tail[0].score <= head[-1].score:
-        return (*head, *tail)
-    lowest, scale = head[-1].score, head[-1].score / tail[0].score
-    return (*head, *(replace(hit, score=min(lowest, hit.score * scale)) for hit in tail))
 
 
 def without_repeats(hits: Iterable[Hit]) -> Ranking:

@@ -255,8 +255,6 @@ def repair(folder: options.IndexFolder, settings: options.SettingsFile = None) -
 app.command(rich_help_panel=EVALUATION)(cli_evaluation.evaluate)
 app.command(rich_help_panel=EVALUATION)(cli_evaluation.score)
 app.command(rich_help_panel=EVALUATION)(cli_comparing.compare)
-app.command(rich_help_panel=EVALUATION)(cli_comparing.errors)
-app.add_typer(cli_comparing.trail, name="trail", rich_help_panel=EVALUATION)
 app.command(rich_help_panel=DAILY)(cli_serving.serve)
 app.command(rich_help_panel=DAILY)(cli_serving.mcp)
 

@@ -14,15 +14,12 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from hoptrail.serving.options import AsJson, console_of, print_json, write_text
+from hoptrail.serving.options import console_of, write_text
 from hoptrail.serving.render import plain
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.run_tables import TextTable
 
-trail = typer.Typer(help="Analyse the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
-
-Examples = Annotated[int, typer.Option("--examples", metavar="N", min=0, help="Show the first N questions of each.")]
 
 _NUMERIC = frozenset("0123456789.,+-*[] ")
 
@@ -50,45 +47,6 @@ def compare(
 
         write_text(html, to_page(comparison, opened))
     show_tables(run_tables.tables_of(comparison))
-
-
-@trail.command("diff")
-def diff(
-    first: Annotated[Path, typer.Argument(metavar="RUN", help="A folder in DIR/runs.")],
-    second: Annotated[Path, typer.Argument(metavar="RUN", help="Another, over the same questions.")],
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Compare all units of the hits instead of their gold passages.")
-    ] = False,
-    examples: Examples = 3,
-    as_json: AsJson = False,
-) -> None:
-    """Find where the trails of two runs first differ: at which stage, how often, and whether it helped."""
-    from hoptrail.evaluation import run_comparison, run_tables, trail_diff
-    from hoptrail.evaluation.run_folder import open_run
-
-    runs = [open_run(first), open_run(second)]
-    departures, labels = trail_diff.diff_trails(*runs, exact=exact), run_comparison.labels_of(runs)
-    if as_json:
-        print_json(run_tables.departures_json(departures, labels))
-    else:
-        show_tables(run_tables.departures_tables(departures, labels, examples))
-
-
-def errors(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders in DIR/runs.")],
-    examples: Examples = 3,
-    as_json: AsJson = False,
-) -> None:
-    """Count the first causes of wrong answers."""
-    from hoptrail.evaluation import error_analysis, run_comparison, run_tables
-    from hoptrail.evaluation.run_folder import open_run
-
-    opened = [open_run(run) for run in runs]
-    analyses, labels = list(map(error_analysis.analyse_errors, opened)), run_comparison.labels_of(opened)
-    if as_json:
-        print_json(run_tables.errors_json(analyses, labels))
-    else:
-        show_tables(run_tables.errors_tables(analyses, labels, examples))
 
 
 def show_tables(tables: Iterable[TextTable]) -> None:

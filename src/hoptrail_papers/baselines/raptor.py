@@ -15,7 +15,7 @@ from typing import ClassVar
 from hoptrail.language.tasks import Abstain
 from hoptrail.structures.structure_names import SIMILARITY_TREE
 from hoptrail.types import Kind
-from hoptrail_papers.sirerag.recipe import Pooled, PooledSettings
+from hoptrail_papers.sirerag.sirerag import Pooled, PooledSettings
 from hoptrail_papers.sirerag.tree_pool import TreePool
 
 

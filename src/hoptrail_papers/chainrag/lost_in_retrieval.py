@@ -23,7 +23,6 @@ from functools import partial
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Dataset
-from hoptrail.evaluation.gold_plan import REFERENCE, GoldPlan, gold_plan
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import project_to_passages, recall_at
 from hoptrail.json_object import JsonObject
@@ -33,6 +32,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
 from hoptrail.text.words import content_stems
 from hoptrail.types import Ranking
+from hoptrail_papers.gold_plan import REFERENCE, GoldPlan, gold_plan
 
 DEMONSTRATIVE = "this"
 FIRST = "1"

@@ -12,12 +12,12 @@ from itertools import takewhile
 
 from hoptrail.text import lexicon
 from hoptrail.text.lexicon import ARTICLES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, word_set
-from hoptrail.text.lives import life_roles
 from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.text.phrases import Token
 from hoptrail.text.words import words
 from hoptrail.types import Fact, Triple
+from hoptrail_papers.comprag.lives import life_roles
 
 MOST = 8
 """Most triples of one sentence: a list of thirty names says little about each."""

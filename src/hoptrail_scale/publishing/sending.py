@@ -17,7 +17,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from hoptrail.corpus.copying import OpenCommit, open_commit
 from hoptrail.corpus.places import DATABASE
 from hoptrail.errors import IndexBusy, IndexDamaged, StorageError
 from hoptrail_scale.publishing.address import Address
@@ -35,6 +34,7 @@ from hoptrail_scale.publishing.manifest import (
     read_pointer,
 )
 from hoptrail_scale.publishing.objects import STREAMS, Objects, Outdated
+from hoptrail_scale.publishing.open_commit import OpenCommit, open_commit
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion

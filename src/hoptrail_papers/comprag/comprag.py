@@ -26,7 +26,7 @@ from typing import ClassVar, Literal
 from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.rankings import keep_ahead, rescored, scores_of
+from hoptrail.retrieval.rankings import rescored, scores_of
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
 from hoptrail.setting_limits import Share, check_limits
 from hoptrail.structures.structure_names import TRIPLES
@@ -154,3 +154,19 @@ class Comprag(SinglePass):
     def space(self) -> TripleSpace:
         """The composed triples of the corpus."""
         return TripleSpace.of(self.corpus, self.settings.space)
+
+
+def keep_ahead(fused: Ranking, ranking: Ranking, kept: int, ahead: int) -> Ranking:
+    """Reorder `fused` so that the first `kept` hits of `ranking` are among its first `ahead`.
+
+    Both parts keep their order. Scores after the first `ahead` are scaled down so that scores still fall.
+    """
+    protected = {hit.unit.id for hit in ranking[:kept]}
+    others = [hit.unit.id for hit in fused if hit.unit.id not in protected]
+    first = protected.union(others[: ahead - len(protected)])
+    head = tuple(hit for hit in fused if hit.unit.id in first)
+    tail = tuple(hit for hit in fused if hit.unit.id not in first)
+    if not head or not tail or tail[0].score <= head[-1].score:
+        return (*head, *tail)
+    lowest, scale = head[-1].score, head[-1].score / tail[0].score
+    return (*head, *(replace(hit, score=min(lowest, hit.score * scale)) for hit in tail))

@@ -33,11 +33,11 @@ from enum import StrEnum
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule, normalise, score_answer
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.gold_plan import REFERENCE, Goal, gold_plan, is_relation
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.trail_records import ReadingRecord, TrailRecord
 from hoptrail.language.tasks import TASK_NAMES, Integrate
+from hoptrail_papers.gold_plan import REFERENCE, Goal, gold_plan, is_relation
 
 ENOUGH_WORDS = 0.5
 """The share of a step's words that a sub-question needs to ask it."""
