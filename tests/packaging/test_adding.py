@@ -57,7 +57,18 @@ def installed(tmp_path: Path) -> Path:
             archive.writestr(name, text)
         archive.writestr(f"{about}/RECORD", "".join(f"{name},,\n" for name in (*contents, f"{about}/RECORD")))
     folder = tmp_path / "installed"
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", folder, wheel]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--target",
+        str(folder),
+        str(wheel),
+    ]
     subprocess.run(pip, check=True, capture_output=True)
     return folder
 

@@ -13,7 +13,7 @@ import pytest
 from command import Hoptrail
 from corpus.worlds import files_with
 from hoptrail import Index
-from hoptrail.corpus import database, segments
+from hoptrail.corpus import database, durable, segments
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.serving.server.app import create_app
@@ -63,7 +63,7 @@ def cut_off_everywhere(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(database.Database, "commit", dies(database.Database.commit))
             patch.setattr(database.Database, "empty_log", dies(database.Database.empty_log))
-            patch.setattr(database, "sync_file", dies(database.sync_file))
+            patch.setattr(database, "sync_file", dies(durable.sync_file))
             try:
                 assert hoptrail(*command).code == 0
                 break

@@ -78,8 +78,8 @@ class Pooled(SinglePass):
         """The `k` best units of the pool by `scorer`; nothing if the reader is `closed-book`."""
         if self.settings.reader == "closed-book":
             return ()
-        asked = f"{question} {self.settings.question_suffix}".strip()
-        return search_pool(self.corpus, asked, self.settings.pool, self.settings.k, self.settings.scorer)
+        asked, pool = f"{question} {self.settings.question_suffix}".strip(), self.settings.pool
+        return search_pool(self.corpus, asked, TreePool.of(pool), self.settings.k, self.settings.scorer)
 
     def packed(self, ranking: Ranking) -> Ranking:
         """The hits that fit `evidence_tokens`; with `repeats` also those whose sources earlier ones cover."""

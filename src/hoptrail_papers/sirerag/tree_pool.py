@@ -19,6 +19,11 @@ class TreePool(Pool):
     trees: tuple[str, ...] = ()
     lowest: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, pool: Pool) -> TreePool:
+        """The pool, without summaries if it has no trees."""
+        return pool if isinstance(pool, TreePool) else cls(pool.kinds)
+
     def units(self, snapshot: Snapshot) -> Iterator[Unit]:
         return chain(Pool.units(self, snapshot), snapshot.units(Kind.SUMMARY, summaries_of(snapshot, self)))
 

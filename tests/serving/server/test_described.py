@@ -19,12 +19,13 @@ SOURCE = Path(refusals.__file__).parent
 
 def statuses_in_code() -> set[int]:
     """The statuses of all refusals that any module of the server makes."""
-    found = set()
+    found = set[int]()
     for path in SOURCE.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == Refusal.__name__:
                 status = node.args[0]
-                found |= {status.value} if isinstance(status, ast.Constant) else set()
+                if isinstance(status, ast.Constant) and isinstance(status.value, int):
+                    found.add(status.value)
     return found | {status for status, *_ in refusals._KINDS.values()}
 
 
@@ -54,7 +55,7 @@ def test_what_a_route_answers_is_as_described(app: FastAPI, route: Route) -> Non
     if described is None:
         pytest.skip("it is not described: a page, or for agents")
     client = client_of(app, NORTH)
-    wrong = {"json": {"question": 3}} if route[0] == "POST" else {}
+    wrong: dict[str, Any] = {"json": {"question": 3}} if route[0] == "POST" else {}
     for header in ({}, {"Authorization": "Bearer wrong-key-0123456789"}, {"Host": "elsewhere"}):
         answer = send(client, route, headers=header, **wrong)
         responses = described["responses"]

@@ -95,7 +95,8 @@ async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
         one.start()
     yield
     services.desk.close()
-    for ends in ([warming.join, *(one.end for one in following)], [jobs.close for jobs in services.jobs.values()]):
+    first: list[Callable[[float], None]] = [warming.join, *(one.end for one in following)]
+    for ends in (first, [jobs.close for jobs in services.jobs.values()]):
         await asyncio.gather(*(asyncio.to_thread(end, STOP_SECONDS) for end in ends))
 
 

@@ -157,28 +157,29 @@ _SCHEMA: JsonObject = {
         }
     },
 }
+_MEANINGS: dict[int | str, str] = {
+    400: "The request is not valid, or cannot be done here.",
+    401: "No valid key was sent.",
+    403: "The key, or the site that sends the request, may not do this.",
+    404: "There is none here, or it belongs to somebody else.",
+    408: "The request took too long to arrive.",
+    409: "The state of the workspace, document or job does not allow it.",
+    413: "The request is too large.",
+    415: "The content type or encoding is not supported.",
+    421: "The server does not answer to this name.",
+    429: "Too many at once; `Retry-After` says when to try again.",
+    431: "The request has too many headers.",
+    499: "The client left before the answer.",
+    500: "An error inside the server.",
+    502: "The language model refuses to serve.",
+    503: "The server is stopping, or lacks a model, resources or the index; try again.",
+    504: "The answer took longer than allowed.",
+    507: "The server's disk or object store failed.",
+    "default": "Any other refusal.",
+}
 DESCRIBED: dict[int | str, JsonObject] = {
     status: {"description": what, "content": {"application/json": {"schema": _SCHEMA}}}
-    for status, what in {
-        400: "The request is not valid, or cannot be done here.",
-        401: "No valid key was sent.",
-        403: "The key, or the site that sends the request, may not do this.",
-        404: "There is none here, or it belongs to somebody else.",
-        408: "The request took too long to arrive.",
-        409: "The state of the workspace, document or job does not allow it.",
-        413: "The request is too large.",
-        415: "The content type or encoding is not supported.",
-        421: "The server does not answer to this name.",
-        429: "Too many at once; `Retry-After` says when to try again.",
-        431: "The request has too many headers.",
-        499: "The client left before the answer.",
-        500: "An error inside the server.",
-        502: "The language model refuses to serve.",
-        503: "The server is stopping, or lacks a model, resources or the index; try again.",
-        504: "The answer took longer than allowed.",
-        507: "The server's disk or object store failed.",
-        "default": "Any other refusal.",
-    }.items()
+    for status, what in _MEANINGS.items()
 }
 """What every route may answer beside its result, for the description of the API."""
 
