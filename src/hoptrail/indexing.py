@@ -123,7 +123,7 @@ def _bring_up_to_date(
     context.tracker.plan(estimated_steps(structures, context))
     settled = build(structures, context, {} if anew else writer.head.settled)
     if writer.changed:
-        writer.publish(spent(), settled, clean=last)
+        writer.publish(spent(), settled, last=last)
     elif writer.committed:
         if settled != writer.head.settled or writer.has_files:
             writer.settle(settled)

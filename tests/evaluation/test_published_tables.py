@@ -9,6 +9,7 @@ import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -66,12 +67,12 @@ def test_recipes_and_settings_exist() -> None:
 
 def test_every_run_can_be_typed() -> None:
     """Commands and options exist; placeholders are the three that the docs explain."""
-    group = typer.main.get_command(app)
-    commands = getattr(group, "commands", {})
+    group: Any = typer.main.get_command(app)
+    context = typer.Context(group)
     for run in {item.run for item in CELLS if item.run}:
         words = shlex.split(run, comments=True)
         assert words[0] == "hoptrail"
-        command = commands[words[1]]
+        command = group.get_command(context, words[1])
         command = getattr(command, "commands", {}).get(words[2], command)
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= known, run
@@ -376,12 +377,15 @@ def test_an_endpoint_of_the_settings_is_one_and_the_runs_are_made_with_these_set
     command = ["reproduce", "sirerag-4", "--run", "--data", tmp_path, "--work", tmp_path / "work"]
     runs: list[list[str]] = []
 
-    def run(arguments: list[str], **more: object) -> subprocess.CompletedProcess[str]:
-        runs.append(arguments)
-        assert more["stdout"] is sys.stderr, "what a run prints is none of the table"
-        return subprocess.CompletedProcess(arguments, 0)
+    class Ended:
+        def __init__(self, arguments: list[str], **more: object) -> None:
+            runs.append(arguments)
+            assert more["stdout"] is sys.stderr, "what a run prints is none of the table"
 
-    monkeypatch.setattr(subprocess, "run", run)
+        def wait(self) -> int:
+            return 0
+
+    monkeypatch.setattr(subprocess, "Popen", Ended)
     told = hoptrail(*command, "--settings", settings)
     assert told.code == 0
     assert "not run (its row was indexed by GPT-3.5-Turbo and answered by another model" in told.err

@@ -218,14 +218,15 @@ def test_removing_costs_nothing_leaves_nothing_and_the_next_run_mends(
         assert path.is_dir() or b"Quillback" not in path.read_bytes(), path
 
 
-def damage(folder: Path, table: str) -> None:
-    """Alter a page of a table of the database."""
+def damage(folder: Path) -> None:
+    """Alter a letter of an extraction in the database."""
     reader = apsw.Connection(str(folder / "index.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
-    ((root,),) = reader.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchall()
-    size = reader.pragma("page_size")
+    ((entities,),) = reader.execute(
+        "SELECT entities FROM extractions ORDER BY length(entities) DESC LIMIT 1"
+    ).fetchall()
     reader.close()
     content = bytearray((folder / "index.sqlite").read_bytes())
-    content[root * size - 100] ^= 1
+    content[content.index(entities.encode()) + 3] ^= 1
     (folder / "index.sqlite").write_bytes(content)
 
 
@@ -236,7 +237,7 @@ def test_repairing_costs_nothing_says_what_it_could_not_make_and_the_next_run_ma
     repairing = ("repair", "--index", folder, "--settings", settings)
     assert build(folder, settings).code == 0
     before, whole, paid = texts(folder), Snapshot.open(folder).head.structures, fake.bill.calls
-    damage(folder, "extractions")
+    damage(folder)
     ended = hoptrail(*repairing)
     assert ended.code == 0, ended.err
     message = " ".join(ended.err.split())

@@ -32,8 +32,11 @@ def hashing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def use_hashing(patch: pytest.MonkeyPatch) -> None:
-    for module in ("models.encoder_factory", "sharding.building", "sharding.sharded_index"):
-        patch.setattr(f"hoptrail.{module}.open_encoder", lambda *_: HashingEncoder())
+    for module in (
+        "hoptrail.models.encoder_factory",
+        *(f"hoptrail_scale.sharding.{one}" for one in ("building", "sharded_index")),
+    ):
+        patch.setattr(f"{module}.open_encoder", lambda *_: HashingEncoder())
 
 
 @pytest.fixture

@@ -146,7 +146,7 @@ def _intact_documents(database: Database) -> Iterator[Document]:
     if database.altered("documents", "blocks", "sources"):
         raise damaged(database.folder, "its documents do not match their checksums")
     for document in Documents(database).read():
-        blocks = filter(None, [pack(document.blocks)])
+        blocks = tuple(filter(None, [pack(document.blocks)]))
         if document.id not in (content_id("d", title, document.text, *blocks) for title in (document.title, "")):
             raise damaged(database.folder, f"the document {document.title} is altered")
         yield document

@@ -243,9 +243,10 @@ class Writer(ContentWriter):
                 self.release_before()
             self.commit(replace(self._current_head(), whole=False), clean=False)
 
-    def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, *, clean: bool = True) -> None:
-        """Commit everything written so far as the end of a run, and add `spent` to its cost; `settled`: see `Head`.
-        `clean`, and raises StillRead: see `RowWriter.commit`.
+    def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, *, last: bool = True) -> None:
+        """Commit everything written so far, and add `spent` to the cost of the run; `settled`: see `Head`. The `last` commit of
+        a run makes the index whole, and erases removed text.
+        Raises: StillRead: see `RowWriter.commit`.
         """
         self._end_run()
         self.links.release()
@@ -254,9 +255,9 @@ class Writer(ContentWriter):
                 self._current_head(),
                 settled=dict(settled or {}),
                 spent=self.head.spent + spent,
-                whole=True,
+                whole=last,
             ),
-            clean=clean,
+            clean=last,
         )
 
     def note_spent(self, spent: Usage) -> None:

@@ -135,6 +135,7 @@ def _links(
         rows = rows[~known[rows]]
         weights = np.full(len(rows), settings.least_relation, dtype=np.float32)
         if relations is not None and len(rows):
-            weights = np.maximum(weights, (space.relations(rows) @ relations.T).max(axis=1))
+            # Rounded, so that equal relations stay equal however the product is computed.
+            weights = np.maximum(weights, np.round((space.relations(rows) @ relations.T).max(axis=1), 6))
         for place in top_rows(weights, settings.branching_k):
             yield source, int(rows[place]), float(weights[place])

@@ -151,7 +151,7 @@ class TripleSpace:
 
         Those marked in `without` (shape (n,)) are left out.
         """
-        scores = vectors @ self.matrix.T
+        scores = np.round(vectors @ self.matrix.T, 6)  # equal triples stay equal, however the product is computed
         if without is not None:
             scores[:, without] = -np.inf
         return [_best_rows(row, limit) for row in scores]

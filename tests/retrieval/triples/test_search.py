@@ -78,7 +78,7 @@ def test_a_vocabulary_has_every_text_of_a_place_once(facts: Corpus) -> None:
 
 
 def nearest(space: TripleSpace, vector: FloatMatrix, limit: int, known: set[int]) -> list[tuple[int, float]]:
-    scores = [(row, float(triple @ vector)) for row, triple in enumerate(space.matrix) if row not in known]
+    scores = [(row, float(np.round(triple @ vector, 6))) for row, triple in enumerate(space.matrix) if row not in known]
     return sorted(scores, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 
@@ -107,8 +107,8 @@ def linked(space: TripleSpace, source: int, known: set[int], settings: TripleGra
             rows = {row for row, own in enumerate(ends) if entity in own}
             for row in rows - known if len(rows) <= settings.entity_most else ():
                 cosines = relations @ space.relations(np.array([row]))[0]
-                sharing[row] = max(settings.least_relation, *map(float, cosines))
-        links += sorted(sharing.items(), key=lambda pair: (-round(pair[1], 5), pair[0]))[: settings.branching_k]
+                sharing[row] = max(settings.least_relation, float(np.round(cosines.max(), 6)))
+        links += sorted(sharing.items(), key=lambda pair: (-pair[1], pair[0]))[: settings.branching_k]
     return links
 
 
