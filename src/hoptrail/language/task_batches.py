@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from hoptrail.errors import TaskFailed
+from hoptrail.errors import HoptrailError, TaskFailed
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to, is_remote_safe
 from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
 
@@ -24,12 +24,17 @@ TOGETHER = 32
 
 
 def perform_all(
-    language: Language, tasks: Iterable[Task[T]], workers: int, executor: Executor = LOCAL_EXECUTOR
+    language: Language,
+    tasks: Iterable[Task[T]],
+    workers: int,
+    executor: Executor = LOCAL_EXECUTOR,
+    unheard: Callable[[Reply[T] | TaskFailed], None] = lambda _: None,
 ) -> Iterator[Reply[T] | TaskFailed]:
     """One reply or failure for each task. At most `workers` tasks run at a time; tasks are consumed lazily.
 
     A remote-safe language runs on `executor` in batches, as many at a time as that has room for.
-    Raises: EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task starts; running ones are waited for.
+    Raises: EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task starts; running ones are waited for,
+    and `unheard` gets their replies, which are paid.
     WorkFailed: a batch of tasks was lost; see `Executor.map`.
     """
     if is_remote_safe(language):
@@ -37,11 +42,15 @@ def perform_all(
         work: Work[list[Task[T]], list[Reply[T] | TaskFailed]] = Work("asking about", attempt, _name)
         for outcomes in executor.map(work, batched(tasks, TOGETHER)):
             yield from outcomes
-        return
-    if workers == 1:
-        for task in tasks:
-            yield _attempt(language, task)
-        return
+    elif workers == 1:
+        yield from (_attempt(language, task) for task in tasks)
+    else:
+        yield from _in_threads(language, tasks, workers, unheard)
+
+
+def _in_threads(
+    language: Language, tasks: Iterable[Task[T]], workers: int, unheard: Callable[[Reply[T] | TaskFailed], None]
+) -> Iterator[Reply[T] | TaskFailed]:
     pending: deque[Future[Reply[T] | TaskFailed]] = deque()
     with ThreadPoolExecutor(workers) as pool:
         try:
@@ -51,6 +60,11 @@ def perform_all(
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
+        except HoptrailError:
+            for future in pending:
+                if not future.cancel() and future.exception() is None:
+                    unheard(future.result())
+            raise
         finally:
             for future in pending:
                 future.cancel()

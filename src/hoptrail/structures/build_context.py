@@ -81,6 +81,6 @@ class BuildContext:
             EndpointRefused, EndpointBusy (see also `Account.enter`), BudgetExhausted, RecordingError: none can be performed now.
             WorkFailed: see `Executor.map`.
         """
-        for reply in perform_all(language, tasks, self.workers, self.executor):
+        for reply in perform_all(language, tasks, self.workers, self.executor, self.account.enter):
             self.account.enter(reply)
             yield reply if isinstance(reply, TaskFailed) else reply.value
