@@ -97,12 +97,14 @@ def update_index(
         with _spending(context, started) as spent:
             reading = read_all(where, sources, context, options, _passage_cutter(structures, context))
             report = reading.report
-            if reading.is_over or anew or (writer.committed and not _is_up_to_date(writer, structures)):
+            built = reading.is_over or anew or (writer.committed and not _is_up_to_date(writer, structures))
+            if built:
                 _bring_up_to_date(structures, context, spent, anew=anew, last=reading.is_over)
             while not reading.is_over:
-                writer.begin_run(undivided=True)
+                writer.begin_run(undivided=True, built=built)
                 reading.replace_next()
                 _bring_up_to_date(structures, context, spent, anew=False, last=reading.is_over)
+                built = True
         report.documents = len(writer.snapshot().register)
     report.notes += dict.fromkeys(context.account.notes)
     report.usage = context.account.usage

@@ -226,7 +226,7 @@ def damage(folder: Path) -> None:
     ).fetchall()
     reader.close()
     content = bytearray((folder / "index.sqlite").read_bytes())
-    content[content.index(entities.encode()) + 3] ^= 1
+    content[content.index(str(entities).encode()) + 3] ^= 1
     (folder / "index.sqlite").write_bytes(content)
 
 

@@ -205,13 +205,14 @@ class Writer(ContentWriter):
         self.languages = dict(self.head.languages)
         self.begin_run(undivided=False)
 
-    def begin_run(self, *, undivided: bool) -> None:
+    def begin_run(self, *, undivided: bool, built: bool = False) -> None:
         """Note changes from now on. `undivided`: until `publish` nothing is committed, because documents are removed or replaced,
-        and readers must see neither a part of that nor groups without their members.
+        and readers must see neither a part of that nor groups without their members. `built`: this process has just brought all
+        structures up to date, so that the changes are all there are, though the index is not whole yet.
         """
         self.release_before()
         self.undivided = undivided
-        self.changes = DocumentChanges(complete=self.head.whole and self.committed)
+        self.changes = DocumentChanges(complete=(self.head.whole or built) and self.committed)
         if self.changes.complete:
             self._before = Snapshot.open(self._database.folder)
 
