@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.fingerprints import digest_of_code
+from hoptrail.fingerprints import digest_of_code, digest_with
+from hoptrail.structures.passages import Passages
+from hoptrail_papers.sirerag.trees import SimilarityTree
 
 
 def test_code_prompts_and_weights_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,3 +34,9 @@ def test_code_prompts_and_weights_count(tmp_path: Path, monkeypatch: pytest.Monk
         assert len(set(digests)) == min(number + 1, 5)
     sys.modules.pop("madeup", None)
     digest_of_code.cache_clear()
+
+
+def test_the_code_of_what_a_package_offers_counts_too() -> None:
+    engine, papers = digest_with(Passages()), digest_with(SimilarityTree())
+    assert engine == digest_of_code("hoptrail")
+    assert papers == engine + digest_of_code("hoptrail_papers")

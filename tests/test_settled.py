@@ -213,7 +213,7 @@ def test_rebuilding_looks_at_all(desk: Desk) -> None:
 
 
 def test_other_code_unsettles_all(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hoptrail.indexing.digest_of_code", lambda _: "other")
+    monkeypatch.setattr("hoptrail.indexing.digest_with", lambda _: "other")
     assert desk.updated(FIRST, SECOND) == ["first", "second"]
 
 

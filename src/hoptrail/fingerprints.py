@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict
 from functools import cache
-from importlib.resources import files
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +22,18 @@ def fingerprint(settings: DataclassInstance) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
+def digest_with(part: object) -> str:
+    """The digest of the engine's code, and of the package that the class of `part` comes from, if that is another one."""
+    package = type(part).__module__.partition(".")[0]
+    return "".join(map(digest_of_code, dict.fromkeys(("hoptrail", package))))
+
+
 @cache
 def digest_of_code(package: str) -> str:
-    """The first twelve hex digits of a SHA-256 over the source, prompts and weights of a package."""
-    digest, folder = hashlib.sha256(), Path(str(files(package)))
-    for path in sorted(folder.rglob("*")):
+    """The first twelve hex digits of a SHA-256 over the source, prompts and weights of a package, or of a module alone."""
+    digest, module = hashlib.sha256(), import_module(package)
+    folder = Path(next(iter(getattr(module, "__path__", ())), module.__file__ or ""))
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else [folder]:
         if path.suffix in _SOURCE:
             name = path.relative_to(folder).as_posix()
             digest.update(f"{name}\x1f{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

@@ -21,7 +21,7 @@ from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
-from hoptrail.fingerprints import digest_of_code
+from hoptrail.fingerprints import digest_with
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.build_context import Account, BuildContext, Report
@@ -206,7 +206,7 @@ def build_fingerprint(structure: Structure, maker: str) -> str:
     """Identifies all that a structure depends on beside the documents: its settings, also those that only add; the language
     that performs its tasks; the code. Not covered: other packages.
     """
-    return content_id("", repr(structure), structure.fingerprint, maker, digest_of_code("hoptrail"))
+    return content_id("", repr(structure), structure.fingerprint, maker, digest_with(structure))
 
 
 def _fingerprint_to_build(structure: Structure, maker: str, *, as_built: bool) -> str:

@@ -134,7 +134,7 @@ def test_another_code(bench: Bench, monkeypatch: pytest.MonkeyPatch, language: s
 
     assert run(Settings()) == run(Settings()) == 4
     with monkeypatch.context() as patched:
-        patched.setattr("hoptrail.evaluation.runner.digest_of_code", lambda _: "another")
+        patched.setattr("hoptrail.evaluation.runner.digest_with", lambda _: "another")
         assert run(Settings()) == 8
     other = Settings(offline=OfflineSettings(least_confidence=0.9))
     assert run(other) == run(other) == (12 if language == "offline" else 8)

@@ -22,7 +22,7 @@ from hoptrail.evaluation.question_run import Asking, PerQuestion
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
 from hoptrail.evaluation.results import open_results
 from hoptrail.evaluation.retrieval_measures import Showing
-from hoptrail.fingerprints import digest_of_code, fingerprint
+from hoptrail.fingerprints import digest_with, fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
 from hoptrail.plugins import found
@@ -102,7 +102,7 @@ class Contexts:
             fingerprint(part) for part in (own, settings.structures, settings.passages, self.index.encoder.identity)
         ]
         documents = [texts[name] for name in sorted(texts)]
-        rest = [digest_of_code("hoptrail"), recipe, settings.language, language, str(retrieval_only)]
+        rest = [digest_with(own), recipe, settings.language, language, str(retrieval_only)]
         return content_id("", *identity, *rest, *documents)
 
 

@@ -30,7 +30,7 @@ from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summaris
 from hoptrail.evaluation.results import QuestionResult, ResultsFile, open_results
 from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.evaluation.run_folder import RunFolder, RunHeader
-from hoptrail.fingerprints import digest_of_code, fingerprint
+from hoptrail.fingerprints import digest_with, fingerprint
 from hoptrail.index import Index
 from hoptrail.indexing import Watcher
 from hoptrail.language.identity import language_identity
@@ -180,7 +180,7 @@ class RecipeRun:
         encoder, own, structures = snapshot.head.encoder, fingerprint(settings), _structures(self.recipe)
         documents = content_id("", *(entry.id for entry in snapshot.register.entries))
         # Everything that can change a result: results are stored under its digest.
-        identity = (digest_of_code("hoptrail"), self.recipe.name, own, self.language.identity, fingerprint(encoder))
+        identity = (digest_with(self.recipe), self.recipe.name, own, self.language.identity, fingerprint(encoder))
         digest = content_id("", *identity, *chain(*structures), documents, str(retrieval_only))[: len(own)]
         return RunHeader(
             data=self.dataset.name,
