@@ -85,16 +85,16 @@ def test_what_is_too_long_is_found(tmp_path: Path) -> None:
 # --- how much there is
 
 LINES = {
-    ".": 2527,
+    ".": 2534,
     "corpus": 5753,
     "documents": 8385,
     "evaluation": 3285,
     "execution": 110,
-    "hoptrail": 44998,
+    "hoptrail": 45000,
     "hoptrail_papers": 10025,
     "hoptrail_scale": 2220,
     "language": 6677,
-    "models": 3926,
+    "models": 3921,
     "recipes": 1476,
     "retrieval": 1524,
     "serving": 6948,

@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hoptrail.models.learned import TRAINED, trained_on
+from hoptrail.models.learned import TRAINED
 from hoptrail.models.minilm import WEIGHTS_SHA256
-from training.manifest import MANIFEST, PACKAGE, WEIGHTS, Manifest, Source, digest_of_file, in_eight_bits
+from training.manifest import MANIFEST, PACKAGE, WEIGHTS, Manifest, Source, digest_of_file, in_eight_bits, trained_on
 from training.mixture import MULTI_HOP, READING, SHARES
 from training.reader import COOLED
 from training.sources import DATA, read_lines

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
+
+from hoptrail.models.learned import Trained, fingerprint
 
 MANIFEST, WEIGHTS = "manifest.json", "weights.npz"
 PACKAGE = Path(__file__).resolve().parents[1] / "packages" / "hoptrail-reader" / "src" / "hoptrail_reader"
@@ -72,3 +74,8 @@ def in_eight_bits(tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArr
         stored[name] = np.rint(values / scale).astype(np.int8)
         stored[f"{name}.scale"] = scale.astype(np.float32)
     return stored
+
+
+def trained_on(texts: Iterable[str]) -> Trained:
+    """The fingerprints of questions, texts and ids."""
+    return Trained(np.array(sorted({fingerprint(text) for text in texts}), np.uint64))

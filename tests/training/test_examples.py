@@ -14,13 +14,14 @@ from training.batches import UNTAUGHT, Pieces, Ranked, cut, encode, step_of
 from training.examples import Example, Verdict, answered_at
 from training.linked import linked, links_of
 from training.made import Distractors, Fact, facts, stated
+from training.manifest import trained_on
 from training.manuals import manual
 from training.mixture import ROUND, SHARES, Pools
 from training.sources import MultiHop
 from training.statements import Choice
 
 from hoptrail.errors import DataError
-from hoptrail.models.learned import fingerprint, read_trained, trained_on
+from hoptrail.models.learned import fingerprint, read_trained
 from hoptrail.models.minilm import packaged_folder
 from training import made, sources
 

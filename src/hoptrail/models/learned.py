@@ -52,11 +52,6 @@ class Trained:
         path.write_bytes(self.fingerprints.astype("<u8").tobytes())
 
 
-def trained_on(texts: Iterable[str]) -> Trained:
-    """The fingerprints of questions, texts and ids."""
-    return Trained(np.array(sorted({fingerprint(text) for text in texts}), np.uint64))
-
-
 def read_trained(path: Path) -> Trained:
     """Inverse of `Trained.write`."""
     return Trained(np.frombuffer(path.read_bytes(), "<u8").astype(np.uint64))
