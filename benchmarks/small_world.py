@@ -111,7 +111,7 @@ def _harm_database(_: Path, index: Path) -> None:
     connection.close()
     with (index / DATABASE).open("r+b") as file:
         size = int.from_bytes(file.read(18)[16:], "big")
-        file.seek((page - 1) * size + 200)
+        file.seek(page * size - 1)  # where rows begin: what lies between them and the header is unused
         byte = file.read(1)
         file.seek(-1, 1)
         file.write(bytes([byte[0] ^ 4]))
