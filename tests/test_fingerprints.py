@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.documents.splitting import PassageLimits
 from hoptrail.fingerprints import digest_of_code, digest_with
 from hoptrail.structures.passages import Passages
 from hoptrail_papers.sirerag.trees import SimilarityTree
@@ -37,6 +38,6 @@ def test_code_prompts_and_weights_count(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_code_of_what_a_package_offers_counts_too() -> None:
-    engine, papers = digest_with(Passages()), digest_with(SimilarityTree())
+    engine, papers = digest_with(Passages(PassageLimits())), digest_with(SimilarityTree())
     assert engine == digest_of_code("hoptrail")
     assert papers == engine + digest_of_code("hoptrail_papers")
