@@ -260,13 +260,16 @@ def update(folder, world, turn):
         new.replace(world / f"part {part}.txt")  # a kill leaves no half file
     update_index(folder, [world], encoder, structures, Watcher())
 
+def say(what):
+    os.write(1, f"{what}\\n".encode())  # a kill leaves no half line, also where output is not buffered
+
 def work(folder, world, first):
-    print(os.getpid(), flush=True)
+    say(os.getpid())
     for turn in range(first, first + 100):
         update(folder, world, turn)
-        print(turn, flush=True)
+        say(turn)
         remove_documents(folder, [str(world / "part 3.txt")], encoder, structures)
-        print(turn + 0.5, flush=True)
+        say(turn + 0.5)
 
 with tempfile.TemporaryDirectory() as other:  # loads what each would have to load
     Path(other, "world").mkdir()
@@ -277,7 +280,7 @@ while first := sys.stdin.readline():
         work(Path(sys.argv[1]), Path(sys.argv[2]), int(first))
         os._exit(0)
     os.waitpid(child, 0)
-    print("over", flush=True)
+    say("over")
 """
 """For every number that it is given, a forked process works from that turn on. Starting a process anew would take longer."""
 
