@@ -30,7 +30,7 @@ from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.question_run import Asking, PerQuestion
 from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.evaluation.runner import corpus_ids_by_document, index_corpus
-from hoptrail.indexing import Watcher
+from hoptrail.index.indexing import Watcher
 from hoptrail.language import tasks
 from hoptrail.recipes.catalogue import presets_of
 from hoptrail.recipes.registry import recipe_names

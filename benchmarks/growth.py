@@ -64,7 +64,7 @@ class Asked:
 def build(structure: str, folder: Path) -> None:
     """Runs in a separate process."""
     from hoptrail.documents.splitting import PassageLimits
-    from hoptrail.indexing import Performer, Watcher, update_index
+    from hoptrail.index.indexing import Performer, Watcher, update_index
     from hoptrail.language.factory import LanguageContext, open_language
     from hoptrail.language.lazy import OFFLINE
     from hoptrail.structures.catalogue import structures_by_name, with_foundations
@@ -100,7 +100,7 @@ def measure_building(size: int, structures: Iterable[str], folder: Path) -> list
 
 def ask(recipe: str, folder: Path, size: int, number: int) -> None:
     """Runs in a separate process: prints seconds of the first question, milliseconds of each other one, CPU of all, recall."""
-    from hoptrail.index import Index
+    from hoptrail.index.index import Index
 
     index = Index(folder / "index")
     index.encoder = WordHashes()

@@ -24,7 +24,7 @@ from benchmarks import common
 
 from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.lines import read_lines
-from hoptrail.json_object import JsonObject
+from hoptrail.types.json_object import JsonObject
 
 ENCODE = """
 import json, sys, time

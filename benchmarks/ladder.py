@@ -81,8 +81,8 @@ def climb(name: str, rungs: Sequence[Rung], work: Path, language: str, limit: in
     from hoptrail.evaluation.datasets import load_dataset
     from hoptrail.evaluation.run_folder import RUNS_FOLDER, open_run
     from hoptrail.evaluation.runner import INDEX_FOLDER, evaluate
-    from hoptrail.index import Index
-    from hoptrail.indexing import Watcher
+    from hoptrail.index.index import Index
+    from hoptrail.index.indexing import Watcher
 
     dataset = load_dataset(data_folder(name), None, limit)
     index = Index(work / INDEX_FOLDER / name)

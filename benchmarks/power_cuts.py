@@ -51,7 +51,7 @@ from benchmarks.small_world import (
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError, IndexUnavailable
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 
 
 @dataclass(frozen=True, slots=True)

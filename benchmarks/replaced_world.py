@@ -22,8 +22,8 @@ from benchmarks.small_world import ENCODER, Seen, look
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.errors import HoptrailError, Interrupted
-from hoptrail.index import Index
-from hoptrail.indexing import Watcher
+from hoptrail.index.index import Index
+from hoptrail.index.indexing import Watcher
 from hoptrail.types import Kind
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _by_command(world: Path, index: Path) -> int:
 
 def by_watching(world: Path, index: Path, change: Callable[[], None]) -> int:
     """Watch the folder, change it, and end once that is indexed."""
-    from hoptrail import watching
+    from hoptrail.index import watching
 
     watching.QUIET = 0.05
     try:

@@ -16,7 +16,7 @@ from benchmarks.small_world import LATER, NEW, REMOVED, TEXTS, files_with
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 
 ACKNOWLEDGED = "acknowledged"
 """The file that the process opens after an answer 202."""

@@ -42,7 +42,7 @@ from hoptrail.evaluation.outcomes import settles
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import summarise_retrieval
 from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document
-from hoptrail.indexing import Performer, update_index
+from hoptrail.index.indexing import Performer, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import open_encoder

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import hoptrail
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 from world import HashingEncoder
 
 SOURCE = Path(__file__).parents[1] / "src" / "hoptrail"
@@ -50,7 +50,7 @@ HEAVY += [
 UNUSED = tuple(
     f"hoptrail.{name}"
     for name in (
-        *("settings", "index_contents", "index_builder", "indexing", "syncing", "evaluation"),
+        *("settings", "index.contents", "index.builder", "index.indexing", "index.syncing", "evaluation"),
         *("documents.read_sources", "documents.splitting", "text.statements", "text.mentions"),
         *("language.offline", "language.chat", "language.factory", "language.scripted"),
         *("models.encoder_factory", "models.local", "models.rerankers", "models.web_search", "models.remembered"),
@@ -62,9 +62,9 @@ UNUSED = tuple(
 """What a search by keywords has no use for."""
 
 ORDER = [
-    {"types", "errors", "json_object", "environment_variables"},
+    {"types", "errors", "system"},
     {"text"},
-    {"notebook", "exhaustion", "fingerprints", "labels", "atomic_write", "setting_limits", "plugins", "interrupts"},
+    {"notebook", "fingerprints", "setting_limits", "plugins"},
     {"execution"},
     {"models"},
     {"documents"},
@@ -73,14 +73,8 @@ ORDER = [
     {"structures"},
     {"retrieval"},
     {"recipes"},
-    {"server_limits"},
     {"settings"},
-    {"index_contents"},
-    {"syncing"},
-    {"indexing"},
-    {"index_builder"},
-    {"asked_index", "index"},
-    {"watching", "notebook_progress"},
+    {"index"},
     {"evaluation"},
     {"serving"},
 ]
@@ -284,8 +278,10 @@ def test_no_modules_import_one_another() -> None:
 def test_one_module_reads_environment_variables() -> None:
     """Others may set one that a library reads."""
     reads = re.compile(r"getenv|environ(?!\.setdefault\(|\[\"\w+\"\] = |ment)")
-    found = [path.name for path in SOURCE.rglob("*.py") if reads.search(path.read_text(encoding="utf-8"))]
-    assert found == ["environment_variables.py"]
+    found = [
+        str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if reads.search(path.read_text(encoding="utf-8"))
+    ]
+    assert found == ["system/environment_variables.py"]
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:

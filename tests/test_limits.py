@@ -85,7 +85,7 @@ def test_what_is_too_long_is_found(tmp_path: Path) -> None:
 # --- how much there is
 
 LINES = {
-    ".": 2534,
+    ".": 740,
     "corpus": 5753,
     "documents": 8385,
     "evaluation": 3285,
@@ -93,14 +93,16 @@ LINES = {
     "hoptrail": 45000,
     "hoptrail_papers": 10025,
     "hoptrail_scale": 2220,
+    "index": 1510,
     "language": 6677,
     "models": 3921,
     "recipes": 1476,
     "retrieval": 1524,
     "serving": 6948,
     "structures": 2082,
+    "system": 230,
     "text": 1804,
-    "types": 501,
+    "types": 552,
 }
 """Lines of each folder of the engine (`.` are the modules at the top), and of each package."""
 

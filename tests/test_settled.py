@@ -17,7 +17,8 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
-from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.indexing import Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.syncing import ReadingOptions
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.structures import catalogue, declaration
 from hoptrail.structures.build_context import BuildContext
@@ -25,7 +26,6 @@ from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentences import Sentences
-from hoptrail.syncing import ReadingOptions
 from hoptrail_papers.hirag.profiles import Profiles, ProfileSettings
 from world import HashingEncoder
 
@@ -213,7 +213,7 @@ def test_rebuilding_looks_at_all(desk: Desk) -> None:
 
 
 def test_other_code_unsettles_all(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hoptrail.indexing.digest_with", lambda _: "other")
+    monkeypatch.setattr("hoptrail.index.indexing.digest_with", lambda _: "other")
     assert desk.updated(FIRST, SECOND) == ["first", "second"]
 
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     __version__: str
     from hoptrail.errors import DocumentError, HoptrailError, UsageError
-    from hoptrail.index import Index
-    from hoptrail.index_contents import Contents
-    from hoptrail.indexing import Watcher
+    from hoptrail.index.contents import Contents
+    from hoptrail.index.index import Index
+    from hoptrail.index.indexing import Watcher
+    from hoptrail.index.syncing import IndexingReport
     from hoptrail.settings import Settings, load_settings
-    from hoptrail.syncing import IndexingReport
     from hoptrail.types import (
         Answer,
         Document,
@@ -75,7 +75,7 @@ __all__ = [  # noqa: RUF022 - grouped by stage
     "UsageError",
 ]
 
-_HOMES = ("types", "errors", "settings", "syncing", "indexing", "index_contents", "index")
+_HOMES = ("types", "errors", "settings", "index.syncing", "index.indexing", "index.contents", "index.index")
 """The modules that define the names above, those with the fewest imports first."""
 
 

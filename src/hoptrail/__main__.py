@@ -13,8 +13,8 @@ def main() -> None:
     from other questions. Only building gains from them. The library reads the variable when NumPy is imported.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # until it is answered: an interrupted import would print a traceback
-    from hoptrail import interrupts
-    from hoptrail.environment_variables import set_default
+    from hoptrail.system import interrupts
+    from hoptrail.system.environment_variables import set_default
 
     with interrupts.answered():
         if sys.argv[1:2] not in (["index"], ["shards"]):

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.ignoring import check_pattern
+from hoptrail.documents.limits import MIB
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.walking import Selection
 from hoptrail.errors import UsageError
-from hoptrail.json_object import JsonObject
-from hoptrail.labels import check_label
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.factory import check_language
 from hoptrail.language.offline.settings import OfflineSettings
@@ -31,12 +30,47 @@ from hoptrail.models.encoder_factory import DEFAULT_ENCODER, check_encoder
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import DEFAULT, recipe_settings
 from hoptrail.recipes.settings import RecipeSettings
-from hoptrail.server_limits import ServerLimits
+from hoptrail.setting_limits import Above0, AtLeast0, AtLeast1, Limited
 from hoptrail.structures.catalogue import StructureSettings
+from hoptrail.types.json_object import JsonObject
+from hoptrail.types.labels import check_label
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from pydantic import TypeAdapter
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits(Limited):
+    """Limits on what one client may cost the server, enforced in `serving/server/`. Sizes are bytes, times seconds. A request
+    beyond a limit is refused with a message that names the limit.
+    """
+
+    body: AtLeast1 = MIB // 4
+    """Size of a request without documents."""
+    upload: AtLeast1 = 64 * MIB
+    """Size of a request with documents, all of them together."""
+    files: AtLeast1 = 100
+    """Documents in one request."""
+    waiting_uploads: AtLeast1 = 512 * MIB
+    """Uploads of a workspace that are not indexed yet. Uploads of cancelled jobs do not count."""
+    waiting_jobs: AtLeast1 = 1000
+    """Unfinished jobs of a workspace."""
+    asks: AtLeast1 = 8
+    """Questions answered at once, over all workspaces. One key gets at most three quarters of them."""
+    queue: AtLeast0 = 64
+    """Waiting questions of one key; further ones are refused with a request to retry."""
+    ask_seconds: Above0 = 300.0
+    """Time for a question; no language task is started after it."""
+    body_seconds: Above0 = 60.0
+    """Time for the whole body of a request to arrive."""
+    header_seconds: Above0 = 10.0
+    """Time for the head of a request to arrive, on a new or a kept-alive connection."""
+    connections: AtLeast1 = 1000
+    address_connections: AtLeast1 = 200
+    """Connections from one address. Behind a proxy all have its address: set it to `connections` there."""
+    stop_seconds: AtLeast1 = 20
+    """Time for running requests when the server stops."""
 
 
 @dataclass(frozen=True, slots=True)

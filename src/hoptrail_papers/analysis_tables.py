@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from hoptrail.evaluation.run_tables import TextTable
-from hoptrail.json_object import JsonObject
+from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.error_analysis import Cause, ErrorAnalysis
 from hoptrail_papers.trail_diff import Departure, Stage
 

@@ -18,14 +18,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hoptrail import interrupts
-from hoptrail.atomic_write import replace_file
 from hoptrail.errors import UsageError
-from hoptrail.json_object import JsonObject
 from hoptrail.serving import options, render
 from hoptrail.serving.cli_comparing import show_tables
 from hoptrail.serving.cli_evaluation import Out, write_results
 from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json, say
+from hoptrail.system import interrupts
+from hoptrail.system.atomic_write import replace_file
+from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.presets import PREFIX
 
 if TYPE_CHECKING:

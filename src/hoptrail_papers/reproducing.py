@@ -14,10 +14,10 @@ from typing import Any
 from hoptrail.errors import DataError
 from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.fingerprints import fingerprint
-from hoptrail.json_object import JsonObject
 from hoptrail.language.identity import shaping
 from hoptrail.settings import Settings
 from hoptrail.types import content_id
+from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.presets import PREFIX
 from hoptrail_papers.published_tables import AVERAGE, SHARES, Cell, Status, Table, cells_of
 

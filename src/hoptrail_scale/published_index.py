@@ -8,10 +8,10 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NoReturn
 
-from hoptrail.environment_variables import variable
 from hoptrail.errors import HoptrailError, UsageError
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 from hoptrail.settings import Settings
+from hoptrail.system.environment_variables import variable
 from hoptrail_scale.publishing.address import Address
 from hoptrail_scale.publishing.fetching import Follower, default_cache
 

@@ -17,7 +17,7 @@ from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexDamaged, IndexUnavailable
-from hoptrail.indexing import Watcher, repair_index, update_index
+from hoptrail.index.indexing import Watcher, repair_index, update_index
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind
 from world import FACTS, HashingEncoder

@@ -18,7 +18,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Change, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
-from hoptrail.indexing import Performer, Watcher, remove_documents, update_index
+from hoptrail.index.indexing import Performer, Watcher, remove_documents, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.structures import title_mentions
 from hoptrail.structures.build_context import BuildContext

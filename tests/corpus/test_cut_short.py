@@ -23,7 +23,7 @@ from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexUnavailable, UsageError
-from hoptrail.indexing import Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.indexing import Watcher, remove_documents, repair_index, update_index
 from hoptrail.structures.catalogue import structures_by_name
 from world import HashingEncoder
 

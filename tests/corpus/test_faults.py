@@ -28,7 +28,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexUnavailable, StorageError
-from hoptrail.indexing import Watcher, repair_index, update_index
+from hoptrail.index.indexing import Watcher, repair_index, update_index
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind, Usage
 from world import FACTS, HashingEncoder, make_document, make_passage, write_facts
@@ -249,7 +249,7 @@ import os, sys, tempfile
 from pathlib import Path
 from world import HashingEncoder
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.indexing import Watcher, remove_documents, update_index
+from hoptrail.index.indexing import Watcher, remove_documents, update_index
 from hoptrail.structures.catalogue import structures_by_name
 encoder, structures = HashingEncoder(), list(structures_by_name(PassageLimits()).values())
 

@@ -20,8 +20,8 @@ from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexDamaged
-from hoptrail.index import Index
-from hoptrail.indexing import Watcher, repair_index, update_index
+from hoptrail.index.index import Index
+from hoptrail.index.indexing import Watcher, repair_index, update_index
 from hoptrail.structures.catalogue import structures_by_name
 from world import HashingEncoder, write_facts
 

@@ -17,7 +17,7 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
-from hoptrail.syncing import Reading
+from hoptrail.index.syncing import Reading
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document
 

@@ -21,7 +21,7 @@ from hoptrail.corpus.schema import FORMAT, OLD_FORMAT
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexDamaged
-from hoptrail.indexing import Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.indexing import Watcher, remove_documents, repair_index, update_index
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind
 from world import HashingEncoder

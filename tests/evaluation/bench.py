@@ -13,7 +13,7 @@ from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.reports import EvaluationReport
 from hoptrail.evaluation.run_folder import Run, open_run
 from hoptrail.evaluation.runner import evaluate
-from hoptrail.indexing import Watcher
+from hoptrail.index.indexing import Watcher
 from hoptrail.recipes.registry import recipe_names
 from world import Counting
 

@@ -15,7 +15,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule
 from hoptrail.evaluation.datasets import Dataset, GoldStep, Question
-from hoptrail.indexing import Watcher, update_index
+from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.passages import Passages
 from hoptrail_papers.chainrag.lost_in_retrieval import LATER, LostInRetrieval, Wording, label, probe_lost_in_retrieval

@@ -16,7 +16,7 @@ from hoptrail.evaluation.question_run import PerQuestion
 from hoptrail.evaluation.reports import oracle_share
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.runner import RecipeRun
-from hoptrail.indexing import Watcher, update_index
+from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import open_recipe

@@ -13,7 +13,7 @@ from hoptrail import Index
 from hoptrail.errors import DataError, Interrupted
 from hoptrail.evaluation.datasets import load_dataset, single_hops_of
 from hoptrail.evaluation.own_context import evaluate_own_contexts
-from hoptrail.indexing import Watcher
+from hoptrail.index.indexing import Watcher
 
 OWN: list[dict[str, Any]] = [
     QUESTIONS[0] | {"candidates": ["a", "c"], "supporting": ["a"]},

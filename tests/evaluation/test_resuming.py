@@ -13,8 +13,8 @@ from hoptrail import Answer, Index, Settings
 from hoptrail.errors import IndexDamaged, IndexUnavailable, Interrupted
 from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.runner import evaluate
-from hoptrail.index_builder import Building
-from hoptrail.indexing import Watcher
+from hoptrail.index.builder import Building
+from hoptrail.index.indexing import Watcher
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.recipes.bm25 import Bm25
 from hoptrail.recipes.recipe import PassageSettings

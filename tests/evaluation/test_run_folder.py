@@ -17,7 +17,7 @@ from hoptrail import Settings
 from hoptrail.errors import DataError, EndpointRefused, Interrupted, UsageError
 from hoptrail.evaluation.run_folder import open_run
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
-from hoptrail.indexing import Watcher
+from hoptrail.index.indexing import Watcher
 from hoptrail.recipes.bm25 import Bm25
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.settings import RecipeSettings

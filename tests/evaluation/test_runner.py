@@ -19,7 +19,7 @@ from fakeai.server import FakeAI, serving
 from hoptrail import Kind, Settings, Span, Unit
 from hoptrail.errors import DataError, HoptrailError, UsageError
 from hoptrail.evaluation.question_run import corpus_ids
-from hoptrail.indexing import Watcher
+from hoptrail.index.indexing import Watcher
 from hoptrail.models.chat import ChatSettings
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.registry import recipe_names

@@ -19,15 +19,15 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
-from hoptrail.index import Index
-from hoptrail.indexing import Performer, Watcher, update_index
+from hoptrail.index.index import Index
+from hoptrail.index.indexing import Performer, Watcher, update_index
+from hoptrail.index.syncing import IndexingReport
 from hoptrail.language import task_batches
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.settings import Settings
 from hoptrail.structures import declaration, encoding, passages
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.syncing import IndexingReport
 from hoptrail.types import Kind
 from hoptrail_papers import nearest
 from hoptrail_scale.on_ray import RayExecutor

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.indexing import Performer, Watcher, update_index
+from hoptrail.index.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Output, Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import Assess, Complete, Decompose, Decomposition, Integrate, Read, Reading, Reply, Task

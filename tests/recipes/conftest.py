@@ -6,7 +6,7 @@ import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.indexing import Watcher, update_index
+from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import structures_by_name
 from world import HashingEncoder, write_facts

@@ -8,7 +8,7 @@ from typing import Any
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.indexing import Performer, Watcher, update_index
+from hoptrail.index.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Read, Reading, Task, Verify

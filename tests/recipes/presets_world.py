@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.indexing import Performer, Watcher, update_index
+from hoptrail.index.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name

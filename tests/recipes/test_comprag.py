@@ -11,7 +11,7 @@ import pytest
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexUnavailable
-from hoptrail.indexing import Performer, Watcher, update_index
+from hoptrail.index.indexing import Performer, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search

@@ -9,7 +9,7 @@ import pytest
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
-from hoptrail.indexing import Watcher, update_index
+from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.catalogue import open_recipe
 from hoptrail.recipes.settings import RecipeSettings

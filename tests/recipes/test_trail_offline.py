@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.recipes.trail import TrailRecipe, TrailSettings

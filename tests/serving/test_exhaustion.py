@@ -14,7 +14,7 @@ from threading import Thread
 import pytest
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.exhaustion import exhausted
+from hoptrail.system.exhaustion import exhausted
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process as Linux has them")
 

@@ -10,7 +10,7 @@ import pytest
 from command import Hoptrail
 from hoptrail.corpus import index_location
 from hoptrail.corpus.index_location import find_index, new_index
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 from waiting import wait_until
 
 

@@ -16,9 +16,9 @@ from rich.console import Console
 
 from command import Hoptrail
 from hoptrail.errors import DocumentError
+from hoptrail.index.syncing import IndexingReport
 from hoptrail.serving.render import plain, render_answer, render_indexing
 from hoptrail.serving.render_evaluation import render_evaluation
-from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, Trail, Verdict
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31m"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 from hoptrail_scale.publishing.fetching import restore
 from hoptrail_scale.sharding.building import build_shards, shard_addresses
 from hoptrail_scale.sharding.scatter import LocalShards

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from execution.conftest import on_ray
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 from hoptrail_scale.on_ray import RayExecutor
 from hoptrail_scale.sharding.actors import RayShards
 from hoptrail_scale.sharding.building import build_shards, shard_addresses

@@ -14,7 +14,7 @@ import pytest
 from command import Hoptrail
 from hoptrail.documents.corpus_part import Part
 from hoptrail.errors import IndexMismatch, UsageError
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.hybrid import HybridSettings
 from hoptrail.recipes.settings import RecipeSettings

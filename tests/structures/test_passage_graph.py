@@ -12,7 +12,7 @@ from hoptrail.corpus.segments import Family
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import View
 from hoptrail.corpus.writer import writing_to
-from hoptrail.indexing import Watcher, update_index
+from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.structures.passage_graph import GraphArrays, make_graph, stored_graph
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentences import Sentences

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.indexing import Watcher, update_index
+from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.models import encoder
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import progress_tracker

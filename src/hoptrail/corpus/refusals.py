@@ -10,7 +10,7 @@ import apsw
 
 from hoptrail.corpus.places import DATABASE, readers_of, writer_of
 from hoptrail.errors import HoptrailError, IndexBusy, IndexDamaged, IndexUnavailable, StillRead, StorageError
-from hoptrail.exhaustion import exhausted
+from hoptrail.system.exhaustion import exhausted
 
 _READ_THROUGH = 1 << 20
 """Bytes that are read at a time to test whether the disk returns all of a file."""

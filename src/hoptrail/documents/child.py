@@ -31,7 +31,7 @@ from hoptrail.documents.decoding import NotReadNow, Unreadable
 from hoptrail.documents.forms import parser_of
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.errors import Interrupted
-from hoptrail.json_object import JsonObject
+from hoptrail.types.json_object import JsonObject
 
 NOTES = 20
 """Notes on a file that are passed on; further notes are only counted."""

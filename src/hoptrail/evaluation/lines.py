@@ -17,7 +17,7 @@ from threading import Lock
 from typing import TypeVar
 
 from hoptrail.errors import DataError, disk_errors
-from hoptrail.json_object import JsonObject, reader_of
+from hoptrail.types.json_object import JsonObject, reader_of
 
 T = TypeVar("T")
 

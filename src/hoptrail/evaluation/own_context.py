@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hoptrail.atomic_write import replace_file
 from hoptrail.errors import DataError, Interrupted
 from hoptrail.evaluation import runner
 from hoptrail.evaluation.datasets import Dataset, Question
@@ -23,10 +22,11 @@ from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summaris
 from hoptrail.evaluation.results import open_results
 from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.fingerprints import digest_with, fingerprint
-from hoptrail.index import Index
-from hoptrail.indexing import Watcher
+from hoptrail.index.index import Index
+from hoptrail.index.indexing import Watcher
 from hoptrail.plugins import found
 from hoptrail.recipes.catalogue import recipe_settings
+from hoptrail.system.atomic_write import replace_file
 from hoptrail.types import content_id
 
 OWN = "own"

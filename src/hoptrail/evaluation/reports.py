@@ -17,7 +17,7 @@ from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, summarise_retrieval
 from hoptrail.evaluation.risk_coverage import SURE, Judged, sure_answers
-from hoptrail.json_object import JsonObject
+from hoptrail.types.json_object import JsonObject
 
 INTERVAL_SEED = 0
 """The seed of the confidence intervals, so that the same results give the same report."""

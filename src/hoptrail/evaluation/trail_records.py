@@ -15,8 +15,8 @@ from pathlib import Path
 
 from hoptrail.errors import DataError, disk_errors
 from hoptrail.evaluation.lines import GrowingFile
-from hoptrail.json_object import reader_of
 from hoptrail.types import Answer, Kind, Ranking, Unit, Verdict
+from hoptrail.types.json_object import reader_of
 
 PassagesOf = Callable[[Unit], Sequence[str]]
 """The data set's ids of the passages that a unit shows."""

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_args
 
 from hoptrail.errors import TaskFailed, UsageError
-from hoptrail.json_object import reader_of
 from hoptrail.language import tasks
 from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, Samples, Task
 from hoptrail.types import Extraction, Fact, Kind, Span, Unit, Usage
+from hoptrail.types.json_object import reader_of
 
 if TYPE_CHECKING:
     from pydantic import ConfigDict

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 from hoptrail.errors import HoptrailError
-from hoptrail.json_object import JsonObject
 from hoptrail.models.chat import ChatRequest, ChatSettings
 from hoptrail.models.client import open_client
 from hoptrail.models.completion import ChatReply, read_choices, read_stream
@@ -23,6 +22,7 @@ from hoptrail.models.environment import Address
 from hoptrail.models.failures import SHOWN, CallFailed, FailureKind, failure_of_status
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import without, without_whole
+from hoptrail.types.json_object import JsonObject
 
 
 class ChatEndpoint:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, TypeVar
 
-from hoptrail.json_object import JsonObject
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.logprobs import Token, last_tokens, read_logprobs
 from hoptrail.models.prompt_text import estimated_tokens, whole_text
 from hoptrail.models.repetition import start_of_loop
 from hoptrail.types import Usage
+from hoptrail.types.json_object import JsonObject
 
 T = TypeVar("T")
 

@@ -15,11 +15,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hoptrail.json_object import JsonObject
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.failures import names_format
 from hoptrail.models.logprobs import ALTERNATIVES, names_logprobs
 from hoptrail.models.prompt_text import whole_text
+from hoptrail.types.json_object import JsonObject
 
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
 OPTIONAL = ("temperature", "seed", "n", "frequency_penalty")

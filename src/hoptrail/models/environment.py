@@ -11,8 +11,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
-from hoptrail import environment_variables
 from hoptrail.errors import UsageError
+from hoptrail.system import environment_variables
 
 if TYPE_CHECKING:
     from ssl import SSLContext

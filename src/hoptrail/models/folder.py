@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.json_object import JsonObject
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.models.local import LocalEncoder, LocalModel, LocalSettings
 from hoptrail.models.onnx_runtime import Session
 from hoptrail.models.weights import digest_of
+from hoptrail.types.json_object import JsonObject
 
 _NETWORKS = ("onnx/model.onnx", "model.onnx")
 _MODULES = {"Transformer", "Pooling", "Normalize"}

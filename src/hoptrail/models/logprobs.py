@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from hoptrail.json_object import JsonObject
 from hoptrail.models.prompt_text import whole_text
+from hoptrail.types.json_object import JsonObject
 
 ALTERNATIVES = 5
 """Alternatives requested per token: all endpoints with log-probabilities allow this many."""

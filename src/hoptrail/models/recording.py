@@ -13,14 +13,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
-from hoptrail.atomic_write import replace_file
 from hoptrail.errors import RecordingError, StorageError, UsageError
-from hoptrail.json_object import JsonObject, reader_of
 from hoptrail.models.billing import PaidReply
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.remembered import StoredReply
+from hoptrail.system.atomic_write import replace_file
 from hoptrail.types import Usage
+from hoptrail.types.json_object import JsonObject, reader_of
 
 T = TypeVar("T")
 SHOWN = 400

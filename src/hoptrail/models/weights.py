@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.json_object import JsonObject
+from hoptrail.types.json_object import JsonObject
 
 Weights = Mapping[str, NDArray[np.float32]]
 """Tensors by their name in the file, read-only."""

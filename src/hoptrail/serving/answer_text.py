@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.json_object import JsonObject
 from hoptrail.serving.contract import abstention
+from hoptrail.types.json_object import JsonObject
 
 CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text", "said")
 """The keys of a citation."""

@@ -17,9 +17,7 @@ from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError
 from hoptrail.execution.executor import LOCAL, open_executor
-from hoptrail.exhaustion import exhausted
-from hoptrail.index import Index
-from hoptrail.json_object import JsonObject
+from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT, LazyLanguage
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import reported_name
@@ -27,9 +25,11 @@ from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import cli_asking, cli_comparing, cli_evaluation, cli_serving, contract, options, render
 from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
+from hoptrail.system.exhaustion import exhausted
+from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
-    from hoptrail.syncing import IndexingReport
+    from hoptrail.index.syncing import IndexingReport
 
 DAILY, EVALUATION, UPKEEP, FURTHER = "Every day", "Evaluation", "Upkeep", "Research, publishing and other packages"
 """The groups of commands in the help, in this order."""
@@ -159,7 +159,7 @@ def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *
 
 def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool) -> None:
     """Index again after each change; print the first report and every later one that did something."""
-    from hoptrail.watching import watch
+    from hoptrail.index.watching import watch
 
     with options.watching() as watcher, without_failed_tasks_logged():
         shown = False

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from hoptrail.errors import UsageError
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 from hoptrail.serving import contract, options, render
 from hoptrail.types import Answer
 

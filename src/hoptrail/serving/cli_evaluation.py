@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hoptrail.errors import UsageError
-from hoptrail.json_object import JsonObject
 from hoptrail.language.lazy import CHAT, OFFLINE
 from hoptrail.serving import contract, options, render
+from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hoptrail import interrupts
 from hoptrail.corpus.index_location import find_index, other_file
 from hoptrail.corpus.places import index_folder, refuse_old_index
 from hoptrail.errors import UsageError
-from hoptrail.index import Index
+from hoptrail.index.index import Index
 from hoptrail.plugins import found, loaded
 from hoptrail.serving import options
 from hoptrail.serving.render import render_indexing
+from hoptrail.system import interrupts
 
 if TYPE_CHECKING:
+    from hoptrail.index.syncing import IndexingReport
     from hoptrail.serving.server.workspaces import Workspace
-    from hoptrail.syncing import IndexingReport
 
 OPEN_SECONDS = 1.0
 """Seconds until the page is opened, after which the server listens."""

@@ -9,12 +9,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from hoptrail.corpus.places import UPLOADED
-from hoptrail.json_object import JsonObject
 from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Verdict
+from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
-    from hoptrail.index_contents import Contents
+    from hoptrail.index.contents import Contents
 
 _LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)
 """Only the sources of JSONL files name a line; any other # is part of a file or folder name."""

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console, RenderableType
 
-from hoptrail import interrupts
-from hoptrail.atomic_write import refuse_unwritable, replace_file
 from hoptrail.corpus.index_location import find_index, index_here, make_index_folder, new_index
 from hoptrail.corpus.places import index_folder, writer_now
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import disk_errors
-from hoptrail.index import Index
-from hoptrail.json_object import JsonObject
+from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
 from hoptrail.serving import contract
 from hoptrail.serving.render import plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
+from hoptrail.system import interrupts
+from hoptrail.system.atomic_write import refuse_unwritable, replace_file
+from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
-    from hoptrail.indexing import Watcher
+    from hoptrail.index.indexing import Watcher
     from hoptrail.settings import Settings
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, interrupts.STOPPED, 4
@@ -198,7 +198,7 @@ def say_unfinished(index: Index, used: str, requested: str) -> None:
             say(OWED)
         if snapshot.head.whole:
             return
-        from hoptrail.index_contents import reached
+        from hoptrail.index.contents import reached
 
         state = reached(snapshot)
     if state:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from hoptrail.indexing import Watcher
+from hoptrail.index.indexing import Watcher
 from hoptrail.serving.render import plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
 from hoptrail.types import Usage

@@ -27,11 +27,11 @@ from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
     from hoptrail.evaluation.reports import EvaluationReport
-    from hoptrail.index_contents import Contents
+    from hoptrail.index.contents import Contents
+    from hoptrail.index.syncing import IndexingReport
     from hoptrail.models.chat import ChatSettings
     from hoptrail.models.spending import Ledger
     from hoptrail.serving.doctor import Check
-    from hoptrail.syncing import IndexingReport
 
 SHOWN_DOCUMENTS = 50
 SHOWN_NOTES = 20

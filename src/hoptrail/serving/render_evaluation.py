@@ -10,8 +10,8 @@ from rich.text import Text
 
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.risk_coverage import SURE
-from hoptrail.json_object import JsonObject
 from hoptrail.serving.render import share
+from hoptrail.types.json_object import JsonObject
 
 COUNTS = ("n", "failed", "abstained")
 SCORES = ("em", "f1")

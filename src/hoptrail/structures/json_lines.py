@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hoptrail.errors import UsageError
-from hoptrail.json_object import reader_of
+from hoptrail.types.json_object import reader_of
 
 T = TypeVar("T")
 

@@ -25,13 +25,13 @@ from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Dataset
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import project_to_passages, recall_at
-from hoptrail.json_object import JsonObject
 from hoptrail.language.completing import complete
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
 from hoptrail.text.words import content_stems
 from hoptrail.types import Ranking
+from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.gold_plan import REFERENCE, GoldPlan, gold_plan
 
 DEMONSTRATIVE = "this"

@@ -16,11 +16,11 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from hoptrail.errors import ModelUnavailable, UsageError
-from hoptrail.json_object import JsonObject
 from hoptrail.models.deadline import Deadline, attach
 from hoptrail.models.environment import NO_KEY, Address, certificates, find_key
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import hide_in_logs, without
+from hoptrail.types.json_object import JsonObject
 
 AGENT = "hoptrail (https://pypi.org/project/hoptrail/)"
 """Wikimedia refuses clients that do not say who they are."""

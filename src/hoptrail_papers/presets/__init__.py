@@ -18,7 +18,7 @@ from functools import cache
 from importlib.resources import files
 
 from hoptrail.errors import UsageError
-from hoptrail.json_object import JsonObject
+from hoptrail.types.json_object import JsonObject
 
 PREFIX = "paper:"
 """Marks the name of a paper's settings where a settings file may be named too."""

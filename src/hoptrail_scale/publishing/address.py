@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
-from hoptrail.environment_variables import variable, variables
 from hoptrail.errors import UsageError
+from hoptrail.system.environment_variables import variable, variables
 
 SCHEMES = ("s3", "gs", "az")
 

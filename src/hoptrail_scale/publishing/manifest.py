@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hoptrail.corpus.places import DATABASE
 from hoptrail.errors import IndexDamaged, IndexMismatch
-from hoptrail.json_object import reader_of
+from hoptrail.types.json_object import reader_of
 from hoptrail_scale.publishing.address import Address
 from hoptrail_scale.publishing.objects import Objects
 

@@ -19,13 +19,13 @@ from hoptrail.corpus.snapshot import SharedSnapshot
 from hoptrail.documents.corpus_part import Part
 from hoptrail.errors import IndexDamaged, IndexUnavailable, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
-from hoptrail.index_builder import Building
+from hoptrail.index.builder import Building
+from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.language.factory import LanguageContext
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
 from hoptrail.settings import Settings
-from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail_scale.on_ray import RayExecutor
 from hoptrail_scale.publishing.address import Address
 from hoptrail_scale.publishing.fetching import restore

@@ -9,10 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
+from hoptrail.index.syncing import IndexingReport
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import find_keys
 from hoptrail.serving.server.workspaces import Workspace, watched_folder
-from hoptrail.syncing import IndexingReport
 from serving.server.served import client_of
 from waiting import wait_until
 from world import HashingEncoder

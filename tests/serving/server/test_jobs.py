@@ -24,13 +24,13 @@ from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.read_sources import read_sources
-from hoptrail.index_contents import DocumentSummary
-from hoptrail.indexing import Watcher
+from hoptrail.index.contents import DocumentSummary
+from hoptrail.index.indexing import Watcher
 from hoptrail.models.encoder import FloatMatrix, Progress
-from hoptrail.server_limits import ServerLimits
 from hoptrail.serving.server import workspaces
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.wire import Text, as_file
+from hoptrail.settings import ServerLimits
 from hoptrail.types import Document, Kind
 from serving.server.served import MakeApp, client_of, ended, upload, workspace
 from world import FACTS, HashingEncoder

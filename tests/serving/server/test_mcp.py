@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from command import Hoptrail
-from hoptrail.index_contents import DocumentSummary
+from hoptrail.index.contents import DocumentSummary
 from hoptrail.serving.server.mcp_server import DOCUMENT, TRAIL, _resources
 from hoptrail.serving.server.mcp_tools import KEPT_TRAILS, Trails
 from hoptrail.serving.server.refusals import Refusal

@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any
 
 from hoptrail.documents.pdf.fragments import Fragment
-from hoptrail.environment_variables import environment_of_child
+from hoptrail.system.environment_variables import environment_of_child
 
 _DPI = 200
 _LARGEST = 40_000_000

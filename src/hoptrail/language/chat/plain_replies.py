@@ -16,12 +16,12 @@ from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from hoptrail.json_object import JsonObject
 from hoptrail.language.chat.reply_parsing import InvalidReply, own_channel, parse_reply, says_unknown
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.repetition import start_of_loop
 from hoptrail.text.normal_forms import stands_in
 from hoptrail.text.sentences import sentence_spans
+from hoptrail.types.json_object import JsonObject
 
 R = TypeVar("R", bound=BaseModel)
 

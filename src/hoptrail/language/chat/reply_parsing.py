@@ -15,8 +15,8 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from hoptrail.json_object import JsonObject
 from hoptrail.models.repetition import start_of_loop
+from hoptrail.types.json_object import JsonObject
 
 R = TypeVar("R", bound=BaseModel)
 

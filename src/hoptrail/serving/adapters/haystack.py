@@ -12,10 +12,10 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from hoptrail.index import Index
-from hoptrail.json_object import JsonObject
+from hoptrail.index.index import Index
 from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, text_and_json
 from hoptrail.settings import settings_from, to_toml
+from hoptrail.types.json_object import JsonObject
 
 try:
     from haystack import Document, GeneratedAnswer, component, default_to_dict

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hoptrail.index import Index
-from hoptrail.json_object import JsonObject
+from hoptrail.index.index import Index
 from hoptrail.serving.adapters.metadata import metadata_of, text_and_json
+from hoptrail.types.json_object import JsonObject
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 
-from hoptrail.index import Index
-from hoptrail.json_object import JsonObject
+from hoptrail.index.index import Index
 from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, place_of, text_and_json
 from hoptrail.types import Hit
+from hoptrail.types.json_object import JsonObject
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever

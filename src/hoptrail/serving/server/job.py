@@ -17,11 +17,11 @@ from threading import Event, RLock
 
 from hoptrail.corpus.journal import ItemRecord, JobRecord, Journal
 from hoptrail.errors import HoptrailError
-from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.uploads import Upload, Uploads
 from hoptrail.serving.server.wire import progress_json, shown
 from hoptrail.structures.progress_tracker import Progress
+from hoptrail.types.json_object import JsonObject
 
 
 class State(StrEnum):

@@ -18,7 +18,7 @@ from threading import Condition, Thread
 
 from hoptrail.documents.limits import MIB
 from hoptrail.errors import DocumentError, HoptrailError, Interrupted, StillRead
-from hoptrail.indexing import Watcher
+from hoptrail.index.indexing import Watcher
 from hoptrail.serving.server.job import OVER, Item, Job, JobBook, State
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal

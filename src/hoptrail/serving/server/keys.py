@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hoptrail import environment_variables
 from hoptrail.errors import UsageError
+from hoptrail.system import environment_variables
 
 VARIABLE = "HOPTRAIL_KEY"
 SHORTEST_KEY = 16

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.wire import Name, Strict, Text
+from hoptrail.types.json_object import JsonObject
 
 
 class NoArguments(Strict):

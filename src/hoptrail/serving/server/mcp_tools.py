@@ -19,7 +19,6 @@ from fastapi import Request
 from pydantic import BaseModel
 from rich.console import Console
 
-from hoptrail.json_object import JsonObject
 from hoptrail.serving import contract
 from hoptrail.serving.render import render_answer
 from hoptrail.serving.server import mcp_shapes as shapes
@@ -30,6 +29,7 @@ from hoptrail.serving.server.streaming import answer_to, searching
 from hoptrail.serving.server.wire import Question, Search, as_file, contents_json, indexing_json
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, content_id
+from hoptrail.types.json_object import JsonObject
 
 KEPT_TRAILS = 200
 WAIT_SECONDS = 60.0

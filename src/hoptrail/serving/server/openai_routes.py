@@ -10,13 +10,13 @@ import asyncio
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.openai_shapes import ChatRequest, Completion, ResponseRequest, ResponseWriter, model_json
 from hoptrail.serving.server.refusals import OPENAI, Refusal
 from hoptrail.serving.server.services import Here, Place, Served, Services
 from hoptrail.serving.server.streaming import answered, stream
 from hoptrail.serving.server.wire import Question
 from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.types.json_object import JsonObject
 
 router = APIRouter(prefix=OPENAI.rstrip("/"), tags=["OpenAI"])
 

@@ -15,12 +15,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hoptrail.json_object import JsonObject
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.serving.answer_text import citations_of, written
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.streaming import event
 from hoptrail.serving.server.wire import AsOf
+from hoptrail.types.json_object import JsonObject
 
 DONE = "data: [DONE]\n\n"
 """Ends a stream."""

@@ -17,8 +17,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from hoptrail import errors
-from hoptrail.exhaustion import exhausted
-from hoptrail.json_object import JsonObject
+from hoptrail.system.exhaustion import exhausted
+from hoptrail.types.json_object import JsonObject
 
 OPENAI = "/v1/"
 """Prefix of the paths that speak OpenAI's API."""

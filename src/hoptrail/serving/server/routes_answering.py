@@ -7,7 +7,6 @@ from functools import partial
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from hoptrail.json_object import JsonObject
 from hoptrail.recipes.registry import recipe_class, recipe_names
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place, Served
@@ -15,6 +14,7 @@ from hoptrail.serving.server.streaming import EVENTS, answered, searching, strea
 from hoptrail.serving.server.suggesting import suggested
 from hoptrail.serving.server.wire import Question, Search
 from hoptrail.serving.server.workspaces import computes_here
+from hoptrail.types.json_object import JsonObject
 
 router = APIRouter(prefix="/api", tags=["answering"])
 

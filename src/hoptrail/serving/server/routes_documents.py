@@ -22,12 +22,12 @@ from starlette.exceptions import HTTPException
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.marks import times_of
 from hoptrail.documents.read_sources import read_sources
-from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.job import Job
 from hoptrail.serving.server.refusals import Refusal, in_field, not_found, not_valid
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.wire import Text, as_file, document_json, summary_json
 from hoptrail.types import Document
+from hoptrail.types.json_object import JsonObject
 
 router = APIRouter(prefix="/api", tags=["documents"])
 

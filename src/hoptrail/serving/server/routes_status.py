@@ -8,12 +8,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from hoptrail.documents.forms import ENDINGS
-from hoptrail.json_object import JsonObject
 from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.services import Here, Served
 from hoptrail.serving.server.wire import contents_json, indexing_json, progress_json, unread_json
 from hoptrail.structures.progress_tracker import Progress
 from hoptrail.types import content_id
+from hoptrail.types.json_object import JsonObject
 
 router = APIRouter(tags=["status"])
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 
-from hoptrail.json_object import JsonObject
 from hoptrail.language.following import resolve_follow_up
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.answering import CitedHop, cite
@@ -35,6 +34,7 @@ from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.wire import Question, Search, question_of
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, Hop, Span
+from hoptrail.types.json_object import JsonObject
 
 EVENTS = "text/event-stream"
 SILENCE_SECONDS = 10.0

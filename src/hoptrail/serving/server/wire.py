@@ -12,14 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.corpus.places import UPLOADED
 from hoptrail.errors import DocumentError, UsageError
-from hoptrail.index_contents import Contents, DocumentSummary, Reached
-from hoptrail.json_object import JsonObject
+from hoptrail.index.contents import Contents, DocumentSummary, Reached
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
 from hoptrail.serving import contract
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.refusals import not_valid
 from hoptrail.structures.progress_tracker import Progress
 from hoptrail.types import Answer, Block, Document, Hop, Trail, Verdict
+from hoptrail.types.json_object import JsonObject
 
 MOST_UNREAD = 100
 """Files that could not be read and are listed; the others are counted."""

@@ -18,10 +18,11 @@ from typing import Final, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.errors import DocumentError, HoptrailError, Interrupted, UsageError
-from hoptrail.index import Index
-from hoptrail.index_contents import Contents, DocumentSummary, contents_of, reached
-from hoptrail.indexing import Watcher
-from hoptrail.json_object import JsonObject
+from hoptrail.index.contents import Contents, DocumentSummary, contents_of, reached
+from hoptrail.index.index import Index
+from hoptrail.index.indexing import Watcher
+from hoptrail.index.syncing import IndexingReport
+from hoptrail.index.watching import watch
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.catalogue import needed_structures, open_recipe, usable
@@ -31,9 +32,8 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import indexing_json
 from hoptrail.structures.progress_tracker import Progress
-from hoptrail.syncing import IndexingReport
 from hoptrail.types import Document
-from hoptrail.watching import watch
+from hoptrail.types.json_object import JsonObject
 
 T = TypeVar("T")
 

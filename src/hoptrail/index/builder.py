@@ -15,7 +15,8 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.walking import files_in
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
-from hoptrail.indexing import Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.indexing import Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.lazy import CHAT, OFFLINE
 from hoptrail.language.tasks import Language
@@ -26,7 +27,6 @@ from hoptrail.recipes.catalogue import built_by_model, check_built_for, needed_s
 from hoptrail.settings import Settings
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaration import Structure
-from hoptrail.syncing import IndexingReport, ReadingOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from hoptrail import watching
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import StorageError, UsageError
-from hoptrail.index import Index
-from hoptrail.indexing import Watcher
-from hoptrail.syncing import IndexingReport
-from hoptrail.watching import watch
-from test_indexing import write
+from hoptrail.index import watching
+from hoptrail.index.index import Index
+from hoptrail.index.indexing import Watcher
+from hoptrail.index.syncing import IndexingReport
+from hoptrail.index.watching import watch
+from index.test_indexing import write
 from world import FACTS, HashingEncoder
 
 QUICK = 0.15
@@ -219,11 +219,11 @@ class TestDue:
 KILLED = """
 import sys
 from pathlib import Path
-from hoptrail import syncing
-from hoptrail.index import Index
+from hoptrail.index import syncing
+from hoptrail.index.index import Index
 from world import HashingEncoder
-from hoptrail.indexing import Watcher
-from hoptrail import watching
+from hoptrail.index.indexing import Watcher
+from hoptrail.index import watching
 import time
 
 class Slow(HashingEncoder):

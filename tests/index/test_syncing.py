@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from hoptrail import syncing
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.file_contents import FileContent
@@ -19,18 +18,19 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError, Interrupted
-from hoptrail.index import Index
-from hoptrail.index_contents import Reached
-from hoptrail.indexing import Watcher, update_index
+from hoptrail.index import syncing
+from hoptrail.index.contents import Reached
+from hoptrail.index.index import Index
+from hoptrail.index.indexing import Watcher, update_index
+from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.recipes.catalogue import usable
 from hoptrail.serving.contract import contents_json
 from hoptrail.serving.options import say_unfinished
 from hoptrail.settings import Settings
 from hoptrail.structures import declaration
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail.types import Kind
-from test_indexing import Desk, lines, stopping_after, write
+from index.test_indexing import Desk, lines, stopping_after, write
 from world import FACTS
 
 

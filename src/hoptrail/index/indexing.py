@@ -22,6 +22,7 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.fingerprints import digest_with
+from hoptrail.index.syncing import USUAL, IndexingReport, ReadingOptions, read_all
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.build_context import Account, BuildContext, Report
@@ -31,7 +32,6 @@ from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.progress_tracker import Progress, ProgressTracker, ignore
 from hoptrail.structures.structure_names import PASSAGES
-from hoptrail.syncing import USUAL, IndexingReport, ReadingOptions, read_all
 from hoptrail.types import Usage, content_id
 
 

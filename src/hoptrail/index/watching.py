@@ -17,9 +17,9 @@ from hoptrail.documents.walking import OF_AN_INDEX
 from hoptrail.errors import IndexBusy, StorageError, UsageError
 
 if TYPE_CHECKING:
-    from hoptrail.index import Index
-    from hoptrail.indexing import Watcher
-    from hoptrail.syncing import IndexingReport
+    from hoptrail.index.index import Index
+    from hoptrail.index.indexing import Watcher
+    from hoptrail.index.syncing import IndexingReport
 
 
 QUIET, LONGEST, RETRY = 2.0, 60.0, 10.0

@@ -16,13 +16,13 @@ from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.view import EVERYTHING, View
 from hoptrail.errors import UsageError
-from hoptrail.labels import patterns_of
 from hoptrail.language.lazy import LazyLanguage
 from hoptrail.models.encoder import Encoder
 from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.types import Answer, Ranking
+from hoptrail.types.labels import patterns_of
 
 if TYPE_CHECKING:
     from hoptrail.language.factory import LanguageContext

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from hoptrail.asked_index import AskedIndex
 from hoptrail.errors import IndexDamaged
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
+from hoptrail.index.asked import AskedIndex
 from hoptrail.notebook import documents_html
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
     from hoptrail.documents.limits import ReadingLimits
-    from hoptrail.index_builder import Building
-    from hoptrail.index_contents import Contents
-    from hoptrail.indexing import Watcher
-    from hoptrail.syncing import IndexingReport
+    from hoptrail.index.builder import Building
+    from hoptrail.index.contents import Contents
+    from hoptrail.index.indexing import Watcher
+    from hoptrail.index.syncing import IndexingReport
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ class Index(AskedIndex):
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        from hoptrail.syncing import ReadingOptions
+        from hoptrail.index.syncing import ReadingOptions
 
         synced = self.settings.sync if sync is None else sync
         selection = self.settings.excluding(_one_or_several(exclude)).selection
@@ -144,7 +144,7 @@ class Index(AskedIndex):
 
     def contents(self) -> Contents:
         """The documents of the index, and counts of what was made from them."""
-        from hoptrail.index_contents import contents_of
+        from hoptrail.index.contents import contents_of
 
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
@@ -182,7 +182,7 @@ class Index(AskedIndex):
 
     @property
     def _building(self) -> Building:
-        from hoptrail.index_builder import Building
+        from hoptrail.index.builder import Building
 
         return Building(self.folder, self.settings, self._shared, lambda: self.encoder, lambda: self._language_context)
 

@@ -17,11 +17,11 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import EndpointBusy, Interrupted, StillRead, StorageError
-from hoptrail.indexing import Watcher, update_index
+from hoptrail.index.indexing import Watcher, update_index
+from hoptrail.index.syncing import IndexingReport
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.syncing import IndexingReport
 from hoptrail.types import Kind
-from test_indexing import Desk, lines, stopping_after, write
+from index.test_indexing import Desk, lines, stopping_after, write
 from world import HashingEncoder
 
 STRUCTURES = list(structures_by_name(PassageLimits()).values())

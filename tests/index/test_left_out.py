@@ -19,14 +19,14 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.walking import EXCLUDED, IGNORED, Selection, files_in
 from hoptrail.errors import UsageError
-from hoptrail.indexing import Watcher, update_index
+from hoptrail.index.indexing import Watcher, update_index
+from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.serving.contract import contents_json
 from hoptrail.serving.options import console_of
 from hoptrail.serving.render import render_contents, render_indexing
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.syncing import IndexingReport, ReadingOptions
-from test_indexing import Desk, lines, write
-from test_syncing import told
+from index.test_indexing import Desk, lines, write
+from index.test_syncing import told
 from world import FACTS
 
 PICTURE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(300)

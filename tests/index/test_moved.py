@@ -10,8 +10,8 @@ import pytest
 from hoptrail import Index
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import Interrupted, UsageError
-from test_indexing import Desk, stopping_after, write
-from test_syncing import told
+from index.test_indexing import Desk, stopping_after, write
+from index.test_syncing import told
 from world import FACTS
 
 

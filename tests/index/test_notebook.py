@@ -9,11 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from hoptrail import Index, notebook_progress
+from hoptrail import Index
 from hoptrail.errors import DocumentError
-from hoptrail.notebook_progress import shown_progress
+from hoptrail.index import notebook_progress
+from hoptrail.index.notebook_progress import shown_progress
+from hoptrail.index.syncing import IndexingReport
 from hoptrail.structures.progress_tracker import Progress
-from hoptrail.syncing import IndexingReport
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Kind, Statement, Trail, Verdict
 
 HOP = Hop("Who built it?", "Who built the bridge?", (), "Orla Finch", Verdict.ANSWERED)

@@ -37,7 +37,7 @@ from name_reader import NameReader
 from world import FACTS, HashingEncoder, write_facts
 
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def opened(folder: Path, encoder: HashingEncoder | None = None) -> Index:

@@ -15,12 +15,12 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
-from hoptrail.indexing import Watcher, remove_documents, update_index
+from hoptrail.index.indexing import Watcher, remove_documents, update_index
+from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.structures import declaration
 from hoptrail.structures.build_context import Report
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.syncing import IndexingReport, ReadingOptions
 from hoptrail.types import Kind, Link, Usage
 from world import FACTS, Counting
 
@@ -151,7 +151,7 @@ def test_changed_lines_of_a_jsonl_file(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_lines_taken_out_of_a_jsonl_file_go(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hoptrail.syncing.BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr("hoptrail.index.syncing.BATCH_DOCUMENTS", 2)
     letters = {name: f"The letter {name}." for name in "abcdef"}
     file, other = lines(tmp_path / "all#1.jsonl", **letters), lines(tmp_path / "other.jsonl", a=letters["a"], z="Last.")
     assert counts(desk.index(file, other)) == (7, 0, 0, 7)

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from hoptrail.errors import UsageError
-from hoptrail.indexing import Watcher
+from hoptrail.index.indexing import Watcher
 from hoptrail.notebook import progress_html
 from hoptrail.structures.progress_tracker import Progress
 
