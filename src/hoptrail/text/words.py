@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from hoptrail.text.lexicon import CANONICAL, RELATED_WORDS, STOP_WORDS
 from hoptrail.text.normal_forms import SOFT_HYPHEN, composed
@@ -38,21 +38,15 @@ _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ors", "or", "ers", "er", "ed", "es", "s", "e")
 _SHORTEST_STEM = 3
-_NAME_LENGTH = 80
-"""Characters. Texts up to this length are often names, which recur many times within one task, so their words are cached."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word as written, with its offsets."""
+class Word(NamedTuple):
+    """A word as written, with its offsets, and in lower case."""
 
     text: str
     start: int
     end: int
-
-    @property
-    def lower(self) -> str:
-        return self.text.lower()
+    lower: str
 
     @property
     def stem(self) -> str:
@@ -65,36 +59,28 @@ class Word:
 
 def words(text: str) -> tuple[Word, ...]:
     """The words of `text`. A possessive `'s` is a separate word (`s`); `#1` is one word."""
-    return _cached_words(text) if len(text) <= _NAME_LENGTH else _words(text)
-
-
-def _words(text: str) -> tuple[Word, ...]:
-    return tuple(Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text))
+    return tuple([Word(word := match.group(), *match.span(), word.lower()) for match in _WORD.finditer(text)])
 
 
 def terms(text: str) -> Sequence[Word]:
     """The words of `text`; in scripts without spaces, where word borders need a dictionary, pairs of adjacent characters."""
     if text.isascii() or not _ANY_UNSPACED.search(text):
         return words(text)
-    return [piece for word in words(text) for piece in _pieces(word)]
+    return [piece for word in words(text) for piece in _pieces(word.text, word.start)]
 
 
-def _pieces(word: Word) -> Iterator[Word]:
-    for run in _RUNS.finditer(word.text):
-        start = word.start + run.start()
-        if len(run.group()) > 1 and _ANY_UNSPACED.match(run.group()):
-            for at in range(start, start + len(run.group()) - 1):
-                yield Word(word.text[at - word.start : at - word.start + 2], at, at + 2)
-        else:
-            yield Word(run.group(), start, start + len(run.group()))
+def _pieces(word: str, start: int) -> Iterator[Word]:
+    for run in _RUNS.finditer(word):
+        first, last = run.span()
+        pairs = last - first > 1 and _ANY_UNSPACED.match(word, first)
+        for at in range(first, last - 1) if pairs else (first,):
+            piece = word[at : at + 2] if pairs else run.group()
+            yield Word(piece, start + at, start + at + len(piece), piece.lower())
 
 
 def unspaced_pieces(word: str) -> list[str]:
     """The terms of one word."""
-    return [piece.text for piece in _pieces(Word(word, 0, len(word)))] if _ANY_UNSPACED.search(word) else [word]
-
-
-_cached_words = lru_cache(maxsize=16_384)(_words)
+    return [piece.text for piece in _pieces(word, 0)] if _ANY_UNSPACED.search(word) else [word]
 
 
 @lru_cache(maxsize=65_536)
@@ -130,16 +116,19 @@ def places_of_stems(lower: str, stems: Iterable[str]) -> Iterator[tuple[int, str
             at = lower.find(beginning, at + 1)
 
 
+@lru_cache(maxsize=4096)
 def content_stems(text: str) -> frozenset[str]:
     """Stems of the words of `text` that are no stop words."""
-    return _cached_stems(text) if len(text) <= _NAME_LENGTH else _content_stems(text)
+    said = _WORD.findall(text)
+    if not text.isascii() and _ANY_UNSPACED.search(text):
+        said = [piece for word in said for piece in unspaced_pieces(word)]
+    return frozenset(map(_content_stem, said)) - {""}
 
 
-def _content_stems(text: str) -> frozenset[str]:
-    return frozenset(word.stem for word in terms(text) if word.lower not in STOP_WORDS)
-
-
-_cached_stems = lru_cache(maxsize=16_384)(_content_stems)
+@lru_cache(maxsize=65_536)
+def _content_stem(word: str) -> str:
+    """Its stem; empty for a stop word."""
+    return "" if word.lower() in STOP_WORDS else stem(word)
 
 
 RELATED = {stem(word): frozenset(stem(other) for other in others) for word, others in RELATED_WORDS.items()}
