@@ -7,7 +7,8 @@ its list, and a sentence that begins with a pronoun follows the sentence before 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from hoptrail.text.dates import date_of
@@ -27,50 +28,53 @@ MOST_SENTENCES = 400
 """Per unit: far above any passage."""
 _MOST_CHARACTERS = 100_000
 """Read per block."""
+_KEPT = 512
+"""Units whose statements are kept, with what was derived from them: those of several questions."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnitStatement:
     """A statement: characters `start` to `end` of a unit's text, its wording, and its block (None: plain text)."""
 
     unit: Unit
     start: int
     end: int
-    said: str
-    block: Block | None = None
+    said: str = field(hash=False)
+    block: Block | None = field(default=None, hash=False)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The statement as it stands in the unit, with its line breaks."""
         return self.unit.text[self.start : self.end]
 
-    @property
+    @cached_property
     def alone(self) -> str:
         """Its wording right after the previous statement: a row as `header: value`, an item without the lead of its list."""
         return self.said if self.block is not None and self.block.cells else squeeze(self.text)
 
-    @property
+    @cached_property
     def path(self) -> tuple[str, ...]:
         """The headings above it, outermost first; empty in plain text."""
         return self.block.path if self.block else ()
 
-    @property
+    @cached_property
     def date(self) -> str:
         """Its ISO date: that of its block, else one in its headings or title; empty if there is none."""
         return date_of(self.block, self.unit.title)
 
-    @property
+    @cached_property
     def support(self) -> tuple[Span, ...]:
         """The document spans that state it."""
         return support_of(self.unit, self.start, self.end)
 
-    @property
+    @cached_property
     def seen(self) -> str:
         """Its wording after title and headings, as search indexes it."""
         above = [self.unit.title, *(heading for heading in self.path if heading != self.unit.title)]
         return f"{' > '.join(part for part in above if part)}: {self.said}"
 
 
+@lru_cache(_KEPT)
 def statements_of(unit: Unit) -> tuple[UnitStatement, ...]:
     """The statements of a passage or sentence in order, or the sentences of a derived unit."""
     if not unit.blocks:

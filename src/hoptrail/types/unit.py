@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from hoptrail.types.document import Block, Span
@@ -29,16 +29,16 @@ class Unit:
     For kinds passage and sentence there is one source and `text` is exactly that span; derived kinds carry their own text.
     `blocks` are those of the document that share characters with the source of a passage or sentence, with offsets in the
     document; none where its text is plain. `sentence_ends` are where the document's sentences end in the text of a passage or
-    sentence, counted from its start; none where the text stands in no document.
+    sentence, counted from its start; none where the text stands in no document. Only the id is hashed.
     """
 
     id: str
-    kind: Kind
-    title: str
-    text: str
-    sources: tuple[Span, ...]
-    blocks: tuple[Block, ...] = ()
-    sentence_ends: tuple[int, ...] = ()
+    kind: Kind = field(hash=False)
+    title: str = field(hash=False)
+    text: str = field(hash=False)
+    sources: tuple[Span, ...] = field(hash=False)
+    blocks: tuple[Block, ...] = field(default=(), hash=False)
+    sentence_ends: tuple[int, ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
         if self.sentence_ends and self.sentence_ends[-1] != len(self.text):
