@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from hoptrail.text.lexicon import CAPITALISED_FUNCTION_WORDS, MONTHS, MULTIPLIERS, NAME_CONNECTORS, NUMBER_WORDS
 from hoptrail.text.normal_forms import squeeze
@@ -57,7 +58,8 @@ class Mention:
         return self.start < other.end and other.start < self.end
 
 
-def find_mentions(text: str, titles: Sequence[str] = (), *, question: bool = False) -> tuple[Mention, ...]:
+@lru_cache(maxsize=2048)
+def find_mentions(text: str, titles: tuple[str, ...] = (), *, question: bool = False) -> tuple[Mention, ...]:
     """Mentions in order of appearance, none overlapping.
 
     Dates win over known titles, and titles over quoted text, names and numbers. In a `question`, a parenthesis right after a
@@ -75,10 +77,11 @@ def find_mentions(text: str, titles: Sequence[str] = (), *, question: bool = Fal
     return tuple(_join_names(text, taken) if question else taken)
 
 
-def find_names(question: str, titles: Sequence[str] = ()) -> list[Mention]:
+@lru_cache(maxsize=2048)
+def find_names(question: str, titles: tuple[str, ...] = ()) -> tuple[Mention, ...]:
     """The names and quoted titles of a question in order of appearance, given known titles."""
     mentions = find_mentions(question, titles, question=True)
-    return [mention for mention in mentions if mention.shape in {Shape.NAME, Shape.QUOTED}]
+    return tuple(mention for mention in mentions if mention.shape in {Shape.NAME, Shape.QUOTED})
 
 
 def figure_shape(text: str) -> Shape | None:
@@ -151,8 +154,9 @@ def _names(text: str, *, question: bool) -> Iterator[Mention]:
         if word and run and (_continues(text, run[-1], word) or (question and _inner_article(text, run, word))):
             run.append(word)
             continue
-        yield from _finish_name(text, run, question=question)
-        run = [word] if word is not None and _opens_name(text, word) else []
+        if run:
+            yield from _finish_name(text, run, question=question)
+        run = [word] if word is not None and not word.text[0].islower() and _opens_name(text, word) else []
 
 
 def _continues(text: str, before: Word, word: Word) -> bool:

@@ -42,6 +42,7 @@ def without_article(text: str) -> str:
     return rest if rest and first.lower() in ARTICLES else text
 
 
+@lru_cache(maxsize=16_384)
 def base_title(title: str) -> str:
     """A title without its disambiguating parenthesis: `Mercury (planet)` is `Mercury`."""
     return squeeze(_PARENTHESIS.sub("", title)) or squeeze(title)

@@ -44,7 +44,7 @@ def triples_of(fact: Fact, title: str) -> tuple[Triple, ...]:
 
 def triples_in(text: str, names: Sequence[str]) -> tuple[Triple, ...]:
     """The triples of one sentence; `names` are known entities, the first being the text's subject."""
-    mentions = [mention for mention in find_mentions(text, names) if _is_argument(mention)]
+    mentions = [mention for mention in find_mentions(text, tuple(names)) if _is_argument(mention)]
     about = names[0] if names else ""
     walk = _Walk(about, life_roles(text, find_mentions(text)))
     triples = (triple for triple in walk.along(text, mentions) if folded(triple.subject) != folded(triple.object))
