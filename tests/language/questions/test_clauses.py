@@ -6,6 +6,7 @@ import pytest
 
 from hoptrail.language.questions.clauses import describing_clauses
 from hoptrail.language.questions.decomposing import chain
+from hoptrail.text.phrases import tokens_of
 
 DESCRIBED = {
     "When was the man who drew Foss Light born?": ("the man who drew Foss Light", "Who"),
@@ -34,7 +35,7 @@ DESCRIBED = {
 @pytest.mark.parametrize("question", DESCRIBED)
 def test_a_clause_ends_where_the_question_goes_on(question: str) -> None:
     phrase, asker = DESCRIBED[question]
-    first = next(describing_clauses(question))
+    first = next(describing_clauses(question, tokens_of(question)))
     assert question[first.start : first.end] == phrase
     assert first.question == f"{asker} is {phrase[0].lower()}{phrase[1:]}?"
 
@@ -53,7 +54,7 @@ def test_a_clause_ends_where_the_question_goes_on(question: str) -> None:
     ],
 )
 def test_what_describes_nothing_by_a_clause(question: str) -> None:
-    assert list(describing_clauses(question)) == []
+    assert list(describing_clauses(question, tokens_of(question))) == []
 
 
 CHAINS = {

@@ -21,7 +21,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from statistics import fmean
 
-from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, under_headings
+from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged
 from hoptrail.language.offline.statement_text import StatementText
 from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.models.reader import Reading, TextReader, ToRead, log_odds, settling
@@ -108,16 +108,19 @@ class ReadAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ReadStatements:
-    """The statements of some passages, closest to a question first, and the readings of the first `READ`."""
+    """The statements of some passages, closest to a question first, and of the first `READ` the readings, the answers with their
+    margins (`spans`), and the log odds that each `settles` the question.
+    """
 
     close: tuple[Close, ...]
     readings: tuple[Reading, ...]
+    spans: tuple[list[tuple[str, float]], ...]
+    settles: tuple[float, ...]
 
     @property
     def weights(self) -> list[float]:
         """The weights of the readings by the odds that each statement settles the question, with the sum 1."""
-        odds = [_SHARPENED * _cut(reading.settles) for reading in self.readings]
-        weights = [math.exp(one - max(odds)) for one in odds]
+        weights = [math.exp(_SHARPENED * (one - max(self.settles))) for one in self.settles]
         return [weight / sum(weights) for weight in weights]
 
 
@@ -138,7 +141,7 @@ class StatementReader:
     def judged(self, question: str, units: Sequence[Unit]) -> tuple[Close, ...]:
         """The statements, closest first, where those that seem to settle the question count as closer."""
         read = self.read(question, units)
-        return judged(read.close, [_cut(reading.settles) for reading in read.readings])
+        return judged(read.close, read.settles)
 
     def settling(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         """The log odds that each text settles the question; none without a model."""
@@ -152,10 +155,10 @@ class StatementReader:
         if kind_asked(question) is AnswerKind.YES_NO:
             return self._verdicts(question, units, weights.verdict)
         found = weighed(self.candidates(question, units, avoid), weights.span)
-        confidences = [weights.confidence.probability(confidence_numbers(at, found)) for at in range(len(found))]
+        likely = weights.confidence.probability
         answers = [
-            ReadAnswer(one.candidate.answer, one.candidate.said.support, confidence)
-            for one, confidence in zip(found, confidences, strict=True)
+            ReadAnswer(one.candidate.answer, one.candidate.said.support, likely(confidence_numbers(at, found)))
+            for at, one in enumerate(found)
         ]
         disputed = [at for at, one in enumerate(found) if not at or contradict(found[0], one)]
         return _latest_first(answers, [found[at].candidate.said.date for at in disputed], disputed)
@@ -164,15 +167,15 @@ class StatementReader:
         """The best span of each statement that was read, closest first. Names to `avoid` are no answers."""
         read, avoided = self.read(question, units), {_stems(name) for name in avoid}
         ranks = {unit.id: rank for rank, unit in reversed(list(enumerate(units, 1)))}
-        mean = fmean(_cut(reading.settles) for reading in read.readings) if read.readings else 0.0
+        mean = fmean(read.settles) if read.settles else 0.0
         found: list[Candidate] = []
-        for close, reading in zip(read.close, read.readings, strict=False):
-            spans = StatementText.of(close.said).spans(reading)
-            (answer, margin), (_, other) = [*(one for one in spans if _stems(one[0]) not in avoided), *_NO_SPANS][:2]
+        for close, reading, spans, settles in zip(read.close, read.readings, read.spans, read.settles, strict=False):
+            allowed = [one for one in spans if _stems(one[0]) not in avoided] if avoided else spans
+            (answer, margin), (_, other) = (*allowed, *_NO_SPANS)[:2]
             if answer:
-                settles, helps = _cut(reading.settles), _cut(log_odds(reading.helps))
-                numbers = settles, settles - mean, close.closeness, close.share, 1 / ranks[close.said.unit.id], helps
-                found.append(Candidate(answer, close.said, (*numbers, _cut(margin), _cut(margin - other))))
+                numbers = settles, settles - mean, close.closeness, close.share, 1 / ranks[close.said.unit.id]
+                odds = log_odds(reading.helps), _cut(margin), _cut(margin - other)
+                found.append(Candidate(answer, close.said, (*numbers, *odds)))
         return tuple(found)
 
     def verdict_numbers(self, question: str, units: Sequence[Unit]) -> dict[str, tuple[float, ...]]:
@@ -181,7 +184,7 @@ class StatementReader:
         if not read.readings:
             return {}
         verdict = sum(weight * affirms(reading) for weight, reading in zip(read.weights, read.readings, strict=True))
-        settled = verdict * max(_cut(reading.settles) for reading in read.readings)
+        settled = verdict * max(read.settles)
         return {"yes": (verdict, settled, 0.0), "no": (-verdict, -settled, 1.0)}
 
     def _verdicts(self, question: str, units: Sequence[Unit], regression: Regression) -> list[ReadAnswer]:
@@ -196,8 +199,10 @@ class StatementReader:
 
     def _read(self, question: str, units: tuple[Unit, ...]) -> ReadStatements:
         close = close_statements(question, units, self._similarity)
-        texts = [ToRead(question, under_headings(one.said)) for one in close[:READ]]
-        return ReadStatements(close, tuple(self.model.read(texts)) if self.model else ())
+        texts = [StatementText.of(one.said) for one in close[:READ]] if self.model else []
+        readings = self.model.read([ToRead(question, one.text) for one in texts]) if self.model else []
+        spans = tuple(text.spans(reading) for text, reading in zip(texts, readings, strict=True))
+        return ReadStatements(close, tuple(readings), spans, tuple(_cut(reading.settles) for reading in readings))
 
 
 def affirms(reading: Reading) -> float:
@@ -235,7 +240,7 @@ def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
     """The numbers of `CONFIDENCE` of an answer among all of a question."""
     one = found[at]
     following = max((other.together for other in found if other is not one), default=0.0)
-    return *(_cut(log_odds(share)) for share in (one.probability, one.together, following)), float(one.twice)
+    return *map(log_odds, (one.probability, one.together, following)), float(one.twice)
 
 
 def contradict(best: Weighed, other: Weighed) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hoptrail.text import lexicon
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, PREPOSITIONS, word_set
-from hoptrail.text.phrases import CLAUSE_WORDS, Token, group_start, own_verb, tokens_of
+from hoptrail.text.phrases import CLAUSE_WORDS, Token, group_start, own_verb
 from hoptrail.text.questions import is_person_noun
 
 _TIMES = lexicon.DATE_NOUNS | word_set(
@@ -52,9 +52,8 @@ class _Opening:
     own: int
 
 
-def describing_clauses(question: str) -> Iterator[Description]:
+def describing_clauses(question: str, tokens: Sequence[Token]) -> Iterator[Description]:
     """The descriptions by a clause, the last one first."""
-    tokens = tokens_of(question)
     for at in range(len(tokens) - 1, 0, -1):
         opening = _relative(tokens, at) or _participial(tokens, at)
         if opening is None or question[tokens[opening.at].start - 2] in ":;":

@@ -90,7 +90,7 @@ def _in_two_steps(match: re.Match[str]) -> str:
 
 def _innermost(question: str) -> Description | None:
     tokens = tokens_of(question)
-    kinds = (_possessives(question, tokens), _relations(question, tokens), describing_clauses(question))
+    kinds = (_possessives(question, tokens), _relations(question, tokens), describing_clauses(question, tokens))
     return next((one for one in itertools.chain(*kinds) if not _is_whole(question, one)), None)
 
 

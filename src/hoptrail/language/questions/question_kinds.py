@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 from hoptrail.language.questions.indirect_questions import direct
@@ -44,6 +45,7 @@ _COMPARED = word_set(
 )
 
 
+@lru_cache(256)
 def kind_asked(question: str) -> AnswerKind:
     """The kind of answer that a question asks for; `SHORT` by default."""
     line = asking_sentence(" ".join(direct(question).split()))
