@@ -7,12 +7,13 @@ its headings less), the encoder's similarity, and the rank of its unit. It does 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.models.encoder import Encoder, QuickEncoder
+import numpy as np
+
+from hoptrail.models.encoder import Encoder, Latest, QuickEncoder
 from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
@@ -23,11 +24,10 @@ Judge = Callable[[str, Sequence[str]], Sequence[float]]
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """Cosines of a question with sentences, between -1 and 1."""
 
-_DATE = re.compile(r"(?:\d{4}|-)-\d\d(?:-\d\d)?")
 UNITS = 8
 """Number of best units whose statements are scored, unless a caller says otherwise."""
-_ENCODED = 20
-"""Number of statements, best by words, that are encoded."""
+_ENCODED, _VECTORS = 20, 4096
+"""Number of statements, best by words, that are encoded; and number of vectors that are kept."""
 _ABOVE = 0.6
 """Weight of a word in title or headings, relative to one in the statement."""
 _SETTLES, _CERTAIN = 0.12, 8.0
@@ -47,11 +47,11 @@ class Close:
 
 
 def encoder_similarity(encoder: Encoder) -> Similarity:
-    """Similarity by an encoder's vectors, those of its quick variant if it has one."""
-    quick = encoder.quick if isinstance(encoder, QuickEncoder) else encoder
+    """Similarity by an encoder's vectors, those of its quick variant if it has one. These are kept: no batch changes them."""
+    encode = Latest(encoder.quick.encode, _VECTORS).of if isinstance(encoder, QuickEncoder) else encoder.encode
 
     def cosines(question: str, sentences: Sequence[str]) -> list[float]:
-        vectors = quick.encode([question, *sentences])
+        vectors = np.array(encode([question, *sentences]))
         return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
 
     return cosines
@@ -65,7 +65,8 @@ def close_statements(
     wording = Wording(question, [said for _, said in statements])
     scored = [(said, wording.share(said), _RANK / (1 + place)) for place, said in statements]
     scored.sort(key=lambda item: -(item[1] + item[2]))
-    cosines = _cosines(question, [said for said, _, _ in scored[:_ENCODED]], similarity)
+    texts = [said.seen[: 2 * LONGEST] for said, _, _ in scored[:_ENCODED]]
+    cosines = similarity(question, texts) if similarity and texts else [0.0] * len(texts)
     close = [
         Close(said, share + bonus + _MEANING * cosine, share)
         for (said, share, bonus), cosine in zip(scored, cosines, strict=False)
@@ -113,7 +114,8 @@ class Wording:
     def __init__(self, question: str, statements: Sequence[UnitStatement]) -> None:
         self._statements = statements  # keeps them alive: their identities are keys
         asked = asked_words(question)
-        self._said = {id(said): _stems_said(said, asked) for said in statements}
+        dated = bool(dates_asked(question))
+        self._said = {id(said): _stems_said(said, dated=dated) for said in statements}
         said_by = Counter(stem for _, seen in self._said.values() for stem in asked & seen)
         among = len(self._said) + 1
         self._weights = {stem: math.log(1 + among / (1 + said_by[stem])) for stem in sorted(asked)}
@@ -143,26 +145,15 @@ def asked_words(question: str) -> frozenset[str]:
     return asked or frozenset(word.stem for word in words(question))
 
 
-def asks_for_date(asked: frozenset[str]) -> bool:
-    """Whether a date is among the asked words."""
-    return any(_DATE.fullmatch(word) for word in asked)
-
-
 def is_covered(stem: str, stems: frozenset[str]) -> bool:
     """Whether a word or a related one is among some stems."""
     return stem in stems or not RELATED.get(stem, frozenset()).isdisjoint(stems)
 
 
-def _stems_said(said: UnitStatement, asked: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+def _stems_said(said: UnitStatement, *, dated: bool) -> tuple[frozenset[str], frozenset[str]]:
     """The stems of a statement without and with its title and headings, and its dates if the question has one."""
     own, seen = content_stems(said.said), content_stems(said.seen)
-    if asks_for_date(asked):
+    if dated:
         own |= dates_said(said.said)
         seen |= own | dates_said(" ".join((said.unit.title, *said.path, said.block.date if said.block else "")))
     return own, seen
-
-
-def _cosines(question: str, statements: Sequence[UnitStatement], similarity: Similarity | None) -> Sequence[float]:
-    if similarity is None or not statements:
-        return [0.0] * len(statements)
-    return similarity(question, [said.seen[: 2 * LONGEST] for said in statements])

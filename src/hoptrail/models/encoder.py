@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from threading import Lock
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+K, V = TypeVar("K", bound=Hashable), TypeVar("V")
 FloatMatrix = NDArray[np.float32]
 """Rows are vectors."""
 
@@ -66,3 +69,26 @@ class TokenEncoder(Encoder, Protocol):
 
     def encode_tokens(self, texts: Sequence[str]) -> list[FloatMatrix]:
         """Per text a matrix of unit vectors, one row per token, without special tokens: shape (tokens, dimension)."""
+
+
+class Latest(Generic[K, V]):
+    """Computes for several items at once what does not depend on the others, and keeps it for the latest `most`. Thread-safe."""
+
+    def __init__(self, compute: Callable[[list[K]], Iterable[V]], most: int) -> None:
+        self._compute, self._most = compute, most
+        self._kept: OrderedDict[K, V] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, items: Sequence[K]) -> list[V]:
+        """The results, in order."""
+        with self._lock:
+            known = {item: self._kept[item] for item in items if item in self._kept}
+        missing = [item for item in dict.fromkeys(items) if item not in known]
+        known |= zip(missing, self._compute(missing), strict=True) if missing else ()
+        with self._lock:
+            self._kept |= known
+            for item in known:
+                self._kept.move_to_end(item)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return [known[item] for item in items]

@@ -128,7 +128,10 @@ class LocalEncoder:
     def _batches(self, texts: Sequence[str]) -> Iterator[_Batch]:
         """Batches of texts of similar length, to limit padding; in windows, to limit memory."""
         for start in range(0, len(texts), self._settings.window):
-            window = [self._pieces(text) for text in texts[start : start + self._settings.window]]
+            cut = [
+                whole_text(text[: self._settings.characters]) for text in texts[start : start + self._settings.window]
+            ]
+            window = list(map(self._ready().tokenizer.encode, cut))
             waiting: list[int] = []
             for index in sorted(range(len(window)), key=lambda index: len(window[index])):
                 if waiting and self._is_full(len(waiting), len(window[waiting[-1]]), len(window[index])):
@@ -140,9 +143,6 @@ class LocalEncoder:
     def _is_full(self, waiting: int, longest: int, length: int) -> bool:
         """Whether a batch of `waiting` texts, the longest of length `longest`, has no room for a text of `length`."""
         return (waiting + 1) * length > self._settings.batch or waiting * (length - longest) > self._settings.padding
-
-    def _pieces(self, text: str) -> Encoding:
-        return self._ready().tokenizer.encode(whole_text(text[: self._settings.characters]))
 
     def _ready(self) -> _Loaded:
         with self._loading:

@@ -14,20 +14,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, Latest
 from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.minilm import WEIGHTS, WEIGHTS_SHA256, packaged_folder
 from hoptrail.models.onnx_runtime import Session, Tensors, in_eight_bits, kind_of_weights
@@ -84,11 +82,6 @@ class Reading:
     neither: float
     helps: float
     settles: float = 0.0
-
-    @property
-    def answered(self) -> float:
-        """The probability that the text has an answer."""
-        return _logistic(self.answers[0].margin) if self.answers else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +140,9 @@ class Reader:
         return [values[0] for values in self._session.run(_HEADS, given)]
 
     def _encode(self, pairs: Sequence[ToRead]) -> Iterator[_Pieces]:
-        questions, befores, texts = (
-            self._tokenizer.encode_batch([whole_text(part) for part in parts], add_special_tokens=False)
-            for parts in (
-                [pair.question for pair in pairs],
-                [pair.before for pair in pairs],
-                [pair.text for pair in pairs],
-            )
-        )
-        for question, before, text in zip(questions, befores, texts, strict=True):
+        for pair in pairs:
+            parts = [whole_text(part) for part in (pair.question, pair.before, pair.text)]
+            question, before, text = self._tokenizer.encode_batch(parts, add_special_tokens=False)
             ids = [_CLS, *question.ids[:_LONGEST_QUESTION], _SEP]
             if before.ids:
                 ids += [*before.ids[:_LONGEST_BEFORE], _SEP]
@@ -171,28 +158,14 @@ class TextReader(Protocol):
 
 
 class Remembered:
-    """A reader with a cache of its latest readings: the stages of an answer read the same texts for the same question again.
-    Thread-safe.
-    """
+    """A reader with a cache of its latest readings: the stages of an answer read the same texts for the same question again."""
 
     def __init__(self, reader: TextReader) -> None:
-        self._reader = reader
-        self._kept: OrderedDict[ToRead, Reading] = OrderedDict()
-        self._lock = Lock()
+        self._latest = Latest(reader.read, _KEPT)
 
     def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
         """The readings, in order."""
-        with self._lock:
-            known = {pair: self._kept[pair] for pair in pairs if pair in self._kept}
-        missing = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        known |= zip(missing, self._reader.read(missing), strict=True)
-        with self._lock:
-            self._kept |= known
-            for pair in known:
-                self._kept.move_to_end(pair)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return [known[pair] for pair in pairs]
+        return self._latest.of(pairs)
 
 
 def reader_folder() -> Path:
