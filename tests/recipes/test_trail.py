@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,23 @@ from hoptrail.language.scripted import (
     ScriptedLanguage,
     ScriptedReply,
 )
-from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading, Reply, Task, Verify
+from hoptrail.language.tasks import (
+    Complete,
+    Decompose,
+    Decomposition,
+    Integrate,
+    Read,
+    Reading,
+    Reply,
+    Step,
+    Task,
+    Verify,
+)
 from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
 from hoptrail.recipes.trail_chain import ChainSettings, Opinion, combined_confidence
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import statements_of
-from hoptrail.types import Unit, Usage, Verdict
+from hoptrail.types import Span, Unit, Usage, Verdict
 from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script, check_answer
 
 
@@ -145,7 +157,27 @@ def test_least_confidence_turns_a_guess_into_an_abstention(corpus: Corpus) -> No
     answer = trail(corpus, replies, chain=NO_CHAIN, least_confidence=0.3)[0].answer(QUESTION)
     assert answer.abstained
     assert answer.confidence == pytest.approx(0.2)  # of what was held back
-    assert answer.trail.hops[-1].answer == "the Grey Hills"
+    assert answer.trail.hops[-1].answer is None
+    assert answer.guess is not None
+    assert (answer.guess.text, round(answer.guess.confidence, 4)) == ("the Grey Hills", 0.2)
+    assert answer.guess.evidence == tuple(
+        replace(one, hop=0) for one in guess.evidence if one.hop == len(guess.trail) - 1
+    )
+
+
+@pytest.mark.parametrize(("confidence", "guessed"), [(0.14, None), (0.16, "the Grey Hills")])
+def test_what_the_language_withholds_is_a_guess_if_it_is_likely_enough(
+    corpus: Corpus, confidence: float, guessed: str | None
+) -> None:
+    cited = trail(corpus, [(Read, reading(3))], chain=NO_CHAIN)[0].answer(QUESTION).evidence[-1]
+    step = Step(QUESTION, "the Grey Hills", (Span(cited.document, cited.start, cited.end),))
+    withheld = Reading(None, confidence=confidence, withheld=step)
+    answer = trail(corpus, [(Read, withheld), (Read, withheld)], chain=NO_CHAIN)[0].answer(QUESTION)
+    assert answer.abstained
+    assert (answer.guess and answer.guess.text) == guessed
+    assert [item.text for item in (answer.guess.evidence if answer.guess else ())] == [cited.text] * (
+        guessed is not None
+    )
 
 
 @pytest.mark.parametrize("fails", range(4))
@@ -310,7 +342,7 @@ def test_an_answer_in_doubt_is_held_against_its_evidence(corpus: Corpus) -> None
         assert (verify.question, verify.answer) == (ASKED[1], SAID[1][0])
 
 
-def test_an_unsupported_answer_is_looked_into_and_shown_but_not_given(
+def test_an_unsupported_answer_is_looked_into_and_neither_given_nor_guessed(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A model that is sure of a river that no passage names, cites a sentence for it, and has nothing else to ask."""
@@ -327,7 +359,7 @@ def test_an_unsupported_answer_is_looked_into_and_shown_but_not_given(
         answer = TrailRecipe(corpus, open_language("chat", context_at(fake, tmp_path))).answer(QUESTION)
         asked = [task_of(entry.body) for entry in fake.log]
     shown = answer.trail.hops[-1]
-    assert (answer.text, shown.answer, shown.verdict) == (None, "the Thames", Verdict.UNSUPPORTED)
+    assert (answer.text, answer.guess, shown.answer, shown.verdict) == (None, None, None, Verdict.UNANSWERED)
     assert answer.confidence is not None
     assert answer.confidence < 0.5
     assert "decompose_next" in asked, "it is not believed, as a supported answer of that confidence would be"

@@ -29,7 +29,7 @@ QUESTIONS = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_te
 QUESTION = (EXAMPLES / "question.txt").read_text(encoding="utf-8").strip()
 
 ANSWER = ["question", "answer", "abstained", "recipe", "language", "evidence", "trail", "usage"]
-ANSWER += ["kind", "items", "confidence", "closest"]
+ANSWER += ["kind", "items", "confidence", "closest", "guess", "asked"]
 CLOSEST = ["document", "title", "heading_path", "file", "place", "date", "start", "end", "text", "unit"]
 EVIDENCE = [*CLOSEST, "kind", "hop", "replaced", "said"]
 HOP = ["question", "asked", "hits", "answer", "verdict"]
@@ -134,6 +134,23 @@ def test_an_abstention_has_no_answer(hoptrail: Hoptrail, harbour: Path) -> None:
     ended = hoptrail("ask", "Who won the chess championship of 1850 in Peru?", "--index", harbour, "--json")
     assert (ended.code, list(ended.json)) == (0, ANSWER)
     assert (ended.json["answer"], ended.json["abstained"], ended.json["kind"]) == (None, True, "none")
+    assert ended.json["asked"] == ended.json["question"]
+
+
+def test_a_guess_is_no_answer(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str]) -> None:
+    """With a threshold that nothing reaches, the answer of before is a guess, with the evidence that it had."""
+    settings = harbour.parent / "sure.toml"
+    settings.write_text("[recipes.trail]\nleast_confidence = 1.0\n", encoding="utf-8")
+    told = hoptrail("ask", QUESTION, "--index", harbour, "--json").json
+    held = hoptrail("ask", QUESTION, "--index", harbour, "--json", "--settings", settings).json
+    assert (held["answer"], held["abstained"], held["trail"][-1]["answer"]) == (None, True, None)
+    assert list(held["guess"]) == ["text", "confidence", "evidence"]
+    assert (held["guess"]["text"], held["guess"]["confidence"]) == (told["answer"], told["confidence"])
+    assert [item["text"] for item in held["guess"]["evidence"]]
+    for item in held["guess"]["evidence"]:
+        assert texts[item["document"]][item["start"] : item["end"]] == item["text"]
+    shown = hoptrail("ask", QUESTION, "--index", harbour, "--settings", settings).out
+    assert f"Not settled. Perhaps: {told['answer']}" in shown
 
 
 @pytest.mark.parametrize("recipe", recipe_names())

@@ -103,7 +103,7 @@ class Reading:
 
     The last step yields `answer`. The `support` of every step lies inside a source of the evidence. `items` are the parts of an
     answer of the kind list or steps, in order. `leads` are the spans that may settle the question, most probable first, to be
-    shown if no answer is sure enough.
+    shown if no answer is sure enough. `withheld` is the step of an answer with a confidence too low to give it.
     """
 
     answer: str | None
@@ -112,6 +112,7 @@ class Reading:
     kind: AnswerKind = AnswerKind.SHORT
     items: tuple[str, ...] = ()
     leads: tuple[Span, ...] = ()
+    withheld: Step | None = None
 
     @property
     def supported(self) -> bool:

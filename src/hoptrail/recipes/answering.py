@@ -17,10 +17,13 @@ from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.dates import date_of
 from hoptrail.text.statements import wording_of
-from hoptrail.types import Document, Evidence, Hit, Hop, Kind, Ranking, Span, Unit, Verdict, content_id
+from hoptrail.types import Document, Evidence, Guess, Hit, Hop, Kind, Ranking, Span, Unit, Verdict, content_id
 
 MOST_CITED = 4
 """Spans cited for one hop; a reader would not check more."""
+
+LEAST_GUESS = 0.15
+"""Below this probability of being right not even a guess is shown: on folders of strangers hardly any of them is right."""
 
 ONLINE = "online:"
 """Prefix of the channels of hits from the web; the engine's name follows."""
@@ -126,6 +129,22 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
                 )
             )
     return tuple(evidence)
+
+
+def withheld_hop(question: str, reading: Reading, read: Ranking) -> CitedHop | None:
+    """The hop of the answer that a reading of `read` withholds, if any."""
+    step = reading.withheld
+    if step is None:
+        return None
+    return CitedHop(Hop(question, step.question, read, step.answer, verdict_of(step)), step.support)
+
+
+def guess_of(withheld: CitedHop | None, confidence: float, corpus: Corpus, at: int) -> Guess | None:
+    """An answer that is withheld, as a guess about hop `at`, if it is likely enough and what it cites supports it."""
+    if withheld is None or withheld.hop.verdict is not Verdict.ANSWERED or confidence < LEAST_GUESS:
+        return None
+    evidence = tuple(replace(item, hop=at) for item in cite([withheld], corpus))
+    return Guess(withheld.hop.answer or "", confidence, evidence)
 
 
 def findings_of(hops: Sequence[CitedHop]) -> tuple[Finding, ...]:

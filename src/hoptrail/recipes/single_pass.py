@@ -53,7 +53,13 @@ class SinglePass(ABC):
 
     def answer(self, question: str) -> Answer:
         """The answer of one reading, cited; if a task fails, an abstention whose one hop is marked as failed."""
-        from hoptrail.recipes.answering import CitedHop, cite, report_hops  # not needed to search
+        from hoptrail.recipes.answering import (
+            CitedHop,
+            cite,
+            guess_of,
+            report_hops,
+            withheld_hop,
+        )  # not needed to search
         from hoptrail.recipes.closest import closest
 
         meter = Meter(self.language, self.settings.abstain)
@@ -74,4 +80,5 @@ class SinglePass(ABC):
             kind=reading.kind,
             items=reading.items,
             closest=closest(question, ranking, self.corpus, self.language, reading.leads),
+            guess=guess_of(withheld_hop(question, reading, ranking), reading.confidence, self.corpus, len(hops) - 1),
         )

@@ -26,11 +26,11 @@ from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.tasks import Abstain, Language, Read
-from hoptrail.recipes.answering import cite, hops_of, report_hops
+from hoptrail.recipes.answering import cite, guess_of, hops_of, report_hops, withheld_hop
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.hopwise import QuestionBudget, failed_hop
 from hoptrail.recipes.recipe import PassageSettings
-from hoptrail.recipes.trail_chain import Chain, ChainSettings, Opinion, best_opinion, combined_confidence, with_failures
+from hoptrail.recipes.trail_chain import Chain, ChainSettings, Opinion, best_opinion, combined_confidence, left_open
 from hoptrail.recipes.trail_order import order_by_reading
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, search_paths
@@ -105,8 +105,9 @@ class TrailRecipe:
         best, belief = best_opinion(opinions)
         text = best.answer if belief >= self.settings.least_confidence else None
         # An abstention shows the failed hops of all stages, because they may be its cause.
-        hops = best.hops if text is not None else with_failures(best, opinions)
+        hops = best.hops if text is not None else left_open(best, opinions)
         evidence = cite(hops, self.corpus)
+        unsure = max([(belief, best.hops[-1]), *(one.withheld for one in opinions)], key=lambda one: one[0])
         links = meter.read_links(question, tuple(hit.unit for hit in found)) if text is None else None
         linked = links.leads if links is not None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
@@ -118,6 +119,7 @@ class TrailRecipe:
             kind=best.kind,
             items=best.items if text is not None else (),
             closest=closest(question, shown, self.corpus, self.language, _leads_of(opinions), linked),
+            guess=guess_of(unsure[1], unsure[0], self.corpus, len(hops) - 1) if text is None else None,
         )
 
     def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:
@@ -151,7 +153,8 @@ class TrailRecipe:
         except TaskFailed:
             return Opinion(None, 0.0, report_hops([failed_hop(question, question, packed)], meter))
         confidence = reading.confidence if reading.answer is not None else 0.0
-        return Opinion(reading.answer, confidence, hops, reading.kind, reading.items, reading.leads)
+        withheld = (reading.confidence, withheld_hop(question, reading, packed))
+        return Opinion(reading.answer, confidence, hops, reading.kind, reading.items, reading.leads, withheld)
 
 
 def _leads_of(opinions: Sequence[Opinion]) -> tuple[Span, ...]:

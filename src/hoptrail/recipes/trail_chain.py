@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Literal
 
 from hoptrail.errors import TaskFailed
@@ -36,7 +37,9 @@ from hoptrail.types import AnswerKind, Hop, Ranking, Span, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and its reading's leads."""
+    """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and its reading's leads.
+    `withheld` is the hop of an answer that the reading was not sure enough to give, with its probability.
+    """
 
     answer: str | None
     confidence: float
@@ -44,6 +47,7 @@ class Opinion:
     kind: AnswerKind = AnswerKind.SHORT
     items: tuple[str, ...] = ()
     leads: tuple[Span, ...] = ()
+    withheld: tuple[float, CitedHop | None] = (0.0, None)
 
 
 def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
@@ -66,11 +70,17 @@ def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
     return best, combined_confidence(best, opinions)
 
 
-def with_failures(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
-    """The hops of one opinion; if none of them failed, with the failed hops of the other opinions in order."""
+def left_open(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
+    """The hops of one opinion, the last of them without an answer, because it is not given; if none of them failed, with the
+    failed hops of the other opinions in order.
+    """
+    *before, last = opinion.hops
+    if last.hop.answer is not None:
+        last = CitedHop(replace(last.hop, answer=None, verdict=Verdict.UNANSWERED))
     if any(map(_failed, opinion.hops)):
-        return opinion.hops
-    return [cited for other in opinions for cited in other.hops if other is opinion or _failed(cited)]
+        return [*before, last]
+    hops = ([*before, last] if other is opinion else filter(_failed, other.hops) for other in opinions)
+    return list(chain.from_iterable(hops))
 
 
 def _failed(cited: CitedHop) -> bool:

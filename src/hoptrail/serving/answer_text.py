@@ -33,8 +33,8 @@ def written(answer: JsonObject) -> Written:
     `answer` is the result of `contract.answer_json`.
     """
     if answer["answer"] is None and answer["closest"]:
-        return _unsettled(abstention(answer), answer["closest"])
-    head = abstention(answer) if answer["answer"] is None else harmless(answer["answer"])
+        return _unsettled(harmless(abstention(answer)), answer["closest"])
+    head = harmless(abstention(answer) if answer["answer"] is None else answer["answer"])
     citations = citations_of(answer)
     head += " " * bool(citations)
     quotations: list[tuple[int, JsonObject]] = []

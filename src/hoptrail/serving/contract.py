@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hoptrail.corpus.places import UPLOADED
 from hoptrail.text.dates import unit_date
-from hoptrail.types import Answer, Cited, Evidence, Hit, Hop, Ranking, Verdict
+from hoptrail.types import Answer, Cited, Evidence, Guess, Hit, Hop, Ranking, Verdict
 from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ _LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.I
 """Only the sources of JSONL files name a line; any other # is part of a file or folder name."""
 
 UNSETTLED = "Not settled. Closest:"
+GUESSED = "Not settled. Perhaps: {}"
 NOTHING_FOUND = "Not settled: nothing was found."
 FAILED = "No answer: a step failed, so this says nothing about what the documents hold."
 """The messages that every interface shows in place of an answer."""
@@ -34,6 +35,8 @@ def abstention(answer: JsonObject) -> str:
     """The message in place of an answer; `answer` is the `answer_json` of an abstention."""
     if any(hop["verdict"] == Verdict.FAILED for hop in answer["trail"]):
         return FAILED
+    if answer["guess"]:
+        return GUESSED.format(answer["guess"]["text"])
     return UNSETTLED if answer["closest"] else NOTHING_FOUND
 
 
@@ -52,6 +55,8 @@ def answer_json(answer: Answer) -> JsonObject:
         "items": list(answer.items),
         "confidence": answer.confidence,
         "closest": [_cited_json(statement, statement.said) for statement in answer.closest],
+        "guess": answer.guess and _guess_json(answer.guess),
+        "asked": answer.asked,
     }
 
 
@@ -107,6 +112,11 @@ def evidence_json(evidence: Evidence) -> JsonObject:
         "replaced": evidence.replaced,
         "said": evidence.said,
     }
+
+
+def _guess_json(guess: Guess) -> JsonObject:
+    evidence = [evidence_json(item) for item in guess.evidence]
+    return {"text": guess.text, "confidence": guess.confidence, "evidence": evidence}
 
 
 def file_name(source: str) -> str:

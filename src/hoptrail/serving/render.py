@@ -20,9 +20,9 @@ from rich.tree import Tree
 from hoptrail.documents.file_contents import NO_DOCUMENT
 from hoptrail.errors import DocumentError
 from hoptrail.serving.answer_text import one_line
-from hoptrail.serving.contract import FAILED, NOTHING_FOUND, UNSETTLED
+from hoptrail.serving.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED
 from hoptrail.text.dates import unit_date
-from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict
+from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict, certainty
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
@@ -99,8 +99,13 @@ def _conclusion(answer: Answer) -> list[Text]:
         items = [Text.assemble(mark, plain(item, "green")) for mark, item in zip(marks, answer.items, strict=True)]
         number = f"{len(items)} {'steps' if ordered else 'items'}"
         return [Text.assemble(("Answer: ", "bold"), (number, "bold green"), (sure, "dim")), *items]
-    why = UNSETTLED if answer.closest else NOTHING_FOUND
-    head = Text(FAILED, style="red") if answer.failed else Text(why, style="yellow")
+    if answer.failed:
+        head = Text(FAILED, style="red")
+    elif answer.guess:
+        sure = f"  ({certainty(answer.guess.confidence)}, confidence {answer.guess.confidence:.2f})"
+        head = Text.assemble((one_line(GUESSED.format(answer.guess.text)), "yellow"), (sure, "dim"), "\nClosest:")
+    else:
+        head = Text(UNSETTLED if answer.closest else NOTHING_FOUND, style="yellow")
     return [head, *map(_closest, answer.closest)]
 
 

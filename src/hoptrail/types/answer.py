@@ -81,6 +81,15 @@ class Evidence(Cited):
     replaced: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """The best answer to a question that is not settled, with the probability that it is right and what it rests on."""
+
+    text: str
+    confidence: float
+    evidence: tuple[Evidence, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement(Cited):
     """A sentence, list item or table row that comes close."""
@@ -117,7 +126,7 @@ class Answer:
     `ranking` is what the recipe retrieved over all hops, best first; a recipe may order it by what was read. `confidence` is the
     probability, 0 to 1, that the answer is right (for an abstention: the answer that was held back); None where the recipe does
     not estimate it. `items` are those of a list, or the steps of a procedure. `closest` are the best statements for the question,
-    best first.
+    best first. An abstention may have a `guess`. `asked` is the question as completed from a conversation.
     """
 
     question: str
@@ -132,8 +141,11 @@ class Answer:
     kind: AnswerKind = AnswerKind.SHORT
     items: tuple[str, ...] = ()
     closest: tuple[Statement, ...] = ()
+    guess: Guess | None = None
+    asked: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "asked", self.asked or self.question)
         if self.text is None and self.kind is not AnswerKind.NONE:
             object.__setattr__(self, "kind", AnswerKind.NONE)
 

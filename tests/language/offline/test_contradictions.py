@@ -1,4 +1,4 @@
-"""Documents that contradict each other: the later one holds where dates tell, else the question is left open."""
+"""Documents that contradict each other: the later one holds where dates tell, else all are given."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hoptrail import Index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Read, Reading
-from hoptrail.types import Block, BlockKind, Unit
+from hoptrail.types import AnswerKind, Block, BlockKind, Unit
 from language.offline.outcomes import given
 from language.offline.scripted_reader import ScriptedReader
 
@@ -41,8 +41,12 @@ def prices(passage: MakeUnit) -> tuple[Unit, Unit]:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_two_undated_documents_that_differ_settle_nothing(prices: tuple[Unit, Unit], order: int) -> None:
-    assert given(read(DEPOSIT, *prices[::order])) is None
+def test_of_two_undated_documents_that_differ_both_are_given(prices: tuple[Unit, Unit], order: int) -> None:
+    found = read(DEPOSIT, *prices[::order])
+    assert found.kind is AnswerKind.LIST
+    assert sorted(found.items) == ["20 euros (Leaflet)", "35 euros (Handbook)"]
+    assert found.answer == "; ".join(found.items)
+    assert {span.document for span in found.steps[-1].support} == {unit.document for unit in prices}
 
 
 def test_one_of_them_alone_settles_it(prices: tuple[Unit, Unit]) -> None:
@@ -51,8 +55,9 @@ def test_one_of_them_alone_settles_it(prices: tuple[Unit, Unit]) -> None:
 
 
 def test_a_date_on_one_of_them_tells_nothing(prices: tuple[Unit, Unit]) -> None:
-    assert given(read(DEPOSIT, dated(prices[0], "2024-05-01"), prices[1])) is None
-    assert given(read(DEPOSIT, prices[0], dated(prices[1], "2024-05-01"))) is None
+    one = read(DEPOSIT, dated(prices[0], "2024-05-01"), prices[1])
+    other = read(DEPOSIT, prices[0], dated(prices[1], "2024-05-01"))
+    assert len(one.items) == len(other.items) == 2
 
 
 @pytest.mark.parametrize(("one", "other", "answer"), [("2023", "2024", "35 euros"), ("2024", "2023", "20 euros")])
@@ -78,15 +83,15 @@ def test_one_document_may_say_two_things(passage: MakeUnit) -> None:
     assert given(read(DEPOSIT, unit)) == "20 euros"
 
 
-def test_lines_of_two_documents_that_differ_settle_nothing(passage: MakeUnit) -> None:
+def test_of_lines_of_two_documents_that_differ_both_are_given(passage: MakeUnit) -> None:
     question = "What is the capacity of the Gull?"
     one, other = passage("The Gull", "Capacity: 12 persons"), passage("The Gull", "Capacity: 14 persons")
     script = {question: {"12 persons": 14.0, "14 persons": 14.0}}
-    assert given(read(question, one, other, script=script)) is None
+    assert sorted(read(question, one, other, script=script).items) == ["12 persons", "14 persons"]
     assert given(read(question, one, script=script)) == "12 persons"
 
 
-def test_both_are_shown_where_nothing_is_settled(tmp_path: Path) -> None:
+def test_both_are_cited_where_documents_differ(tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "leaflet.md").write_text("The deposit for the rowing boat is 20 euros.\n", encoding="utf-8")
@@ -95,8 +100,7 @@ def test_both_are_shown_where_nothing_is_settled(tmp_path: Path) -> None:
     index = Index(tmp_path / "index")
     index.add(folder, "trail")
     answer = index.ask(DEPOSIT, recipe="trail")
-    assert answer.text is None
-    shown = " ".join(one.text for one in answer.closest)
+    shown = " ".join(one.text for one in answer.evidence)
     assert "20 euros" in shown
     assert "35 euros" in shown
 

@@ -138,10 +138,12 @@ def test_half_a_character_is_refused(address: str) -> None:
 def test_an_abstention_says_so(client: OpenAI) -> None:
     asked: list[Any] = [{"role": "user", "content": "Who painted the ceiling of the opera in Vantry?"}]
     completion = client.chat.completions.create(model="hybrid", messages=asked)
-    assert (completion.choices[0].message.content or "").startswith("Not settled. Closest:\n\n- ")
+    guess = extra_of(completion)["guess"]
+    head = f"Not settled. Perhaps: {guess['text']}" if guess else "Not settled. Closest:"
+    assert (completion.choices[0].message.content or "").startswith(f"{head}\n\n- ")
     assert extra_of(completion)["abstained"] is True
     assert len(extra_of(completion)["closest"]) == 3
-    nothing: dict[str, Any] = {"answer": None, "evidence": [], "closest": [], "trail": []}
+    nothing: dict[str, Any] = {"answer": None, "evidence": [], "closest": [], "guess": None, "trail": []}
     assert written(nothing).text == NOTHING_FOUND
     assert written(nothing | {"trail": [{"verdict": "failed"}]}).text == FAILED
 

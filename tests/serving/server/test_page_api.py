@@ -59,7 +59,8 @@ def test_a_follow_up_is_completed_from_the_answer_before(client: TestClient) -> 
     follow_up = {"question": "And where was she born?", "recipe": "selfask", "before": before}
     events = told(client.post("/api/ask", json=follow_up, headers={"Accept": "text/event-stream"}).text)
     assert ("completed", {"question": "And where was she born?", "asked": "Where was Orla Finch born?"}) in events
-    assert events[-1][1]["question"] == "Where was Orla Finch born?"
+    assert events[-1][1]["question"] == "And where was she born?"
+    assert events[-1][1]["asked"] == "Where was Orla Finch born?"
     assert events[-1][1]["answer"] == "Wrenmouth"
     unknown = client.post("/api/ask", json={**follow_up, "before": {**before, "secret": 1}})
     assert unknown.status_code == 400

@@ -26,10 +26,10 @@ from hoptrail.language.offline.evidence import OpenedEvidence, open_evidence
 from hoptrail.language.offline.explanations import explain, steps
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.statement_reading import StatementReader
+from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
 from hoptrail.language.questions.plans import Plan, make_plan
 from hoptrail.language.questions.question_kinds import kind_asked
-from hoptrail.language.tasks import Reading, Reply, Task
+from hoptrail.language.tasks import Reading, Reply, Step, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.text.lexicon import DEMONYMS
@@ -146,24 +146,23 @@ class OfflineLanguage:
             quoted = _QUOTING[kind](
                 asked, units, self._statements.read(asked, evidence.units).close, self._statements.settling
             )
-            return quoted if quoted.confidence >= least else Reading(None, kind=quoted.kind)
+            return quoted if quoted.confidence >= least else _withheld(quoted)
         return _of_kind(self._read(asked, evidence, least), kind)
 
     def _read(self, question: str, evidence: OpenedEvidence, least: float = 0.0) -> Reading:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
         question = question[: self._settings.question_characters]
-        reading = read_by_hops(
-            question, _plan(question, evidence.titles, self._settings), evidence.units, self._statements
-        )
+        plan = _plan(question, evidence.titles, self._settings)
+        reading = read_by_hops(question, plan, evidence.units, self._statements)
+        if len(plan.questions) == 1 and (disputed := self._statements.disputed(question, evidence.units)):
+            reading = _all_of(question, disputed)
         answered_by = (span for step in reading.steps[-1:] for span in step.support[:1])
         at_once = (
             span for one in self._statements.ranked(question, evidence.units)[:_LEADS] for span in one.support[:1]
         )
         leads = tuple(dict.fromkeys((*answered_by, *at_once)))[:_LEADS]
-        if reading.confidence < least:
-            return Reading(None, reading.steps[:-1], kind=reading.kind, leads=leads)
-        return replace(reading, leads=leads)
+        return replace(reading if reading.confidence >= least else _withheld(reading), leads=leads)
 
     def _assess(self, task: tasks.Assess | tasks.Verify) -> float:
         evidence = open_evidence(task.evidence, self._settings)
@@ -182,6 +181,19 @@ class OfflineLanguage:
         plan = _plan(task.question, evidence.titles, self._settings)
         concluded = conclude(task.question, plan, task.findings, evidence, reading)
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
+
+
+def _withheld(reading: Reading) -> Reading:
+    """The reading without its answer, which is too unlikely."""
+    answered = reading.steps[-1] if reading.answer is not None else None
+    return Reading(None, reading.steps[:-1], reading.confidence, reading.kind, withheld=answered)
+
+
+def _all_of(question: str, disputed: Sequence[ReadAnswer]) -> Reading:
+    """The reading that gives every one of some answers that exclude one another, and so is as likely as all together."""
+    items, spans = tuple(one.answer for one in disputed), (span for one in disputed for span in one.support)
+    step = Step(question, "; ".join(items), tuple(dict.fromkeys(spans)))
+    return Reading(step.answer, (step,), min(1.0, sum(one.confidence for one in disputed)), AnswerKind.LIST, items)
 
 
 def _without_evidence(task: object) -> Output:

@@ -99,11 +99,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """An answer, the spans of the statement that gives it, and the probability that it is right."""
+    """An answer, the spans of the statement that gives it, the probability that it is right, and that statement, but for yes and
+    no.
+    """
 
     answer: str
     support: tuple[Span, ...]
     confidence: float
+    said: UnitStatement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +154,39 @@ class StatementReader:
         """All distinct answers of the evidence, except the names to `avoid`, best first; only yes and no where the question asks
         for these.
         """
-        weights = stored_weights()
         if kind_asked(question) is AnswerKind.YES_NO:
-            return self._verdicts(question, units, weights.verdict)
-        found = weighed(self.candidates(question, units, avoid), weights.span)
-        likely = weights.confidence.probability
-        answers = [
-            ReadAnswer(one.candidate.answer, one.candidate.said.support, likely(confidence_numbers(at, found)))
-            for at, one in enumerate(found)
+            return self._verdicts(question, units, stored_weights().verdict)
+        disputed, rest = self._answers(question, units, avoid)
+        return [*_latest_first(disputed), *rest]
+
+    def disputed(self, question: str, units: Sequence[Unit]) -> list[ReadAnswer]:
+        """The likeliest answer and those that contradict it, where no dates tell which holds, each with what tells it from the
+        others (`311 (Finance)`); none where there is no contradiction.
+        """
+        disputed = [] if kind_asked(question) is AnswerKind.YES_NO else self._answers(question, units)[0]
+        if len(_latest_first(disputed)) < 2:
+            return []
+        above = [(one.said.unit.title, *one.said.path) for one in disputed if one.said]
+        apart = [
+            next((name for name in reversed(names) if not all(name in other for other in above)), "") for names in above
         ]
-        disputed = [at for at, one in enumerate(found) if not at or contradict(found[0], one)]
-        return _latest_first(answers, [found[at].candidate.said.date for at in disputed], disputed)
+        return [
+            replace(one, answer=f"{one.answer} ({name})" if name else one.answer)
+            for one, name in zip(disputed, apart, strict=True)
+        ]
+
+    def _answers(
+        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = ()
+    ) -> tuple[list[ReadAnswer], list[ReadAnswer]]:
+        """The best answer and those that contradict it, then all others, each by likelihood."""
+        weights = stored_weights()
+        found = weighed(self.candidates(question, units, avoid), weights.span)
+        answers: tuple[list[ReadAnswer], list[ReadAnswer]] = ([], [])
+        for at, one in enumerate(found):
+            said, confidence = one.candidate.said, weights.confidence.probability(confidence_numbers(at, found))
+            is_other = at and not contradict(found[0], one)
+            answers[bool(is_other)].append(ReadAnswer(one.candidate.answer, said.support, confidence, said))
+        return answers
 
     def candidates(self, question: str, units: Sequence[Unit], avoid: Sequence[str] = ()) -> tuple[Candidate, ...]:
         """The best span of each statement that was read, closest first. Names to `avoid` are no answers."""
@@ -255,21 +280,18 @@ def contradict(best: Weighed, other: Weighed) -> bool:
     return alike and behind < _RIVAL and one.unit.document != two.unit.document
 
 
-def _latest_first(answers: list[ReadAnswer], dates: Sequence[str], disputed: Sequence[int]) -> list[ReadAnswer]:
-    """The answers, where those `disputed` with the best contradict it: the latest holds, if all have dates, and cites the others
-    as replaced. Otherwise none does: they share the confidence.
+def _latest_first(disputed: list[ReadAnswer]) -> list[ReadAnswer]:
+    """Of answers that contradict one another the latest, if all have dates: it cites the others as replaced. Otherwise none
+    holds: they share the confidence.
     """
     if len(disputed) < 2:
-        return answers
-    likeliest = answers[0].confidence
-    rest = [one for at, one in enumerate(answers) if at not in disputed]
-    latest = [at for at, date in zip(disputed, dates, strict=True) if date == max(dates)]
-    if len(latest) > 1 or not all(dates):
-        shared = [replace(answers[at], confidence=answers[at].confidence / len(disputed)) for at in disputed]
-        return [*shared, *rest]
-    holds, earlier = answers[latest[0]], [answers[at] for at in disputed if at != latest[0]]
-    others = (replace(span, replaced=True) for one in earlier for span in one.support)
-    return [replace(holds, support=(*holds.support, *others), confidence=likeliest), *rest]
+        return disputed
+    dates = [one.said.date if one.said else "" for one in disputed]
+    if dates.count(max(dates)) > 1 or not all(dates):
+        return [replace(one, confidence=one.confidence / len(disputed)) for one in disputed]
+    holds = disputed[dates.index(max(dates))]
+    others = (replace(span, replaced=True) for one in disputed if one is not holds for span in one.support)
+    return [replace(holds, support=(*holds.support, *others), confidence=disputed[0].confidence)]
 
 
 def _cut(odds: float) -> float:

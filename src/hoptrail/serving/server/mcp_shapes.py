@@ -89,8 +89,18 @@ class Indexing(Strict):
     goes_on: bool
 
 
+class Guess(Strict):
+    """The likeliest answer where none is sure enough."""
+
+    text: str
+    confidence: float
+    evidence: list[Evidence]
+
+
 class Answered(Strict):
-    """An abstention has no answer and the kind none: the question is not settled, and `closest` has the closest statements."""
+    """An abstention has no answer and the kind none: the question is not settled, `closest` has the closest statements, and
+    `guess`, if any, is no more than that. `asked` is the question as completed.
+    """
 
     trail_id: str
     question: str
@@ -100,6 +110,8 @@ class Answered(Strict):
     items: list[str]
     confidence: float | None
     closest: list[Statement]
+    guess: Guess | None
+    asked: str
     recipe: str
     language: str
     evidence: list[Evidence]

@@ -16,6 +16,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from fastapi import Request
 from fastapi.responses import StreamingResponse
@@ -33,7 +34,7 @@ from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.wire import Question, Search, question_of
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
-from hoptrail.types import Answer, Hop, Span
+from hoptrail.types import Answer, Cited, Hop, Span
 from hoptrail.types.json_object import JsonObject
 
 EVENTS = "text/event-stream"
@@ -41,6 +42,8 @@ SILENCE_SECONDS = 10.0
 """After this silence a comment is sent, so that both sides notice a broken connection."""
 
 SendEvent = Callable[[str, JsonObject], None]
+
+C = TypeVar("C", bound=Cited)
 
 
 @dataclass(slots=True)
@@ -82,7 +85,7 @@ def answering(
         if whole != question:
             send_event("completed", {"question": question, "asked": whole})
         recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
-        answer = recipe.answer(whole)
+        answer = replace(recipe.answer(whole), question=question, asked=whole)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
         return without_folders(answer)
 
@@ -91,9 +94,12 @@ def answering(
 
 def without_folders(answer: Answer) -> Answer:
     """The answer with file names in place of paths, which clients must not see."""
-    evidence = (replace(item, source=contract.file_name(item.source)) for item in answer.evidence)
-    closest = (replace(item, source=contract.file_name(item.source)) for item in answer.closest)
-    return replace(answer, evidence=tuple(evidence), closest=tuple(closest))
+
+    def named(cited: tuple[C, ...]) -> tuple[C, ...]:
+        return tuple(replace(item, source=contract.file_name(item.source)) for item in cited)
+
+    guess = answer.guess and replace(answer.guess, evidence=named(answer.guess.evidence))
+    return replace(answer, evidence=named(answer.evidence), closest=named(answer.closest), guess=guess)
 
 
 def event(name: str, content: JsonObject) -> str:

@@ -86,7 +86,7 @@ export function askView(told, watch) {
     turns.replaceChildren(...entries.map(({ question, answers }) => {
       const views = answers.map((answer) => new TrailView(answer.recipe, answers.length > 1));
       const turn = turnView(question, views);
-      answers.forEach((answer, place) => { views[place].answered(answer); turn.completed(answer.question); });
+      answers.forEach((answer, place) => { views[place].answered(answer); turn.completed(answer.asked ?? answer.question); });
       return turn.element;
     }));
     following.hidden = !answered(shown);
@@ -116,7 +116,7 @@ function turnView(question, views) {
 const answered = (entries) => entries.length > 0 && !entries.at(-1).answers[0].abstained;
 
 /** What an answer leaves for the question that follows on from it. */
-const previous = (answer) => ({ question: answer.question, answer: answer.answer, trail: answer.trail.map(({ asked, answer: found }) => ({ asked, answer: found })) });
+const previous = (answer) => ({ question: answer.asked ?? answer.question, answer: answer.answer, trail: answer.trail.map(({ asked, answer: found }) => ({ asked, answer: found })) });
 
 async function follow(view, turn, asked, signal) {
   try {

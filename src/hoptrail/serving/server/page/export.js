@@ -6,7 +6,7 @@ import { wording } from "./words.js";
 /** An answer with its citations, or what is closest where there is none, as Markdown. */
 export function asMarkdown(answer) {
   const line = (text) => text.replace(/\s+/g, " ").trim().replace(/([\\`*_[\]<>])/g, "\\$1");
-  const settled = answer.abstained ? "Not settled. Closest:" : answer.items.length > 1
+  const settled = answer.abstained ? `Not settled. ${answer.guess ? `Perhaps: ${line(answer.guess.text)}. ` : ""}Closest:` : answer.items.length > 1
     ? answer.items.map((item, place) => `${answer.kind === "steps" ? `${place + 1}.` : "-"} ${line(item)}`).join("\n") : `**${line(answer.answer)}**`;
   const shown = answer.abstained ? answer.closest : answer.evidence;
   const seen = new Set();

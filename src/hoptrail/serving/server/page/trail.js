@@ -50,9 +50,8 @@ export class TrailView {
   /** The whole answer; hops that were given up on the way go. One hop alone says what the answer says, and is folded away. */
   answered(answer) {
     const cited = numbered(answer.evidence);
-    const held = answer.abstained ? answer.trail.length - 1 : -1;
     this.hops.replaceChildren(...answer.trail.map((hop, index) =>
-      hopView(hop, answer.evidence.filter((item) => item.hop === index), answer.evidence, cited, index === held)));
+      hopView(hop, answer.evidence.filter((item) => item.hop === index), answer.evidence, cited)));
     this.open = null;
     this.status.textContent = `How this was ${answer.abstained ? "looked for" : "found"}: ${summary(answer)}`;
     this.steps.open = answer.trail.length > 1;
@@ -83,17 +82,15 @@ function questionOf(question, asked) {
     changed && question !== asked && h("p", { class: "fine" }, "completed from “", question, "”"));
 }
 
-/** `isHeld`: what it found was not believed enough to be given as the answer. */
-function hopView(hop, evidence, all, cited = null, isHeld = false) {
+function hopView(hop, evidence, all, cited = null) {
   const looked = new Set(hop.hits.map((hit) => hit.document)).size;
   const found = hop.answer?.length > LONGEST_FOUND ? `${hop.answer.slice(0, LONGEST_FOUND)}…` : hop.answer;
-  const held = isHeld && hop.answer !== null;
-  return h("li", { class: `hop ${held ? "unanswered" : hop.verdict}` },
+  return h("li", { class: `hop ${hop.verdict}` },
     questionOf(hop.question, hop.asked),
     evidence.length > 0 && h("div", { class: "evidence" }, evidence.map((item) => quote(item, all, cited))),
     h("p", { class: "verdict" },
       h("span", { class: "sign", "aria-hidden": "true" }),
-      held ? `Not sure enough to say: ${found}` : found === null ? VERDICTS[hop.verdict] : [h("span", { class: "unseen" }, "Found: "), h("strong", {}, found)],
+      found === null ? VERDICTS[hop.verdict] : [h("span", { class: "unseen" }, "Found: "), h("strong", {}, found)],
       hop.verdict === "unsupported" && h("span", { class: "fine" }, VERDICTS.unsupported),
       h("span", { class: "fine" }, looked ? `looked at ${count(looked, "document")}` : "nothing was retrieved")));
 }
@@ -154,7 +151,9 @@ function abstention(answer) {
   return h("div", { class: "answer none" },
     h("p", { class: "label" }, "No answer"),
     h("p", { class: "text" }, failed ? "No answer: a step failed, so this says nothing about what the documents hold."
-      : answer.closest.length ? "Not settled. Closest:" : "Not settled: nothing was found."),
+      : answer.guess ? ["Not settled. Perhaps: ", h("strong", {}, answer.guess.text)] : answer.closest.length ? "Not settled. Closest:" : "Not settled: nothing was found."),
+    answer.guess && h("div", { class: "settling" }, answer.guess.evidence.slice(0, 2).map((item) => quote(item, answer.guess.evidence))),
+    answer.guess && h("p", { class: "fine" }, `A guess (${certainty(answer.guess.confidence)}), not an answer. Closest:`),
     h("ul", { class: "closest" }, answer.closest.map((item) => h("li", {},
       h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },
         [item.title, ...item.heading_path.filter((heading) => heading !== item.title)].filter(Boolean).join(" › ")),
