@@ -37,12 +37,12 @@ from numpy.typing import NDArray
 from hoptrail import Unit, Watcher
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, Question, first_file, load_dataset
+from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, GoldQuestion, first_file, load_dataset
 from hoptrail.evaluation.outcomes import settles
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import summarise_retrieval
 from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document
-from hoptrail.index.indexing import Performer, update_index
+from hoptrail.index.indexing import BuildLanguage, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import open_encoder
@@ -174,7 +174,7 @@ def folder_examples(name: str, corpus: Corpus, asked: Iterable[Asked], seed: int
 
 
 def _stating(question: str, units: Sequence[Unit], quote: str) -> Booleans:
-    shown = Question("", question, (), shows=(quote,))
+    shown = GoldQuestion("", question, (), shows=(quote,))
     return np.array([settles(shown, [unit.text]) for unit in units])
 
 
@@ -182,7 +182,7 @@ def opened_corpus(source: Path, folder: Path) -> Corpus:
     """The corpus of a file or folder with the structures that path search needs, built by rules."""
     encoder = open_encoder("minilm")
     structures = with_foundations(STRUCTURES, structures_by_name(PassageLimits()))
-    performer = Performer(OfflineLanguage(), rebuild=True)
+    performer = BuildLanguage(OfflineLanguage(), rebuild=True)
     update_index(folder, [source], encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder), lambda: encoder)
 

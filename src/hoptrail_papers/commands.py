@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from hoptrail.settings import Settings
     from hoptrail_papers.chainrag.lost_in_retrieval import LostInRetrieval
     from hoptrail_papers.distilling import TrainingCounts
-    from hoptrail_papers.published_tables import Cell
-    from hoptrail_papers.published_tables import Table as PublishedTable
+    from hoptrail_papers.published_tables import PublishedTable, PublishedValue
     from hoptrail_papers.sirerag.tree_coverage import TreeCoverage
 
 probe = typer.Typer(
@@ -201,21 +200,21 @@ def _missing_endpoint(own: Settings) -> str:
     return ""
 
 
-def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
+def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[PublishedValue, ...]]) -> None:
     from hoptrail.evaluation.run_tables import TextTable
-    from hoptrail_papers.published_tables import Status
+    from hoptrail_papers.published_tables import CellStatus
 
     counts = {table.id: Counter(cell.status for cell in cells[table.id]) for table in tables}
-    rows = [(table.id, *(str(counts[table.id][status]) for status in Status)) for table in tables]
+    rows = [(table.id, *(str(counts[table.id][status]) for status in CellStatus)) for table in tables]
     total = Counter(cell.status for own in cells.values() for cell in own)
-    rows.append(("all", *(str(total[status]) for status in Status)))
+    rows.append(("all", *(str(total[status]) for status in CellStatus)))
     title = f"{total.total()} published values in {len(tables)} tables"
     note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would produce each."
-    header = ("table", *(status.name.replace("_", " ").lower() for status in Status))
+    header = ("table", *(status.name.replace("_", " ").lower() for status in CellStatus))
     show_tables([TextTable(title, header, tuple(rows), note)])
 
 
-def _show_cells(table: PublishedTable, cells: tuple[Cell, ...]) -> None:
+def _show_cells(table: PublishedTable, cells: tuple[PublishedValue, ...]) -> None:
     from hoptrail.evaluation.run_tables import TextTable
 
     rows = []
@@ -322,14 +321,14 @@ def render_training(counts: TrainingCounts) -> RenderableType:
 
 def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
     """One row per retriever and place of the sub-question, one column per wording."""
-    from hoptrail_papers.chainrag.lost_in_retrieval import Wording, label
+    from hoptrail_papers.chainrag.lost_in_retrieval import SubQuestionWording, label
 
-    table = Table("retriever", "sub-question", *Wording, box=None, pad_edge=False)
-    cells: dict[tuple[str, str], dict[Wording, str]] = {}
+    table = Table("retriever", "sub-question", *SubQuestionWording, box=None, pad_edge=False)
+    cells: dict[tuple[str, str], dict[SubQuestionWording, str]] = {}
     for row in found.rows:
         cells.setdefault((row.retriever, label(row)), {})[row.wording] = f"{row.recall:.3f} ({row.questions})"
     for place, shown in cells.items():
-        table.add_row(*place, *(shown.get(wording, "-") for wording in Wording))
+        table.add_row(*place, *(shown.get(wording, "-") for wording in SubQuestionWording))
     head = f"{found.data}: recall@{found.k} of gold sub-questions, {found.questions} of {found.of} questions have a decomposition"
     return Group(Text(head), table)
 

@@ -25,7 +25,7 @@ class _List:
 
 
 @dataclass(slots=True)
-class Lists:
+class OpenLists:
     """The open lists of a document. A definition is an item: `term: definition`."""
 
     _open: list[_List] = field(default_factory=list)

@@ -33,7 +33,7 @@ from hoptrail.documents.file_contents import (
     without_packing,
 )
 from hoptrail.documents.forms import BY_NAME, PDF, TEXT, name_of, true_form
-from hoptrail.documents.jsonl import Line, tiling_ends
+from hoptrail.documents.jsonl import JsonlDocument, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FILE_TIME, Known, nothing_known
 from hoptrail.documents.plain_text import parse_plain, plain_blocks
@@ -117,7 +117,7 @@ def _results(
 def _size(content: Content) -> int:
     if isinstance(content, FileContent):
         return len(content.data)
-    return len(content.text) if isinstance(content, Line) else 0
+    return len(content.text) if isinstance(content, JsonlDocument) else 0
 
 
 def _source_of(content: Content) -> str:
@@ -132,7 +132,7 @@ def _parse_batch(limits: ReadingLimits, first_try: bool, contents: Sequence[Cont
 def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_try: bool) -> _Result:
     if isinstance(content, DocumentError):
         return content
-    if isinstance(content, Line):
+    if isinstance(content, JsonlDocument):
         return _from_line(content, limits)
     try:
         return _from_file(content, parsing, limits, first_try)
@@ -189,7 +189,7 @@ def _with_block_date(block: Block, date: str) -> Block:
     return block if is_dated else replace(block, date=date)
 
 
-def _from_line(line: Line, limits: ReadingLimits) -> Document:
+def _from_line(line: JsonlDocument, limits: ReadingLimits) -> Document:
     text = cleaned(line.text)
     blocks = line.blocks or plain_blocks(text.text, lines=False)
     ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in line.sentences])

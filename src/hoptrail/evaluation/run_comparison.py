@@ -16,8 +16,8 @@ from operator import attrgetter
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation import risk_coverage
-from hoptrail.evaluation.answer_scores import Interval, Share, mean, mean_interval
-from hoptrail.evaluation.datasets import Question
+from hoptrail.evaluation.answer_scores import ConfidenceInterval, Share, mean, mean_interval
+from hoptrail.evaluation.datasets import GoldQuestion
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.paired_tests import PairedDifference, holm, paired_difference
 from hoptrail.evaluation.reports import INTERVAL_SEED, answer_score, counted_outcome, judged_by_confidence
@@ -44,12 +44,12 @@ class Breakdown(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class QuestionGroup:
     """Questions of one kind; `value` is empty for all of them."""
 
     by: Breakdown
     value: str
-    questions: tuple[Question, ...]
+    questions: tuple[GoldQuestion, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Measure:
     """The value of a result (None: the question was not asked), None if undefined. `tested`: compared with the baseline."""
 
     name: str
-    of: Callable[[QuestionResult | None, Question], float | None]
+    of: Callable[[QuestionResult | None, GoldQuestion], float | None]
     tested: bool = False
 
 
@@ -69,11 +69,11 @@ class Score:
     """
 
     run: str
-    group: Group
+    group: QuestionGroup
     measure: str
     n: int
     mean: float
-    interval: Interval
+    interval: ConfidenceInterval
     difference: PairedDifference | None = None
     corrected: float | None = None
 
@@ -103,7 +103,7 @@ class Confidence:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """A comparison. `runs`: the labels of the runs, the baseline first; `left_out`: questions that not all runs have."""
 
     data: str
@@ -111,17 +111,17 @@ class Comparison:
     questions: int
     left_out: int
     measures: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[QuestionGroup, ...]
     scores: tuple[Score, ...]
     confidences: tuple[Confidence, ...]
 
-    def score(self, run: str, group: Group, measure: str) -> Score | None:
+    def score(self, run: str, group: QuestionGroup, measure: str) -> Score | None:
         """The score of a run; None if the measure is defined for no question of the group."""
         key = (run, group, measure)
         return next((score for score in self.scores if (score.run, score.group, score.measure) == key), None)
 
 
-def compare(runs: Sequence[Run]) -> Comparison:
+def compare(runs: Sequence[Run]) -> RunComparison:
     """Compare runs over one data set; the first is the baseline.
 
     Raises:
@@ -141,7 +141,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
     measures = _measures(runs)
     scores = [score for by in Breakdown for score in _scores(runs, [one for one in groups if one.by is by], measures)]
     all_ids = {question.id for run in runs for question in run.questions}
-    return Comparison(
+    return RunComparison(
         data=runs[0].header.data,
         runs=labels_of(runs),
         questions=len(questions),
@@ -153,7 +153,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
     )
 
 
-def common_questions(runs: Sequence[Run]) -> tuple[Question, ...]:
+def common_questions(runs: Sequence[Run]) -> tuple[GoldQuestion, ...]:
     """The questions that all runs have with the same gold annotations, in the order of the first run.
     Raises: UsageError: there are none.
     """
@@ -180,25 +180,25 @@ def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def value_of_ranking(
-    measure: RankingMeasure, k: int, result: QuestionResult | None, question: Question
+    measure: RankingMeasure, k: int, result: QuestionResult | None, question: GoldQuestion
 ) -> float | None:
     """A measure at `k` for one question; None if it has no gold passages."""
     return measure(k, result.counted_passages if result else (), question.supporting) if question.supporting else None
 
 
-def _is_outcome(outcome: Outcome, result: QuestionResult | None, _: Question) -> float:
+def _is_outcome(outcome: Outcome, result: QuestionResult | None, _: GoldQuestion) -> float:
     return float(outcome is counted_outcome(result))
 
 
-def _settled(result: QuestionResult | None, question: Question) -> float | None:
+def _settled(result: QuestionResult | None, question: GoldQuestion) -> float | None:
     return float(result is not None and result.settled is True) if question.shows else None
 
 
-def _answered(result: QuestionResult | None, _: Question) -> float:
+def _answered(result: QuestionResult | None, _: GoldQuestion) -> float:
     return float(result is not None and result.prediction is not None)
 
 
-def _spent(spending: Callable[[QuestionResult], float], result: QuestionResult | None, _: Question) -> float | None:
+def _spent(spending: Callable[[QuestionResult], float], result: QuestionResult | None, _: GoldQuestion) -> float | None:
     return None if result is None else spending(result)
 
 
@@ -227,31 +227,33 @@ def _answer_measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
     return tuple(Measure(outcome.value, partial(_is_outcome, outcome), tested=outcome in tested) for outcome in Outcome)
 
 
-def _groups(questions: Sequence[Question]) -> tuple[Group, ...]:
+def _groups(questions: Sequence[GoldQuestion]) -> tuple[QuestionGroup, ...]:
     """The group of all questions, then the groups of each breakdown with at least two."""
-    everything = Group(Breakdown.ALL, "", tuple(questions))
+    everything = QuestionGroup(Breakdown.ALL, "", tuple(questions))
     hops = _grouped(questions, Breakdown.HOPS, lambda question: str(question.hops) if question.hops else None)
     types = _grouped(questions, Breakdown.TYPE, lambda question: question.type)
     return (everything, *hops, *types)
 
 
 def _grouped(
-    questions: Sequence[Question], by: Breakdown, value_of: Callable[[Question], str | None]
-) -> tuple[Group, ...]:
+    questions: Sequence[GoldQuestion], by: Breakdown, value_of: Callable[[GoldQuestion], str | None]
+) -> tuple[QuestionGroup, ...]:
     values = sorted({value for question in questions if (value := value_of(question)) is not None})
     if len(values) < 2:
         return ()
-    return tuple(Group(by, value, tuple(one for one in questions if value_of(one) == value)) for value in values)
+    return tuple(
+        QuestionGroup(by, value, tuple(one for one in questions if value_of(one) == value)) for value in values
+    )
 
 
-def _scores(runs: Sequence[Run], groups: Sequence[Group], measures: Sequence[Measure]) -> list[Score]:
+def _scores(runs: Sequence[Run], groups: Sequence[QuestionGroup], measures: Sequence[Measure]) -> list[Score]:
     """The scores of every group of a breakdown, with their p values corrected together."""
     scores = [score for group in groups for measure in measures for score in _group_scores(runs, group, measure)]
     p_values = iter(holm([score.difference.p for score in scores if score.difference]))
     return [replace(score, corrected=next(p_values)) if score.difference else score for score in scores]
 
 
-def _group_scores(runs: Sequence[Run], group: Group, measure: Measure) -> list[Score]:
+def _group_scores(runs: Sequence[Run], group: QuestionGroup, measure: Measure) -> list[Score]:
     """One score per run over the questions for which the measure is defined in all runs."""
     rows = [[measure.of(run.results.get(question.id), question) for run in runs] for question in group.questions]
     complete = [[value for value in row if value is not None] for row in rows]
@@ -265,12 +267,12 @@ def _group_scores(runs: Sequence[Run], group: Group, measure: Measure) -> list[S
     return scores
 
 
-def judged_answers(run: Run, questions: Sequence[Question]) -> list[risk_coverage.Judged]:
+def judged_answers(run: Run, questions: Sequence[GoldQuestion]) -> list[risk_coverage.JudgedAnswer]:
     """The run's answers with a confidence, and whether they are right (by exact match or outcome)."""
     return judged_by_confidence([run.results.get(question.id) for question in questions])
 
 
-def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> Iterator[Confidence]:
+def _confidences(runs: Sequence[Run], questions: Sequence[GoldQuestion]) -> Iterator[Confidence]:
     for label, run in zip(labels_of(runs), runs, strict=True):
         if answers := judged_answers(run, questions):
             sure = risk_coverage.sure_answers(answers)

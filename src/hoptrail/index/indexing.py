@@ -57,7 +57,7 @@ class Watcher:
 
 
 @dataclass(frozen=True, slots=True)
-class Performer:
+class BuildLanguage:
     """The language that performs tasks while building, at most `workers` at once.
 
     A structure that another language has made is an error, unless `rebuild` asks to make it anew: then nothing counts as up to
@@ -75,7 +75,7 @@ def update_index(
     encoder: Encoder,
     structures: Sequence[Structure],
     watcher: Watcher,
-    performer: Performer | None = None,
+    performer: BuildLanguage | None = None,
     executor: Executor = LOCAL_EXECUTOR,
     options: ReadingOptions = USUAL,
 ) -> IndexingReport:
@@ -133,7 +133,7 @@ def _bring_up_to_date(
 
 
 def _build_context(
-    writer: Writer, encoder: Encoder, watcher: Watcher, performer: Performer | None = None
+    writer: Writer, encoder: Encoder, watcher: Watcher, performer: BuildLanguage | None = None
 ) -> BuildContext:
     tracker = watcher.tracker()
     context = BuildContext(

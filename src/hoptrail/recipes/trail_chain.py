@@ -112,7 +112,7 @@ class ChainSettings(Limited):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class HopAttempt:
     """A sub-question's hop after one try, the confidence of its answer (0 without one), and the leads of its reading."""
 
     cited: CitedHop
@@ -133,7 +133,7 @@ class Chain:
     paths: PathSettings
     tokens: int
     budget: QuestionBudget
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[HopAttempt] = field(default_factory=list)
 
     def opinions(self, question: str) -> Iterator[Opinion]:
         """The chain's conclusions, one or two; none if the budget does not afford a hop, or if the question is not taken apart,
@@ -187,15 +187,15 @@ class Chain:
         alone = hybrid_search(self.corpus, asked, limit, self.settings.hybrid)
         return interleave([alone, search_paths(self.corpus, asked, limit, self.paths)], limit)
 
-    def _try(self, question: str, asked: str, hits: Ranking) -> Attempt:
+    def _try(self, question: str, asked: str, hits: Ranking) -> HopAttempt:
         reading, cited = read_packed(question, asked, hits, self.tokens, self.budget.meter)
         try:
             holds = self._holds(asked, reading, hits)
         except TaskFailed:
-            return Attempt(failed_hop(question, asked, hits))
+            return HopAttempt(failed_hop(question, asked, hits))
         if not holds:
-            return Attempt(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
-        return Attempt(cited, reading.confidence if reading.answer is not None else 0.0, reading.leads)
+            return HopAttempt(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
+        return HopAttempt(cited, reading.confidence if reading.answer is not None else 0.0, reading.leads)
 
     def _holds(self, asked: str, reading: Reading, hits: Ranking) -> bool:
         """Whether an answer may stand: it is sure, is not to be verified, or its evidence supports it."""

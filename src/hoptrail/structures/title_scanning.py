@@ -27,7 +27,7 @@ MOST_NAMESAKES = 20
 _WORD = re.compile(LETTERS)
 
 
-class Names(Protocol):
+class NameLookup(Protocol):
     """Names to find in texts, by their keys (`name_key`)."""
 
     def __contains__(self, key: str, /) -> bool: ...
@@ -37,7 +37,7 @@ class Names(Protocol):
 
 
 class NameSet:
-    """Names in memory. Satisfies `Names`."""
+    """Names in memory. Satisfies `NameLookup`."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._keys = frozenset(filter(can_be_found, keys))
@@ -54,7 +54,7 @@ class NameSet:
         return self._longest.get(first, 0)
 
 
-def names_in(text: str, names: Names) -> tuple[str, ...]:
+def names_in(text: str, names: NameLookup) -> tuple[str, ...]:
     """The keys of the names in `text`, in order and without repeats; none overlaps another."""
     matches = list(_WORD.finditer(text))
     words = [_plain(match.group()) for match in matches]
@@ -69,7 +69,7 @@ def names_in(text: str, names: Names) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _size_at(words: list[str], at: int, names: Names) -> int:
+def _size_at(words: list[str], at: int, names: NameLookup) -> int:
     """The number of words of the longest name that begins at word `at`; 0 where there is none."""
     for size in range(min(names.longest(words[at]), len(words) - at), 0, -1):
         if " ".join(words[at : at + size]) in names:

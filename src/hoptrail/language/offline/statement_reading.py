@@ -24,7 +24,7 @@ from statistics import fmean
 from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, under_headings
 from hoptrail.language.offline.statement_text import StatementText
 from hoptrail.language.questions.question_kinds import kind_asked
-from hoptrail.models.reader import Reading, TextReader, ToRead, log_odds, settling
+from hoptrail.models.reader import TextReader, TextReading, ToRead, log_odds, settling
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.values import same_answer
@@ -111,7 +111,7 @@ class ReadStatements:
     """The statements of some passages, closest to a question first, and the readings of the first `READ`."""
 
     close: tuple[Close, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[TextReading, ...]
 
     @property
     def weights(self) -> list[float]:
@@ -200,7 +200,7 @@ class StatementReader:
         return ReadStatements(close, tuple(self.model.read(texts)) if self.model else ())
 
 
-def affirms(reading: Reading) -> float:
+def affirms(reading: TextReading) -> float:
     """The log odds of yes over no."""
     return _cut(log_odds(reading.yes) - log_odds(reading.no))
 
