@@ -26,9 +26,9 @@ from hoptrail.language.tasks import Integrate, Reading, Verify
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, next_questions, read_packed
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.paths.search import PathSettings, search_paths
+from hoptrail.retrieval.paths.search import search_paths
 from hoptrail.retrieval.rankings import interleave, pack, without_repeats
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.normal_forms import base_title, same_words
 from hoptrail.types import AnswerKind, Hop, Ranking, Span, Verdict
@@ -95,7 +95,6 @@ class ChainSettings(Limited):
     most_hops: AtLeast0 = 6
     path_read: AtLeast1 = 8
     search: AtLeast0 = 3
-    hybrid: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     rethink: AtLeast0 = 9
     verify: bool = False
     doubt: Share = 0.5
@@ -122,15 +121,11 @@ class HopAttempt:
 
 @dataclass(slots=True)
 class Chain:
-    """One question's chain over the passages `found` for it; at most `tokens` of evidence are read at a time.
-
-    `paths` says how the passages of a sub-question are searched.
-    """
+    """One question's chain over the passages `found` for it; at most `tokens` of evidence are read at a time."""
 
     corpus: Corpus
     found: Ranking
     settings: ChainSettings
-    paths: PathSettings
     tokens: int
     budget: QuestionBudget
     attempts: list[HopAttempt] = field(default_factory=list)
@@ -184,8 +179,8 @@ class Chain:
         if not own and not further:
             return ()
         limit = own + self.settings.path_read + further
-        alone = hybrid_search(self.corpus, asked, limit, self.settings.hybrid)
-        return interleave([alone, search_paths(self.corpus, asked, limit, self.paths)], limit)
+        alone = hybrid_search(self.corpus, asked, limit)
+        return interleave([alone, search_paths(self.corpus, asked, limit)], limit)
 
     def _try(self, question: str, asked: str, hits: Ranking) -> HopAttempt:
         reading, cited = read_packed(question, asked, hits, self.tokens, self.budget.meter)
