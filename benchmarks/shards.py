@@ -23,7 +23,7 @@ from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
 from hoptrail.evaluation.runner import corpus_ids_by_document
 from hoptrail.index.index import Index
-from hoptrail.settings import Settings
+from hoptrail.index.settings import Settings
 from hoptrail.types import Ranking
 from hoptrail_scale.sharding.building import build_part
 from hoptrail_scale.sharding.scatter import LocalShards

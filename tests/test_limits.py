@@ -10,12 +10,15 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from hoptrail.index.settings import Settings
 from hoptrail.recipes.catalogue import presets_of
 from hoptrail.recipes.registry import recipe_class, recipe_names, settings_key
-from hoptrail.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
@@ -127,6 +130,9 @@ WALK = {
 }
 """What one question goes through (`benchmarks/calls.py`)."""
 
+FLOORS = 10
+"""The longest chain of folders and modules at the top of the engine of which each imports the next."""
+
 RULES = ("language", "text")
 """The folders whose patterns and words are rules for the form of a question or a statement."""
 
@@ -157,6 +163,25 @@ def counts(package: Path) -> dict[str, int]:
             found[f"words in {folder}"] += sum(len(re.findall(r"[^\W\d_]{2,}", one)) for one in strings)
             found[f"patterns in {folder}"] += sum(map(_is_pattern, ast.walk(tree)))
     return found
+
+
+def floors(package: Path) -> int:
+    """What FLOORS is of a package, its public door left out. Imports within functions count. Raises: CycleError: two of them
+    import each other.
+    """
+    files = [(path, path.relative_to(package).parts[0].removesuffix(".py")) for path in package.rglob("*.py")]
+    rooms: dict[str, set[str]] = {room: set() for _, room in files if room != "__init__"}
+    for path, room in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            before = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            paths = [f"{before}{name}".split(".") for name in names]
+            known = {inside[0] for top, *inside in paths if top == package.name and inside}
+            rooms.get(room, set()).update(known & rooms.keys() - {room})
+    heights: dict[str, int] = {}
+    for room in TopologicalSorter(rooms).static_order():
+        heights[room] = 1 + max((heights[one] for one in rooms[room]), default=0)
+    return max(heights.values())
 
 
 def _is_pattern(node: ast.AST) -> bool:
@@ -211,6 +236,21 @@ def test_a_question_goes_through_no_more_files_and_calls() -> None:
     )
     figures = {name: int(number.replace(",", "")) for name, number in re.findall(r"(\w.*?) +([\d,]+)\n", ended.stdout)}
     assert not (said := amiss({name: figures[name] for name in WALK}, WALK, 2)), said
+
+
+def test_the_engine_has_no_more_floors(tmp_path: Path) -> None:
+    assert floors(SOURCE / "hoptrail") == FLOORS
+    package = tmp_path / "house"
+    (package / "attic").mkdir(parents=True)
+    (package / "__init__.py").write_text("from house.attic.trunk import lid\n")
+    (package / "cellar.py").write_text("import hall\n")
+    (package / "hall.py").write_text("def f():\n    from house import cellar\n")
+    (package / "attic" / "trunk.py").write_text("from house.hall import f\nimport house.attic.lamp\nimport sys\n")
+    (package / "attic" / "lamp.py").write_text("from house.cellar import sys\n")
+    assert floors(package) == 3
+    (package / "cellar.py").write_text("import house.attic.lamp\n")
+    with pytest.raises(CycleError):
+        floors(package)
 
 
 def test_what_grows_or_falls_far_is_named(tmp_path: Path) -> None:

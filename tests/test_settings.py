@@ -20,11 +20,11 @@ from command import Hoptrail
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
+from hoptrail.index.settings import Settings, load_settings, settings_from, to_toml
 from hoptrail.models.chat import ChatSettings
 from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
-from hoptrail.settings import Settings, load_settings, settings_from, to_toml
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
@@ -274,7 +274,7 @@ def test_fingerprints_and_ids_do_not_depend_on_the_machines_moods() -> None:
     """Hash seed, locale and time zone: results are looked up by fingerprint and citations by id."""
     code = (
         "from hoptrail.fingerprints import fingerprint\n"
-        "from hoptrail.settings import Settings\n"
+        "from hoptrail.index.settings import Settings\n"
         "from hoptrail.types import content_id\n"
         "print(fingerprint(Settings()), content_id('d', 'Zürich', 'İstanbul'))\n"
     )

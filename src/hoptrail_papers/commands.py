@@ -30,8 +30,8 @@ from hoptrail_papers.presets import PREFIX
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset
+    from hoptrail.index.settings import Settings
     from hoptrail.retrieval.corpus import Corpus
-    from hoptrail.settings import Settings
     from hoptrail_papers.chainrag.lost_in_retrieval import LostInRetrieval
     from hoptrail_papers.distilling import TrainingCounts
     from hoptrail_papers.published_tables import PublishedTable, PublishedValue
@@ -108,8 +108,8 @@ def reproduce(
     settings: SettingsFile = None,
 ) -> None:
     """Compare the papers' tables: what is reproduced here, what differs, and what it would take."""
+    from hoptrail.index.settings import load_settings
     from hoptrail.models.environment import configured_model
-    from hoptrail.settings import load_settings
     from hoptrail_papers.published_tables import cells_of, tables_named
     from hoptrail_papers.reproducing import digest_of_settings, found_values
 
@@ -294,8 +294,8 @@ def distil(
 ) -> None:
     """Write the stored extraction replies as a fine-tuning set for a smaller model."""
     from hoptrail.corpus.snapshot import Snapshot
+    from hoptrail.index.settings import load_settings
     from hoptrail.models.remembered import FILE, RememberedReplies
-    from hoptrail.settings import load_settings
     from hoptrail.types import Kind
     from hoptrail_papers.distilling import DistillingSettings, write_training_set
 

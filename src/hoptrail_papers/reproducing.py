@@ -14,8 +14,8 @@ from typing import Any
 from hoptrail.errors import DataError
 from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.fingerprints import fingerprint
+from hoptrail.index.settings import Settings
 from hoptrail.language.identity import shaping
-from hoptrail.settings import Settings
 from hoptrail.types import content_id
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.presets import PREFIX

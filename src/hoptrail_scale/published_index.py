@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from hoptrail.errors import HoptrailError, UsageError
 from hoptrail.index.index import Index
-from hoptrail.settings import Settings
+from hoptrail.index.settings import Settings
 from hoptrail.system.environment_variables import variable
 from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import PublicationFollower, default_cache

@@ -16,10 +16,10 @@ import typer
 
 from command import Ended, Hoptrail
 from hoptrail.errors import DataError, UsageError
+from hoptrail.index.settings import load_settings, settings_from
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.serving.cli import app
-from hoptrail.settings import load_settings, settings_from
 from hoptrail_papers.hirag.web_search import WebSearchSettings
 from hoptrail_papers.presets import shipped_papers
 from hoptrail_papers.published_tables import (

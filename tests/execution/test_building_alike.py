@@ -21,11 +21,11 @@ from hoptrail.errors import BudgetExhausted
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.index.index import Index
 from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
+from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport
 from hoptrail.language import task_batches
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.remembered import FILE, RememberedReplies
-from hoptrail.settings import Settings
 from hoptrail.structures import declaration, encoding, passages
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind

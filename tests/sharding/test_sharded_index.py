@@ -12,15 +12,15 @@ from typing import TypeVar
 import pytest
 
 from command import Hoptrail
+from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.documents.corpus_part import CorpusPart
 from hoptrail.errors import IndexMismatch, UsageError
 from hoptrail.index.index import Index
+from hoptrail.index.settings import Settings
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.hybrid import HybridSettings
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
-from hoptrail.settings import Settings
-from hoptrail.structures.passage_graph import NAMES
 from hoptrail.types import Kind, Ranking, Unit
 from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.objects import Objects

@@ -16,6 +16,7 @@ from hoptrail.documents.walking import files_in
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.index.indexing import BuildLanguage, Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.lazy import CHAT, OFFLINE
@@ -24,7 +25,6 @@ from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import remote_safe_encoder
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.recipes.catalogue import built_by_model, check_built_for, needed_structures
-from hoptrail.settings import Settings
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaration import Structure
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hoptrail.corpus.register import Withdrawn, withdraw
 from hoptrail.corpus.repairing import repair
+from hoptrail.corpus.structure_names import PASSAGES
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
@@ -31,7 +32,6 @@ from hoptrail.structures.cost_estimates import estimated_steps
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.progress_tracker import Progress, ProgressTracker, ignore
-from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Usage, content_id
 
 

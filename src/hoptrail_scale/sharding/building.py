@@ -20,12 +20,12 @@ from hoptrail.documents.corpus_part import CorpusPart
 from hoptrail.errors import IndexDamaged, IndexUnavailable, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
 from hoptrail.index.builder import Building
+from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.language.factory import LanguageContext
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
-from hoptrail.settings import Settings
 from hoptrail_scale.on_ray import RayExecutor
 from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import restore

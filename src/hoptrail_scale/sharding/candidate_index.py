@@ -11,14 +11,14 @@ import numpy as np
 
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.keywords import WordCounts
+from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Name
-from hoptrail.structures.passage_graph import NAMES
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.structures.structure_names import MENTIONS
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Kind, Usage
 from hoptrail_scale.sharding.shard import ShardContents

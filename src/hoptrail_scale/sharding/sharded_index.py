@@ -24,6 +24,7 @@ from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Found
 from hoptrail.errors import UsageError
+from hoptrail.index.settings import Settings
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.lazy import LazyLanguage
 from hoptrail.language.tasks import Language
@@ -37,7 +38,6 @@ from hoptrail.recipes.trail import TrailSettings
 from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.retrieval.paths.candidates import AS_TRAINED, Bridge, CandidateSettings, bridge_vectors, choose_bridges
 from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.settings import Settings
 from hoptrail.types import Answer, Ranking
 from hoptrail_scale.sharding.candidate_index import candidate_index
 from hoptrail_scale.sharding.scatter import Scatter

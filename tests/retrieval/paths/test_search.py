@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from benchmarks.train_paths import written
 
+from hoptrail.corpus.passage_graph import Lists
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.errors import IndexUnavailable, NotBuilt, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix, Progress
@@ -30,9 +32,7 @@ from hoptrail.retrieval.paths.scoring import (
 )
 from hoptrail.retrieval.paths.search import BRIDGE, DIRECT, describe, search_paths
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.passage_graph import Lists
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.structure_names import MENTIONS
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Document
 from retrieval.paths.plain import QUESTION as MADE_QUESTION

@@ -23,7 +23,7 @@ from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.question_scores import QuestionScores, best_column
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
-from hoptrail.structures.title_scanning import name_key
+from hoptrail.text.title_scanning import name_key
 
 Places = NDArray[np.integer]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hoptrail.corpus.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import AS_TRAINED, CandidateSettings, find_candidates
 from hoptrail.retrieval.paths.features import CandidateFeatures
@@ -15,7 +16,6 @@ from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.question_scores import QuestionScores
 from hoptrail.retrieval.paths.scoring import Judged, in_order, stored_scorer
-from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.types import Hit, Kind, Ranking
 
 STRUCTURES = (PASSAGES, SENTENCES, EXTRACTIONS, MENTIONS)

@@ -13,12 +13,12 @@ from typing import Protocol, runtime_checkable
 from fastapi import FastAPI
 
 from hoptrail.errors import HoptrailError
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server import openai_routes, refusals, routes_answering, routes_documents, routes_status
 from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.services import Services, services_for
 from hoptrail.serving.server.workspaces import STOP_SECONDS, Workspace, limited
-from hoptrail.settings import ServerLimits
 
 log = logging.getLogger("hoptrail.server")
 

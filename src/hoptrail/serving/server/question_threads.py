@@ -28,9 +28,9 @@ from typing import Any, Self, TypeVar
 from fastapi import Request
 
 from hoptrail.errors import Interrupted
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, stopping, too_many
-from hoptrail.settings import ServerLimits
 
 T = TypeVar("T")
 

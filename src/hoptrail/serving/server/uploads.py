@@ -34,9 +34,9 @@ from hoptrail.documents.forms import ENDINGS, name_of
 from hoptrail.documents.marks import FILE_TIME
 from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, IndexBusy, disk_errors
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import shown
-from hoptrail.settings import ServerLimits
 from hoptrail.text.dates import find_date
 from hoptrail.types import Document, content_id
 from hoptrail.types.json_object import JsonObject

@@ -13,11 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.normal_forms import base_title, composed
 from hoptrail.text.words import LETTERS
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import Span, Unit
 
 MOST_WORDS = 12
 """Longer titles, in words, are not searched for."""
@@ -128,9 +127,3 @@ def _plain(word: str) -> str:
         return word.lower()
     letters = unicodedata.normalize("NFKD", composed(word))
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
-
-
-def title_index(snapshot: Snapshot) -> dict[str, list[str]]:
-    """`first_passages` of an index."""
-    titles = dict(snapshot.table.titles(Kind.PASSAGE))
-    return first_passages((span, id_, titles[id_]) for id_, span in snapshot.table.first_sources(Kind.PASSAGE))
