@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hoptrail.evaluation.datasets import Dataset, GoldQuestion
+    from hoptrail.evaluation.datasets import Dataset, Question
     from hoptrail.evaluation.retrieval_measures import RetrievalMeans
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,7 +65,7 @@ def data_folder(name: str) -> Path:
     return folder
 
 
-def part_of(whole: Dataset, questions: Iterable[GoldQuestion], passages: Set[str], folder: Path) -> Dataset:
+def part_of(whole: Dataset, questions: Iterable[Question], passages: Set[str], folder: Path) -> Dataset:
     """A data set of some questions over some passages of another, written to a folder."""
     from hoptrail.evaluation.datasets import load_dataset
     from hoptrail.evaluation.lines import read_lines

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from hoptrail import Unit, Watcher
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, GoldQuestion, first_file, load_dataset
+from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, Dataset, Question, first_file, load_dataset
 from hoptrail.evaluation.outcomes import settles
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import summarise_retrieval
@@ -174,7 +174,7 @@ def folder_examples(name: str, corpus: Corpus, asked: Iterable[Asked], seed: int
 
 
 def _stating(question: str, units: Sequence[Unit], quote: str) -> Booleans:
-    shown = GoldQuestion("", question, (), shows=(quote,))
+    shown = Question("", question, (), shows=(quote,))
     return np.array([settles(shown, [unit.text]) for unit in units])
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail import Index
-from hoptrail.evaluation.datasets import GoldQuestion, load_dataset
+from hoptrail.evaluation.datasets import Question, load_dataset
 from hoptrail.evaluation.outcomes import is_right
 from hoptrail.language.closeness import UNITS, encoder_similarity
 from hoptrail.language.offline import statement_reading
@@ -71,7 +71,7 @@ def examples(folder: Path, each: int, work: Path) -> Iterator[Example]:
             yield example
 
 
-def example_of(folder: str, question: GoldQuestion, reader: StatementReader, units: Sequence[Unit]) -> Example | None:
+def example_of(folder: str, question: Question, reader: StatementReader, units: Sequence[Unit]) -> Example | None:
     """The example of a question; None for a list, how or why."""
 
     def answers(answer: str) -> bool:

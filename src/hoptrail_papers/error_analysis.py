@@ -32,7 +32,7 @@ from enum import StrEnum
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule, normalise, score_answer
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.trail_records import ReadingRecord, TrailRecord
@@ -112,7 +112,7 @@ def analyse_errors(run: Run) -> ErrorAnalysis:
     return ErrorAnalysis(run.name, len(run.questions), right, failed, tuple(diagnoses))
 
 
-def _diagnosis(run: Run, question: GoldQuestion, result: QuestionResult) -> Diagnosis:
+def _diagnosis(run: Run, question: Question, result: QuestionResult) -> Diagnosis:
     trail = run.trails.get(question.id)
     near = _partial_match(result.prediction, question.answers)
     missing = sorted(set(question.supporting).intersection(run.header.outside_pool))
@@ -139,7 +139,7 @@ def _partial_match(prediction: str | None, answers: Sequence[str]) -> str | None
 class _TrailAnalysis:
     """Compares one question's trail with its gold plan."""
 
-    def __init__(self, question: GoldQuestion, trail: TrailRecord) -> None:
+    def __init__(self, question: Question, trail: TrailRecord) -> None:
         self._plan = gold_plan(question)
         self._trail = trail
         hits = [hit for hop in trail.hops for hit in hop.hits]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.language.tasks import Finding
 
 REFERENCE = re.compile(r"#(\d+)")
@@ -84,7 +84,7 @@ class GoldPlan:
         return by_words or ((place,) if place < len(self.steps) else ())
 
 
-def gold_plan(question: GoldQuestion) -> GoldPlan:
+def gold_plan(question: Question) -> GoldPlan:
     """The plan of a question.
 
     Steps written as triples name their head even if it is the answer to an earlier step; such a head becomes a reference, because
@@ -112,7 +112,7 @@ def _needs(text: str, position: int) -> frozenset[int]:
     return frozenset(int(number) - 1 for number in REFERENCE.findall(text) if 0 < int(number) <= position)
 
 
-def _with_references(question: GoldQuestion) -> list[str]:
+def _with_references(question: Question) -> list[str]:
     texts: list[str] = []
     earlier: list[str] = []
     for step in question.decomposition:

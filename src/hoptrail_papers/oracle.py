@@ -17,7 +17,7 @@ from typing import ClassVar, TypeVar, cast
 
 from hoptrail.errors import TaskFailed
 from hoptrail.evaluation.answer_scores import normalise
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.retrieval_measures import shown_documents
 from hoptrail.language import tasks
 from hoptrail.language.chat.grounding import shortened
@@ -43,7 +43,7 @@ class OracleLanguage:
 
     def follow(
         self,
-        question: GoldQuestion,
+        question: Question,
         names: Mapping[str, Sequence[str]],
         documents: Callable[[set[str]], Mapping[str, Document]],
     ) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
 
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_comparison import common_questions
 from hoptrail.evaluation.run_folder import Run
@@ -62,7 +62,7 @@ def diff_trails(first: Run, second: Run, *, exact: bool = False) -> tuple[Diverg
     return tuple(_departure(first, second, question, exact) for question in common_questions([first, second]))
 
 
-def _departure(first: Run, second: Run, question: GoldQuestion, exact: bool) -> Divergence:
+def _departure(first: Run, second: Run, question: Question, exact: bool) -> Divergence:
     results = first.results.get(question.id), second.results.get(question.id)
     one, two = first.trails.get(question.id), second.trails.get(question.id)
     if one is None or two is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hoptrail.evaluation.answer_scores import AnswerScore, Rule
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import Run, RunHeader
 from hoptrail.evaluation.trail_records import HitRecord, HopRecord, ReadingRecord, TrailRecord
@@ -16,8 +16,8 @@ from hoptrail.types import Kind, Verdict
 
 def question(
     name: str, supporting: Sequence[str] = (), kind: str | None = None, answers: Sequence[str] = ("yes",)
-) -> GoldQuestion:
-    return GoldQuestion(name, f"What about {name}?", tuple(answers), kind, tuple(supporting))
+) -> Question:
+    return Question(name, f"What about {name}?", tuple(answers), kind, tuple(supporting))
 
 
 def result(name: str, score: float, *passages: str, confidence: float | None = None) -> QuestionResult:
@@ -36,7 +36,7 @@ def result(name: str, score: float, *passages: str, confidence: float | None = N
     )
 
 
-def made_run(recipe: str, questions: Iterable[GoldQuestion], results: Iterable[QuestionResult]) -> Run:
+def made_run(recipe: str, questions: Iterable[Question], results: Iterable[QuestionResult]) -> Run:
     header = RunHeader(
         data="tiny",
         recipe=recipe,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hoptrail.evaluation.datasets import GoldQuestion, GoldStep
+from hoptrail.evaluation.datasets import GoldStep, Question
 from hoptrail.language.tasks import Finding, Read, Reading
 from hoptrail.types import Document, Unit
 from hoptrail_papers.oracle import OracleLanguage
@@ -26,21 +26,21 @@ STEPS = (
     GoldStep("Which river flows through #2?", "Isk", "town"),
     GoldStep("Where does #3 rise?", "Grey Hills", "river"),
 )
-CHAIN = GoldQuestion(
+CHAIN = Question(
     "chain",
     "In which hills does the river of the Tallow Bridge designer's birthplace rise?",
     ("Grey Hills", "the Grey Hills"),
     supporting=("bridge", "finch", "town", "river"),
     decomposition=STEPS,
 )
-LONGER = GoldQuestion(
+LONGER = Question(
     "longer",
     "Is the Isk longer than the Arrow?",
     ("yes",),
     supporting=("river", "arrow"),
     supporting_sentences=(("river", 0),),
 )
-LENGTHS = GoldQuestion(
+LENGTHS = Question(
     "lengths",
     "Which is longer, Isk or Arrow?",
     ("Isk",),
@@ -57,7 +57,7 @@ def fetch(ids: set[str]) -> Mapping[str, Document]:
     return {document.id: document for document in DOCUMENTS.values() if document.id in ids}
 
 
-def oracle_of(question: GoldQuestion) -> OracleLanguage:
+def oracle_of(question: Question) -> OracleLanguage:
     oracle = OracleLanguage()
     oracle.follow(question, NAMES, fetch)
     return oracle

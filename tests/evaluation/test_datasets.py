@@ -12,7 +12,7 @@ import pytest
 from evaluation.bench import WriteLines
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Rule
-from hoptrail.evaluation.datasets import GoldQuestion, GoldStep, load_dataset, score_question
+from hoptrail.evaluation.datasets import GoldStep, Question, load_dataset, score_question
 
 CORPUS = [
     {"id": "p1", "title": "Harbour", "text": "The harbour was built by Maja Lindqvist."},
@@ -45,7 +45,7 @@ def world(write_lines: WriteLines) -> Path:
 def test_a_full_and_a_lean_question(world: Path) -> None:
     dataset = load_dataset(world)
 
-    full = GoldQuestion(
+    full = Question(
         id="q1",
         question="Where was the builder of the harbour born?",
         answers=("Visby", "Wisby"),
@@ -58,7 +58,7 @@ def test_a_full_and_a_lean_question(world: Path) -> None:
         ),
         candidates=("p3", "p2", "p1"),
     )
-    assert dataset.questions == (full, GoldQuestion("q2", "Is Visby a town?", ("yes",)))
+    assert dataset.questions == (full, Question("q2", "Is Visby a town?", ("yes",)))
     assert (dataset.name, dataset.corpus, dataset.passages) == ("world", world / "corpus.jsonl", 3)
     assert dataset.rule is Rule.HOTPOTQA
 
@@ -71,7 +71,7 @@ def test_a_lone_surrogate_is_kept(world: Path, write_lines: WriteLines) -> None:
 
 def test_hops_are_distinct_supporting_passages(world: Path) -> None:
     assert [question.hops for question in load_dataset(world).questions] == [2, 0]
-    assert GoldQuestion("q", "?", ("a",), supporting=("p1", "p1", "p2")).hops == 2
+    assert Question("q", "?", ("a",), supporting=("p1", "p1", "p2")).hops == 2
 
 
 def test_the_development_questions_come_first_then_the_explicit_file(world: Path, write_lines: WriteLines) -> None:
@@ -213,8 +213,8 @@ def test_missing_files_are_named(tmp_path: Path, write_lines: WriteLines) -> Non
 
 
 def test_abstaining_is_right_only_for_unanswerable_questions() -> None:
-    null = GoldQuestion("q", "Which letter?", ("Insufficient information.",), type="null_query")
-    plain = GoldQuestion("q", "Which letter?", ("Insufficient information.",), type="inference_query")
+    null = Question("q", "Which letter?", ("Insufficient information.",), type="null_query")
+    plain = Question("q", "Which letter?", ("Insufficient information.",), type="inference_query")
     perfect = AnswerScore(1, 1, 1, 1)
 
     assert score_question(null, None, Rule.HOTPOTQA) == perfect

@@ -14,7 +14,7 @@ from evaluation.bench import Bench
 from evaluation.made_runs import hop, made_run, passages_of, reading, result, with_trails
 from evaluation.oracle_world import CHAIN, LONGER, STEPS
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.datasets import GoldQuestion, GoldStep
+from hoptrail.evaluation.datasets import GoldStep, Question
 from hoptrail.evaluation.trail_records import HopRecord, ReadingRecord, TrailRecord
 from hoptrail_papers.error_analysis import Cause, Diagnosis, analyse_errors
 
@@ -28,7 +28,7 @@ WHOLE = hop(CHAIN.question, ["bridge", "finch", "town", "river"], "Dunmere")
 def diagnose(
     hops: Sequence[HopRecord],
     readings: Sequence[ReadingRecord] | None = None,
-    question: GoldQuestion = CHAIN,
+    question: Question = CHAIN,
     *,
     abstained: bool = False,
     outside: tuple[str, ...] = (),

@@ -14,7 +14,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule
-from hoptrail.evaluation.datasets import Dataset, GoldQuestion, GoldStep
+from hoptrail.evaluation.datasets import Dataset, GoldStep, Question
 from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.passages import Passages
@@ -41,7 +41,7 @@ def probe_index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Corpus, Names
     return corpus, {entry.id: [entry.sources[0].rpartition("#")[2]] for entry in corpus.snapshot.register.entries}
 
 
-def dataset(*questions: GoldQuestion) -> Dataset:
+def dataset(*questions: Question) -> Dataset:
     return Dataset("tiny", Path("corpus.jsonl"), len(PASSAGES), questions, Rule.MUSIQUE)
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.evaluation.datasets import Dataset, GoldQuestion, load_dataset
+from hoptrail.evaluation.datasets import Dataset, Question, load_dataset
 from hoptrail.evaluation.question_run import PerQuestion
 from hoptrail.evaluation.reports import oracle_share
 from hoptrail.evaluation.results import QuestionResult
@@ -41,7 +41,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def as_json(question: GoldQuestion) -> dict[str, object]:
+def as_json(question: Question) -> dict[str, object]:
     return {
         "id": question.id,
         "question": question.question,
@@ -71,7 +71,7 @@ def corpus(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 class TestWalkingTheChain:
     """Self-ask over an index, hop by hop."""
 
-    def oracle(self, corpus: Corpus, question: GoldQuestion = CHAIN) -> OracleLanguage:
+    def oracle(self, corpus: Corpus, question: Question = CHAIN) -> OracleLanguage:
         names = {entry.id: [entry.sources[0].rpartition("#")[2]] for entry in corpus.snapshot.register.entries}
         oracle = OracleLanguage()
         oracle.follow(question, names, corpus.documents)
@@ -148,7 +148,7 @@ class TestReporting:
         assert "oracle_answerable" not in offline.keys() | retrieved.keys()
 
     def test_questions_without_gold_passages_are_left_out(self) -> None:
-        questions = [GoldQuestion("q", "?", ("yes",), supporting=tuple("abc"[:hops])) for hops in (0, 2, 2, 3, 3)]
+        questions = [Question("q", "?", ("yes",), supporting=tuple("abc"[:hops])) for hops in (0, 2, 2, 3, 3)]
         predictions = ("yes", "yes", None, None, None)
         results = [QuestionResult("q", given, given is None, None, None, ()) for given in predictions]
         by_hops = {"2": 0.5, "3": 0.0}

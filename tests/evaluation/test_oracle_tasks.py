@@ -18,7 +18,7 @@ from evaluation.oracle_world import (
     read,
 )
 from hoptrail.errors import TaskFailed, UsageError
-from hoptrail.evaluation.datasets import GoldQuestion, GoldStep
+from hoptrail.evaluation.datasets import GoldStep, Question
 from hoptrail.language.factory import open_language
 from hoptrail.language.tasks import (
     Assess,
@@ -73,7 +73,7 @@ class TestReading:
         assert read(oracle, CHAIN.question, "bridge", "finch", "river", "town") == "Grey Hills"
 
     def test_a_question_without_gold_passages_is_unanswered(self) -> None:
-        bare = GoldQuestion("bare", "Who sang?", ("Nobody",))
+        bare = Question("bare", "Who sang?", ("Nobody",))
         oracle = oracle_of(bare)
         assert read(oracle, bare.question, *UNITS) is None
         assert read(oracle, bare.question) is None
@@ -100,7 +100,7 @@ class TestSupport:
 
     def test_a_supporting_sentence_is_preferred_among_those_with_the_answer(self) -> None:
         twice = make_document("Orla", "Orla drew Wrenmouth. Orla left Wrenmouth. Orla slept.")
-        question = GoldQuestion("q", "Where?", ("Wrenmouth",), None, ("twice",), (("twice", 1), ("twice", 9)))
+        question = Question("q", "Where?", ("Wrenmouth",), None, ("twice",), (("twice", 1), ("twice", 9)))
         oracle = OracleLanguage()
         oracle.follow(question, {twice.id: ["twice"]}, lambda _: {twice.id: twice})
         step = oracle.perform(Read("Where?", (make_passage(twice),))).value.steps[0]
@@ -168,7 +168,7 @@ class TestDecomposing:
 
 class TestCompleting:
     def test_only_answers_that_were_found_are_put_in(self) -> None:
-        both = GoldQuestion(
+        both = Question(
             "both",
             "How?",
             ("so",),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import Outcome, is_right, outcome_of, settled_by_hits, settles
 from hoptrail.types import Answer, AnswerKind, Hit, Kind, Span, Statement, Unit
 
-COST = GoldQuestion("q", "What does the pump cost?", ("212 GBP", "£212"), "one-hop", shows=("Unit cost: 212 GBP",))
-WATERPROOF = GoldQuestion("q", "Is it waterproof?", ("no",), "yes-no")
-SUPPLIERS = GoldQuestion(
+COST = Question("q", "What does the pump cost?", ("212 GBP", "£212"), "one-hop", shows=("Unit cost: 212 GBP",))
+WATERPROOF = Question("q", "Is it waterproof?", ("no",), "yes-no")
+SUPPLIERS = Question(
     "q", "List the suppliers", (), "list", items=(("Halden", "HR"), ("Castellan",), ("Forth Circuits",))
 )
-REASON = GoldQuestion("q", "Why does it fog?", (), "why", items=(("vent membrane", "membrane"), ("wrong side",)))
-UNKNOWN = GoldQuestion("q", "Who earns what?", (), "unanswerable")
+REASON = Question("q", "Why does it fog?", (), "why", items=(("vent membrane", "membrane"), ("wrong side",)))
+UNKNOWN = Question("q", "Who earns what?", (), "unanswerable")
 
 
 def answer(text: str | None, kind: AnswerKind = AnswerKind.SHORT, items: tuple[str, ...] = (), *closest: str) -> Answer:
@@ -41,27 +41,27 @@ def test_other_short_answers_are_wrong(given: str) -> None:
 
 
 def test_the_three_words_are_counted_from_the_accepted_answer_that_is_found() -> None:
-    question = GoldQuestion("q", "Where?", ("hook 14", "in the key cupboard behind the desk, hook 14"))
+    question = Question("q", "Where?", ("hook 14", "in the key cupboard behind the desk, hook 14"))
     assert not is_right(question, "As they say it is in the key cupboard, behind the desk: hook 14")
     assert is_right(question, "In the key cupboard behind the desk - hook 14, they say")
     assert is_right(question, "cupboard, on Hook 14")
 
 
 def test_words_are_compared_without_case_marks_and_ways_to_store_accents() -> None:
-    question = GoldQuestion("q", "Where?", ("Göteborg Kretslopp",))
+    question = Question("q", "Where?", ("Göteborg Kretslopp",))
     assert is_right(question, "GO\u0308TEBORG  kretslopp")
-    assert is_right(GoldQuestion("q", "Which?", ("HR-90",)), "hr 90")
-    assert not is_right(GoldQuestion("q", "Which?", ("HR-90",)), "HR-901")
+    assert is_right(Question("q", "Which?", ("HR-90",)), "hr 90")
+    assert not is_right(Question("q", "Which?", ("HR-90",)), "HR-901")
 
 
 def test_scripts_without_spaces_have_one_word_per_character() -> None:
-    question = GoldQuestion("q", "どこ?", ("東京",))
+    question = Question("q", "どこ?", ("東京",))
     assert is_right(question, "東京です")
     assert not is_right(question, "東京にありますよ")
 
 
 def test_an_accepted_answer_without_words_is_searched_for_literally() -> None:
-    question = GoldQuestion("q", "Which operator?", ("->",))
+    question = Question("q", "Which operator?", ("->",))
     assert is_right(question, "the ->")
     assert not is_right(question, "the >-")
 
@@ -78,7 +78,7 @@ def test_of_yes_and_no_the_first_word_counts_alone(given: str, *, right: bool) -
 
 def test_an_accepted_yes_is_compared_by_first_word_whatever_the_type() -> None:
     assert is_right(
-        GoldQuestion("q", "Older than?", ("yes",), "comparison"), "Yes, by all means, by far more than ten years"
+        Question("q", "Older than?", ("yes",), "comparison"), "Yes, by all means, by far more than ten years"
     )
 
 
@@ -106,13 +106,13 @@ def test_a_passage_holds_every_item_however_long_it_is() -> None:
 
 
 def test_items_are_whole_words() -> None:
-    buses = GoldQuestion("q", "Which buses?", (), "list", items=(("8",), ("47",)))
+    buses = Question("q", "Which buses?", (), "list", items=(("8",), ("47",)))
     assert is_right(buses, "numbers 8 and 47", AnswerKind.PASSAGE)
     assert not is_right(buses, "numbers 18 and 47", AnswerKind.PASSAGE)
 
 
 def test_items_decide_before_answers() -> None:
-    both = GoldQuestion("q", "With whom and where?", ("Priya, Dundee",), "two-hop", items=(("Priya",), ("Dundee",)))
+    both = Question("q", "With whom and where?", ("Priya, Dundee",), "two-hop", items=(("Priya",), ("Dundee",)))
     assert is_right(both, "The intern will sit with Priya Raman, and she is based in Dundee")
     assert not is_right(both, "Priya")
 
@@ -147,19 +147,19 @@ def test_300_characters_of_a_statement_count() -> None:
 
 @pytest.mark.parametrize(("has", "settled"), [(5, True), (4, True), (3, False)])
 def test_four_fifths_of_the_distinct_words_settle(has: int, *, settled: bool) -> None:
-    question = GoldQuestion("q", "?", ("x",), shows=("alpha beta gamma delta alpha epsilon",))
+    question = Question("q", "?", ("x",), shows=("alpha beta gamma delta alpha epsilon",))
     words = ("alpha", "beta", "gamma", "delta", "epsilon")[:has]
     assert settles(question, [" ".join(reversed(words))]) is settled
 
 
 def test_one_text_with_one_string_settles() -> None:
-    question = GoldQuestion("q", "?", ("x",), shows=("alpha beta gamma delta", "one two three four five"))
+    question = Question("q", "?", ("x",), shows=("alpha beta gamma delta", "one two three four five"))
     assert not settles(question, ["alpha beta", "gamma delta"])
     assert settles(question, ["none", "five four three two"])
 
 
 def test_cells_may_be_separated_by_other_marks() -> None:
-    question = GoldQuestion("q", "How many?", ("310",), shows=("UT-4,310,B7",))
+    question = Question("q", "How many?", ("310",), shows=("UT-4,310,B7",))
     assert settles(question, ["part: UT-4; stock: 310; bin: B7"])
 
 

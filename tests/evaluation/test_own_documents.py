@@ -15,7 +15,7 @@ from evaluation.bench import Bench
 from evaluation.made_runs import made_run, result
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.answer_scores import Share
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import Outcome
 from hoptrail.evaluation.run_comparison import compare
 from hoptrail.evaluation.run_folder import Run
@@ -168,7 +168,7 @@ def test_the_command_prints_outcomes_and_types_and_compares_runs(
 
 
 def test_right_and_wrong_are_tested_between_runs() -> None:
-    questions = [GoldQuestion(f"q{number}", "Who?", ("x",), "one-hop", shows=("x",)) for number in range(12)]
+    questions = [Question(f"q{number}", "Who?", ("x",), "one-hop", shows=("x",)) for number in range(12)]
 
     def run(name: str, outcome: Outcome) -> Run:
         given = replace(result("q", 0, confidence=0.6), score=None, outcome=outcome, settled=True)

@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.bench import WriteLines
 from hoptrail.errors import DataError
-from hoptrail.evaluation.datasets import GoldQuestion, load_dataset
+from hoptrail.evaluation.datasets import Question, load_dataset
 
 COST = {
     "id": "n1",
@@ -37,7 +37,7 @@ def notes(tmp_path: Path, write_lines: WriteLines) -> Path:
 def test_questions_of_every_kind(notes: Path) -> None:
     data = load_dataset(notes)
     assert data.questions == (
-        GoldQuestion(
+        Question(
             "n1",
             "what does the pump cost",
             ("212 GBP",),
@@ -45,8 +45,8 @@ def test_questions_of_every_kind(notes: Path) -> None:
             supporting=("parts/pump.md",),
             shows=("Unit cost: 212 GBP",),
         ),
-        GoldQuestion("n2", "List all suppliers", (), "list", items=(("Halden", "HR"), ("Forth",))),
-        GoldQuestion("n3", "Who earns what?", (), "unanswerable"),
+        Question("n2", "List all suppliers", (), "list", items=(("Halden", "HR"), ("Forth",))),
+        Question("n3", "Who earns what?", (), "unanswerable"),
     )
     assert (data.name, data.corpus, data.passages, data.rule) == ("notes", notes / "documents", 2, None)
     assert [question.unanswerable for question in data.questions] == [False, False, True]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hoptrail.errors import DataError, StorageError, UsageError
 from hoptrail.evaluation.answer_scores import MISSED, AnswerScore
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.lines import line_of
 from hoptrail.evaluation.reports import EvaluationReport, summarise_recipe
 from hoptrail.evaluation.results import QuestionResult, open_results
@@ -240,11 +240,11 @@ def test_a_full_disk_is_reported_and_leaves_the_file_whole(tmp_path: Path) -> No
 
 
 QUESTIONS = [
-    GoldQuestion("q1", "?", ("Visby",), supporting=("p1", "p2")),
-    GoldQuestion("q2", "?", ("Oslo",), supporting=("p1", "p3", "p4", "p5")),
-    GoldQuestion("q3", "?", ("Bergen",), supporting=("p1", "p4")),
-    GoldQuestion("q4", "?", ("Malmö",), supporting=("p1", "p4")),
-    GoldQuestion("q5", "?", ("Lund",)),
+    Question("q1", "?", ("Visby",), supporting=("p1", "p2")),
+    Question("q2", "?", ("Oslo",), supporting=("p1", "p3", "p4", "p5")),
+    Question("q3", "?", ("Bergen",), supporting=("p1", "p4")),
+    Question("q4", "?", ("Malmö",), supporting=("p1", "p4")),
+    Question("q5", "?", ("Lund",)),
 ]
 GIVEN = {result.question: result for result in (ANSWERED, ABSTAINED, FAILED, replace(ANSWERED, question="q5"))}
 

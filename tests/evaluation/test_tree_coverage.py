@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.datasets import Dataset, GoldQuestion
+from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail_papers.sirerag.tree_coverage import coverage, gold_pairs, measure_tree_coverage, overlap, pairs_of
 
 GROUPS = st.lists(st.sets(st.sampled_from("abcdefgh"), max_size=6), max_size=5)
 
 
-def make_question(*supporting: str, candidates: tuple[str, ...] = ()) -> GoldQuestion:
-    return GoldQuestion("q", "Who?", ("she",), supporting=supporting, candidates=candidates)
+def make_question(*supporting: str, candidates: tuple[str, ...] = ()) -> Question:
+    return Question("q", "Who?", ("she",), supporting=supporting, candidates=candidates)
 
 
 def test_the_papers_example() -> None:

@@ -12,7 +12,7 @@ from command import Hoptrail
 from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
 from fakeai.clients import point_at, write_settings
 from fakeai.server import FakeAI, serving
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 
 FILLER = {
     f"x{number}": (f"Village {number}", f"Village {number} lies at mile {number} of road {number % 4}.")
@@ -36,7 +36,7 @@ def write(path: Path, rows: list[dict[str, object]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def as_line(question: GoldQuestion) -> dict[str, object]:
+def as_line(question: Question) -> dict[str, object]:
     steps = [
         {"question": step.question, "answer": step.answer, "supporting": step.supporting}
         for step in question.decomposition

@@ -63,7 +63,7 @@ class GoldStep:
 
 
 @dataclass(frozen=True, slots=True)
-class GoldQuestion:
+class Question:
     """One question with its gold annotations; a tuple is empty if the source does not give it.
 
     For a question about own documents, `items` are the parts of a right answer, each with its accepted spellings, `shows` the
@@ -114,7 +114,7 @@ class Dataset:
     name: str
     corpus: Path
     passages: int
-    questions: tuple[GoldQuestion, ...]
+    questions: tuple[Question, ...]
     rule: Rule | None
 
 
@@ -155,15 +155,13 @@ def single_hops_of(dataset: Dataset) -> Dataset:
     mouth of Isk?`.
     Raises: DataError: there are none.
     """
-    singles: dict[str, GoldQuestion] = {}
+    singles: dict[str, Question] = {}
     for whole in dataset.questions:
         for number, step in enumerate(whole.decomposition, 1):
             if step.answer and "#" not in step.question:
                 text = _verbalise(step.question)
                 gold = (step.supporting,) if step.supporting else ()
-                single = GoldQuestion(
-                    f"{whole.id}#{number}", text, (step.answer,), None, gold, candidates=whole.candidates
-                )
+                single = Question(f"{whole.id}#{number}", text, (step.answer,), None, gold, candidates=whole.candidates)
                 singles.setdefault(text, single)
     if not singles:
         raise DataError(f"no question of {dataset.name} has sub-questions that stand alone.")
@@ -175,9 +173,7 @@ def _verbalise(question: str) -> str:
     return f"What is the {relation} of {subject}?" if arrows else question
 
 
-def placed_questions(
-    path: Path, kind: type[GoldQuestion | OwnQuestion] = GoldQuestion
-) -> Iterator[tuple[str, GoldQuestion]]:
+def placed_questions(path: Path, kind: type[Question | OwnQuestion] = Question) -> Iterator[tuple[str, Question]]:
     """Yield the questions of a file in order, each with its place (file and line).
     Raises: DataError: a line is malformed, has an empty id or question, or repeats an id.
     """
@@ -193,7 +189,7 @@ def placed_questions(
         yield line.place, question
 
 
-def score_question(question: GoldQuestion, prediction: str | None, rule: Rule) -> AnswerScore:
+def score_question(question: Question, prediction: str | None, rule: Rule) -> AnswerScore:
     """The score of an answer; `prediction` None is an abstention (a failure is `answer_scores.MISSED`).
 
     An abstention scores zero unless the question is unanswerable. The gold answer of such a question is a phrase such as
@@ -226,7 +222,7 @@ def _passage_ids(corpus: Path) -> Set[str]:
     return passages
 
 
-def _read_questions(path: Path, corpus: Path, passages: Set[str]) -> Iterator[GoldQuestion]:
+def _read_questions(path: Path, corpus: Path, passages: Set[str]) -> Iterator[Question]:
     for place, question in placed_questions(path):
         named = f"{place}: question {question.id}"
         if not question.answers:
@@ -248,12 +244,10 @@ class OwnQuestion:
     documents: tuple[str, ...] = ()
     shows: tuple[str, ...] | str = ()
 
-    def as_question(self) -> GoldQuestion:
+    def as_question(self) -> Question:
         """The question; its documents support it."""
         shows = _as_tuple(self.shows)
-        return GoldQuestion(
-            self.id, self.question, self.answers, self.type, self.documents, items=self.items, shows=shows
-        )
+        return Question(self.id, self.question, self.answers, self.type, self.documents, items=self.items, shows=shows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +276,7 @@ def _own_documents(documents: Path) -> Set[str]:
     return files
 
 
-def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bool) -> Iterator[GoldQuestion]:
+def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bool) -> Iterator[Question]:
     """The questions about own documents with all strings that settle them.
 
     `also_all`: whether further passages must be of these questions; another questions file may have only some of them.
@@ -293,7 +287,7 @@ def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bo
     return (replace(question, shows=(*question.shows, *further.get(question.id, ()))) for question in loaded)
 
 
-def _questions(path: Path, documents: Path, files: Set[str]) -> Iterator[GoldQuestion]:
+def _questions(path: Path, documents: Path, files: Set[str]) -> Iterator[Question]:
     for place, question in placed_questions(path, OwnQuestion):
         _check_gold(question, place)
         if unknown := sorted(set(question.supporting) - files):
@@ -301,7 +295,7 @@ def _questions(path: Path, documents: Path, files: Set[str]) -> Iterator[GoldQue
         yield question
 
 
-def _check_gold(question: GoldQuestion, place: str) -> None:
+def _check_gold(question: Question, place: str) -> None:
     expected = bool(question.answers or question.items)
     if question.unanswerable and expected:
         raise DataError(f"{place}: question {question.id} is unanswerable, so it must have neither answers nor items")

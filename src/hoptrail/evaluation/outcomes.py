@@ -20,7 +20,7 @@ from enum import StrEnum
 from itertools import islice
 
 from hoptrail.evaluation.answer_scores import contains
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.text.normal_forms import folded
 from hoptrail.text.words import LETTERS
 from hoptrail.types import Answer, AnswerKind, Ranking
@@ -59,7 +59,7 @@ class Outcome(StrEnum):
     WRONG = "wrong"
 
 
-def outcome_of(question: GoldQuestion, answer: Answer) -> Outcome:
+def outcome_of(question: Question, answer: Answer) -> Outcome:
     """The outcome of an answer or abstention. Failed questions are not judged here; they count as `MISSED`."""
     if is_right(question, answer.text, answer.kind, answer.items):
         return Outcome.RIGHT
@@ -70,7 +70,7 @@ def outcome_of(question: GoldQuestion, answer: Answer) -> Outcome:
 
 
 def is_right(
-    question: GoldQuestion, given: str | None, kind: AnswerKind = AnswerKind.SHORT, items: Sequence[str] = ()
+    question: Question, given: str | None, kind: AnswerKind = AnswerKind.SHORT, items: Sequence[str] = ()
 ) -> bool:
     """Whether the answer `given` (None: abstention) is right. `items` are those of a list, whose length is limited."""
     if given is None or question.unanswerable:
@@ -82,7 +82,7 @@ def is_right(
     return any(_agrees(given, accepted, question) for accepted in question.answers)
 
 
-def settles(question: GoldQuestion, texts: Iterable[str]) -> bool:
+def settles(question: Question, texts: Iterable[str]) -> bool:
     """Whether one of the texts has four fifths of the distinct words of a string that settles the question."""
     settling = [parts for string in question.shows if (parts := _parts(string))]
     return any(
@@ -90,7 +90,7 @@ def settles(question: GoldQuestion, texts: Iterable[str]) -> bool:
     )
 
 
-def settled_by_hits(question: GoldQuestion, ranking: Ranking) -> bool | None:
+def settled_by_hits(question: Question, ranking: Ranking) -> bool | None:
     """Whether the text of one of the first five hits settles the question; None if it has no `shows` strings.
 
     The text is that of the unit as `search` displays it, without the title and headings that are searched as well.
@@ -98,7 +98,7 @@ def settled_by_hits(question: GoldQuestion, ranking: Ranking) -> bool | None:
     return settles(question, (hit.unit.text for hit in islice(ranking, HITS))) if question.shows else None
 
 
-def _agrees(given: str, accepted: str, question: GoldQuestion) -> bool:
+def _agrees(given: str, accepted: str, question: Question) -> bool:
     words, expected = _words(given), _words(accepted)
     if question.type == YES_NO or expected in (["yes"], ["no"]):
         return words[:1] == expected[:1]

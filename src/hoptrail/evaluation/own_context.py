@@ -15,7 +15,7 @@ from typing import Any
 
 from hoptrail.errors import DataError, Interrupted
 from hoptrail.evaluation import runner
-from hoptrail.evaluation.datasets import Dataset, GoldQuestion
+from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.question_run import Asking, PerQuestion
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
@@ -73,7 +73,7 @@ class Contexts:
     work: Path
     watcher: Watcher
 
-    def open_each(self) -> Iterator[tuple[GoldQuestion, Dataset, Index]]:
+    def open_each(self) -> Iterator[tuple[Question, Dataset, Index]]:
         """Yield every question with a data set of its own corpus, and the index for it."""
         texts = self.texts
         for question in self.dataset.questions:

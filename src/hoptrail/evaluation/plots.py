@@ -16,7 +16,7 @@ from typing import Any
 from hoptrail.errors import UsageError
 from hoptrail.evaluation import run_comparison
 from hoptrail.evaluation.answer_scores import mean
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, recall_at
 from hoptrail.evaluation.risk_coverage import calibration_table, risk_coverage_curve
 from hoptrail.evaluation.run_folder import Run
@@ -103,12 +103,12 @@ def reliability(runs: Sequence[Run]) -> list[Point]:
     ]
 
 
-def _found(run: Run, question: GoldQuestion) -> tuple[str, ...]:
+def _found(run: Run, question: Question) -> tuple[str, ...]:
     result = run.results.get(question.id)
     return result.counted_passages if result else ()
 
 
-def _reached(run: Run, question: GoldQuestion, hop: int) -> float:
+def _reached(run: Run, question: Question, hop: int) -> float:
     gold = list(dict.fromkeys(question.supporting))[:hop]
     return float(set(gold) <= set(_found(run, question)[:HOP_CUTOFF]))
 

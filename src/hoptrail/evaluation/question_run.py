@@ -17,7 +17,7 @@ from functools import partial
 from typing import Protocol, TypeVar, runtime_checkable
 
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, RecordingError, TaskFailed
-from hoptrail.evaluation.datasets import Dataset, GoldQuestion, score_question
+from hoptrail.evaluation.datasets import Dataset, Question, score_question
 from hoptrail.evaluation.outcomes import outcome_of, settled_by_hits
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, Showing, packed_recall, project_to_passages
@@ -38,7 +38,7 @@ class GoldReader(Protocol):
 
     def follow(
         self,
-        question: GoldQuestion,
+        question: Question,
         names: Mapping[str, Sequence[str]],
         documents: Callable[[set[str]], Mapping[str, Document]],
     ) -> None:
@@ -151,7 +151,7 @@ class Asking:
     showing: Showing
     retrieval_only: bool
 
-    def ask(self, question: GoldQuestion) -> tuple[QuestionResult, TrailRecord]:
+    def ask(self, question: Question) -> tuple[QuestionResult, TrailRecord]:
         """The result and trail of a question. Thread-safe.
         Raises: Interrupted, EndpointRefused, IndexUnavailable, RecordingError: the next question would meet the same error.
         """
@@ -164,14 +164,14 @@ class Asking:
         trail = record_trail(question.id, asked, response.answer, response.ranking, readings, passages_of)
         return self._result(question, response, meter, seconds), trail
 
-    def _performer(self, question: GoldQuestion) -> tasks.Language:
+    def _performer(self, question: Question) -> tasks.Language:
         """Open a performer. Only one that reads gold receives the question with it."""
         performer = self.language.open_performer()
         if isinstance(performer, GoldReader):
             performer.follow(question, self.showing.ids, self.showing.corpus.documents)
         return performer
 
-    def _respond(self, question: GoldQuestion) -> _Response:
+    def _respond(self, question: Question) -> _Response:
         try:
             text = check_question(question.question)
             if self.retrieval_only:
@@ -183,9 +183,7 @@ class Asking:
             return _Response(error=str(failure))
         return _Response(answer, answer.ranking)
 
-    def _result(
-        self, question: GoldQuestion, response: _Response, meter: QuestionMeter, seconds: float
-    ) -> QuestionResult:
+    def _result(self, question: Question, response: _Response, meter: QuestionMeter, seconds: float) -> QuestionResult:
         answer, usage = response.answer, meter.usage
         prediction = answer.text if answer else None
         # An abstention after a failed task is no judgement of the question, so it counts as an error and is asked again.

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 from hoptrail.errors import DocumentError
 from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Share, mean, mean_interval, mean_score
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, summarise_retrieval
@@ -64,7 +64,7 @@ class EvaluationReport:
 
 
 def summarise_recipe(
-    questions: Sequence[GoldQuestion],
+    questions: Sequence[Question],
     results: Mapping[str, QuestionResult],
     *,
     pool_size: int,
@@ -109,7 +109,7 @@ Results = Sequence[QuestionResult | None]
 """The results of questions in their order, None where there is none."""
 
 
-def _answers(questions: Sequence[GoldQuestion], results: Results) -> JsonObject:
+def _answers(questions: Sequence[Question], results: Results) -> JsonObject:
     """Means of the answer scores over every question (abstained, failed and missing ones as zeros), with 95 % intervals; also by
     number of hops, and by number of hops in the trail (HiRAG, Table 7).
     """
@@ -139,7 +139,7 @@ def answer_score(result: QuestionResult | None) -> AnswerScore:
     return result.score
 
 
-def oracle_share(questions: Sequence[GoldQuestion], results: Results) -> JsonObject:
+def oracle_share(questions: Sequence[Question], results: Results) -> JsonObject:
     """The share of the questions with gold passages that the oracle answered, overall and by number of hops; empty without any.
 
     A perfect reader could answer these from what the recipe retrieved.
@@ -153,7 +153,7 @@ def oracle_share(questions: Sequence[GoldQuestion], results: Results) -> JsonObj
     return {"oracle_answerable": overall, "oracle_answerable_by_hops": by_hops} if answered else {}
 
 
-def _retrieval(questions: Sequence[GoldQuestion], results: Results) -> JsonObject:
+def _retrieval(questions: Sequence[Question], results: Results) -> JsonObject:
     """`without_gold` counts the questions in no retrieval mean, `questions_by_hops` those in each.
 
     `retrieval` and `packed` (the recall at each of TOKEN_BUDGETS) are null if no question has gold passages: a zero would mean
@@ -176,7 +176,7 @@ def _retrieval(questions: Sequence[GoldQuestion], results: Results) -> JsonObjec
     }
 
 
-def _outcomes(questions: Sequence[GoldQuestion], results: Results, *, retrieval_only: bool) -> JsonObject:
+def _outcomes(questions: Sequence[Question], results: Results, *, retrieval_only: bool) -> JsonObject:
     """Shares of outcomes over own documents, with intervals, overall, by type, and of sure answers.
 
     Failed questions and those not asked are missed. `shows@5`: the share of questions settled by one of the first five hits,

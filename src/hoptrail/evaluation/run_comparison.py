@@ -17,7 +17,7 @@ from operator import attrgetter
 from hoptrail.errors import UsageError
 from hoptrail.evaluation import risk_coverage
 from hoptrail.evaluation.answer_scores import ConfidenceInterval, Share, mean, mean_interval
-from hoptrail.evaluation.datasets import GoldQuestion
+from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.paired_tests import PairedDifference, holm, paired_difference
 from hoptrail.evaluation.reports import INTERVAL_SEED, answer_score, counted_outcome, judged_by_confidence
@@ -49,7 +49,7 @@ class QuestionGroup:
 
     by: Breakdown
     value: str
-    questions: tuple[GoldQuestion, ...]
+    questions: tuple[Question, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Measure:
     """The value of a result (None: the question was not asked), None if undefined. `tested`: compared with the baseline."""
 
     name: str
-    of: Callable[[QuestionResult | None, GoldQuestion], float | None]
+    of: Callable[[QuestionResult | None, Question], float | None]
     tested: bool = False
 
 
@@ -153,7 +153,7 @@ def compare(runs: Sequence[Run]) -> RunComparison:
     )
 
 
-def common_questions(runs: Sequence[Run]) -> tuple[GoldQuestion, ...]:
+def common_questions(runs: Sequence[Run]) -> tuple[Question, ...]:
     """The questions that all runs have with the same gold annotations, in the order of the first run.
     Raises: UsageError: there are none.
     """
@@ -180,25 +180,25 @@ def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def value_of_ranking(
-    measure: RankingMeasure, k: int, result: QuestionResult | None, question: GoldQuestion
+    measure: RankingMeasure, k: int, result: QuestionResult | None, question: Question
 ) -> float | None:
     """A measure at `k` for one question; None if it has no gold passages."""
     return measure(k, result.counted_passages if result else (), question.supporting) if question.supporting else None
 
 
-def _is_outcome(outcome: Outcome, result: QuestionResult | None, _: GoldQuestion) -> float:
+def _is_outcome(outcome: Outcome, result: QuestionResult | None, _: Question) -> float:
     return float(outcome is counted_outcome(result))
 
 
-def _settled(result: QuestionResult | None, question: GoldQuestion) -> float | None:
+def _settled(result: QuestionResult | None, question: Question) -> float | None:
     return float(result is not None and result.settled is True) if question.shows else None
 
 
-def _answered(result: QuestionResult | None, _: GoldQuestion) -> float:
+def _answered(result: QuestionResult | None, _: Question) -> float:
     return float(result is not None and result.prediction is not None)
 
 
-def _spent(spending: Callable[[QuestionResult], float], result: QuestionResult | None, _: GoldQuestion) -> float | None:
+def _spent(spending: Callable[[QuestionResult], float], result: QuestionResult | None, _: Question) -> float | None:
     return None if result is None else spending(result)
 
 
@@ -227,7 +227,7 @@ def _answer_measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
     return tuple(Measure(outcome.value, partial(_is_outcome, outcome), tested=outcome in tested) for outcome in Outcome)
 
 
-def _groups(questions: Sequence[GoldQuestion]) -> tuple[QuestionGroup, ...]:
+def _groups(questions: Sequence[Question]) -> tuple[QuestionGroup, ...]:
     """The group of all questions, then the groups of each breakdown with at least two."""
     everything = QuestionGroup(Breakdown.ALL, "", tuple(questions))
     hops = _grouped(questions, Breakdown.HOPS, lambda question: str(question.hops) if question.hops else None)
@@ -236,7 +236,7 @@ def _groups(questions: Sequence[GoldQuestion]) -> tuple[QuestionGroup, ...]:
 
 
 def _grouped(
-    questions: Sequence[GoldQuestion], by: Breakdown, value_of: Callable[[GoldQuestion], str | None]
+    questions: Sequence[Question], by: Breakdown, value_of: Callable[[Question], str | None]
 ) -> tuple[QuestionGroup, ...]:
     values = sorted({value for question in questions if (value := value_of(question)) is not None})
     if len(values) < 2:
@@ -267,12 +267,12 @@ def _group_scores(runs: Sequence[Run], group: QuestionGroup, measure: Measure) -
     return scores
 
 
-def judged_answers(run: Run, questions: Sequence[GoldQuestion]) -> list[risk_coverage.JudgedAnswer]:
+def judged_answers(run: Run, questions: Sequence[Question]) -> list[risk_coverage.JudgedAnswer]:
     """The run's answers with a confidence, and whether they are right (by exact match or outcome)."""
     return judged_by_confidence([run.results.get(question.id) for question in questions])
 
 
-def _confidences(runs: Sequence[Run], questions: Sequence[GoldQuestion]) -> Iterator[Confidence]:
+def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> Iterator[Confidence]:
     for label, run in zip(labels_of(runs), runs, strict=True):
         if answers := judged_answers(run, questions):
             sure = risk_coverage.sure_answers(answers)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from hoptrail.errors import DataError, UsageError, disk_errors
 from hoptrail.evaluation.answer_scores import Rule
-from hoptrail.evaluation.datasets import GoldQuestion, placed_questions
+from hoptrail.evaluation.datasets import Question, placed_questions
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
@@ -77,7 +77,7 @@ class RunHeader:
 class RunFolder:
     """The folder of a run in progress. One process at a time: the lock on the results file guards it."""
 
-    def __init__(self, work: Path, header: RunHeader, settings: str, questions: Sequence[GoldQuestion]) -> None:
+    def __init__(self, work: Path, header: RunHeader, settings: str, questions: Sequence[Question]) -> None:
         """Write the folder's files, apart from results and trails. `settings` is TOML.
         Raises: StorageError: they cannot be written.
         """
@@ -110,7 +110,7 @@ class Run:
 
     path: Path
     header: RunHeader
-    questions: tuple[GoldQuestion, ...]
+    questions: tuple[Question, ...]
     results: Mapping[str, QuestionResult]
 
     @property

@@ -23,7 +23,7 @@ from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DataError, DocumentError, Interrupted, MadeByAnother, UsageError
-from hoptrail.evaluation.datasets import Dataset, GoldQuestion, files_below
+from hoptrail.evaluation.datasets import Dataset, Question, files_below
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.question_run import Asking, PerQuestion, corpus_ids
 from hoptrail.evaluation.reports import EvaluationReport, RecipeReport, summarise_recipe
@@ -200,7 +200,7 @@ class RecipeRun:
         )
 
 
-def is_open(question: GoldQuestion, before: QuestionResult | None) -> bool:
+def is_open(question: Question, before: QuestionResult | None) -> bool:
     """Whether a question must be asked: it has no result, failed, or was corrected since."""
     return before is None or before.error is not None or before.asked != fingerprint(question)
 

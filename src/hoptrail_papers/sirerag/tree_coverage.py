@@ -18,7 +18,7 @@ from itertools import combinations
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.datasets import Dataset, GoldQuestion
+from hoptrail.evaluation.datasets import Dataset, Question
 from hoptrail.types import Kind, Unit
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.sirerag.tree_nodes import groups_of
@@ -88,7 +88,7 @@ def pairs_of(groups: Iterable[Iterable[str]]) -> frozenset[Pair]:
     return frozenset(pair for group in groups for pair in combinations(sorted(set(group)), 2))
 
 
-def gold_pairs(questions: Iterable[GoldQuestion], *, with_candidates: bool = False) -> frozenset[Pair]:
+def gold_pairs(questions: Iterable[Question], *, with_candidates: bool = False) -> frozenset[Pair]:
     """All pairs of passages that support the same question; `with_candidates` adds those in its context (the paper's "all")."""
     return pairs_of(question.supporting + (question.candidates if with_candidates else ()) for question in questions)
 
