@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from hoptrail.retrieval.corpus import Corpus
     from hoptrail_papers.chainrag.lost_in_retrieval import LostInRetrieval
     from hoptrail_papers.distilling import TrainingCounts
-    from hoptrail_papers.published_tables import PublishedTable, PublishedValue
+    from hoptrail_papers.published_tables import PublishedValue
+    from hoptrail_papers.published_tables import Table as PublishedTable
     from hoptrail_papers.sirerag.tree_coverage import TreeCoverage
 
 probe = typer.Typer(
@@ -202,15 +203,15 @@ def _missing_endpoint(own: Settings) -> str:
 
 def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[PublishedValue, ...]]) -> None:
     from hoptrail.evaluation.run_tables import TextTable
-    from hoptrail_papers.published_tables import CellStatus
+    from hoptrail_papers.published_tables import Status
 
     counts = {table.id: Counter(cell.status for cell in cells[table.id]) for table in tables}
-    rows = [(table.id, *(str(counts[table.id][status]) for status in CellStatus)) for table in tables]
+    rows = [(table.id, *(str(counts[table.id][status]) for status in Status)) for table in tables]
     total = Counter(cell.status for own in cells.values() for cell in own)
-    rows.append(("all", *(str(total[status]) for status in CellStatus)))
+    rows.append(("all", *(str(total[status]) for status in Status)))
     title = f"{total.total()} published values in {len(tables)} tables"
     note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would produce each."
-    header = ("table", *(status.name.replace("_", " ").lower() for status in CellStatus))
+    header = ("table", *(status.name.replace("_", " ").lower() for status in Status))
     show_tables([TextTable(title, header, tuple(rows), note)])
 
 

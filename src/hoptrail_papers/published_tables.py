@@ -37,7 +37,7 @@ class Need(StrEnum):
     ENGINE = "engine"
 
 
-class CellStatus(StrEnum):
+class Status(StrEnum):
     """The status of a cell."""
 
     REPRODUCED = "reproduced"
@@ -80,7 +80,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedTable:
+class Table:
     """A published table: the `setting` it was made under, and the differences `here`. Columns are `DATA MEASURE`.
 
     `questions`: the number of questions by data set, if known; `lacking`: data sets that are not available in the needed form;
@@ -122,7 +122,7 @@ class PublishedValue:
     recipe: str
     data: str
     tolerance: float
-    status: CellStatus
+    status: Status
     why: str
     measured: float | None = None
     model: str = ""
@@ -131,15 +131,15 @@ class PublishedValue:
 
 
 @cache
-def published_tables() -> tuple[PublishedTable, ...]:
+def published_tables() -> tuple[Table, ...]:
     """All tables, in the order of the file."""
     from pydantic import TypeAdapter
 
     content = tomllib.loads(files("hoptrail_papers").joinpath("published.toml").read_text(encoding="utf-8"))
-    return TypeAdapter(tuple[PublishedTable, ...]).validate_python(content["table"])
+    return TypeAdapter(tuple[Table, ...]).validate_python(content["table"])
 
 
-def tables_named(names: Sequence[str]) -> tuple[PublishedTable, ...]:
+def tables_named(names: Sequence[str]) -> tuple[Table, ...]:
     """The tables with these ids; all tables without ids. Raises: UsageError: there is no such table."""
     known = {table.id: table for table in published_tables()}
     if unknown := [name for name in names if name not in known]:
@@ -147,7 +147,7 @@ def tables_named(names: Sequence[str]) -> tuple[PublishedTable, ...]:
     return tuple(known[name] for name in names) or tuple(known.values())
 
 
-def cells_of(table: PublishedTable, found: Mapping[tuple[str, str], float] | None = None) -> tuple[PublishedValue, ...]:
+def cells_of(table: Table, found: Mapping[tuple[str, str], float] | None = None) -> tuple[PublishedValue, ...]:
     """Every cell with a value, row by row. `found`: further measurements by row and column, which override those of the file."""
     return tuple(
         _cell(table, row, column, value, (found or {}).get((row.name, column), row.measured.get(column)))
@@ -157,7 +157,7 @@ def cells_of(table: PublishedTable, found: Mapping[tuple[str, str], float] | Non
     )
 
 
-def run_of(table: PublishedTable, row: Row, column: str) -> str:
+def run_of(table: Table, row: Row, column: str) -> str:
     """The command that would reproduce a cell, with placeholders DATA, WORK and OUT; empty without a recipe."""
     data = _folder(table, row, column)
     if not row.recipe:
@@ -172,12 +172,12 @@ def run_of(table: PublishedTable, row: Row, column: str) -> str:
     return f"{command} --settings SETTINGS.toml  # {row.settings}" if row.settings else command
 
 
-def _folder(table: PublishedTable, row: Row, column: str) -> str:
+def _folder(table: Table, row: Row, column: str) -> str:
     data = row.folder or column.partition(" ")[0]
     return table.folders.get(data, data)
 
 
-def _cell(table: PublishedTable, row: Row, column: str, value: float, measured: float | None) -> PublishedValue:
+def _cell(table: Table, row: Row, column: str, value: float, measured: float | None) -> PublishedValue:
     if column.endswith(" tper") and measured is None:
         measured = _tper(table, row, column)
     status, why = _status(table, row, column, value, measured)
@@ -191,31 +191,29 @@ def _cell(table: PublishedTable, row: Row, column: str, value: float, measured: 
     )
 
 
-def _status(
-    table: PublishedTable, row: Row, column: str, value: float, measured: float | None
-) -> tuple[CellStatus, str]:
+def _status(table: Table, row: Row, column: str, value: float, measured: float | None) -> tuple[Status, str]:
     if why := _impossible(table, row, column, value):
-        return CellStatus.IMPOSSIBLE, why
+        return Status.IMPOSSIBLE, why
     if measured is not None:
         close = abs(measured - value) <= table.tolerance
         computed = "from the published seconds and pool sizes" if column.endswith(" tper") else row.by or table.here
-        return (CellStatus.REPRODUCED if close else CellStatus.DIFFERS), computed
+        return (Status.REPRODUCED if close else Status.DIFFERS), computed
     if not row.recipe:
         if row.needs is Need.DATA:
-            return CellStatus.NEEDS_DATA, row.lacks or table.missing
-        return CellStatus.NO_RECIPE, row.lacks
+            return Status.NEEDS_DATA, row.lacks or table.missing
+        return Status.NO_RECIPE, row.lacks
     why = f"only of the model {row.model}" if row.model else ""
     if row.indexed_by:
         why = f"indexed by {row.indexed_by} and answered by another model; here one model does both"
     if row.needs is Need.ENGINE:
-        return CellStatus.NEEDS_ENGINE, "; ".join(filter(None, (why, "named under recipes.hirag.rethink.online")))
+        return Status.NEEDS_ENGINE, "; ".join(filter(None, (why, "named under recipes.hirag.rethink.online")))
     lacking = column.partition(" ")[0] in table.lacking or (row.needs or table.needs) is Need.DATA
     if lacking:
-        return CellStatus.NEEDS_DATA, "; ".join(filter(None, (why, row.lacks or table.missing)))
-    return CellStatus.NEEDS_MODEL, why
+        return Status.NEEDS_DATA, "; ".join(filter(None, (why, row.lacks or table.missing)))
+    return Status.NEEDS_MODEL, why
 
 
-def _impossible(table: PublishedTable, row: Row, column: str, value: float) -> str:
+def _impossible(table: Table, row: Row, column: str, value: float) -> str:
     """Why the published value is impossible; empty if it is possible."""
     data, _, measure = column.partition(" ")
     values = dict(zip(table.columns, row.values, strict=True))
@@ -234,7 +232,7 @@ def _impossible(table: PublishedTable, row: Row, column: str, value: float) -> s
     return ""
 
 
-def _tper(table: PublishedTable, row: Row, column: str) -> float | None:
+def _tper(table: Table, row: Row, column: str) -> float | None:
     """SiReRAG's equation 1 relative to the first row: the growth of seconds over the growth of the pool, or the mean of these."""
     base, sets = table.row[0], _data_sets(table)
     if row is base:
@@ -248,6 +246,6 @@ def _tper(table: PublishedTable, row: Row, column: str) -> float | None:
     return mean(list(ratios.values())) if data == AVERAGE else ratios[data]
 
 
-def _data_sets(table: PublishedTable) -> list[str]:
+def _data_sets(table: Table) -> list[str]:
     """The data sets of the columns in their order, without the average."""
     return [data for data in dict.fromkeys(column.partition(" ")[0] for column in table.columns) if data != AVERAGE]

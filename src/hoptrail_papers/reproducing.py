@@ -19,13 +19,13 @@ from hoptrail.language.identity import shaping
 from hoptrail.types import content_id
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.presets import PREFIX
-from hoptrail_papers.published_tables import AVERAGE, SHARES, CellStatus, PublishedTable, PublishedValue, cells_of
+from hoptrail_papers.published_tables import AVERAGE, SHARES, PublishedValue, Status, Table, cells_of
 
 OUT_FOLDER = "reproduced"
 OWN_SETTINGS = "SETTINGS.toml"
 """Placeholder in a command for a settings file that the user must write."""
 
-_RUNNABLE = frozenset({CellStatus.NEEDS_MODEL, CellStatus.REPRODUCED, CellStatus.DIFFERS})
+_RUNNABLE = frozenset({Status.NEEDS_MODEL, Status.REPRODUCED, Status.DIFFERS})
 _DIGITS = 8
 """Digits of the digests of settings and questions in the names of results."""
 
@@ -51,9 +51,7 @@ def digest_of_settings(settings: Settings) -> str:
     return "" if own == digest(default) else own[:_DIGITS]
 
 
-def planned_runs(
-    table: PublishedTable, data: Path, work: Path, model: str = "", settings: str = ""
-) -> tuple[PlannedRun, ...]:
+def planned_runs(table: Table, data: Path, work: Path, model: str = "", settings: str = "") -> tuple[PlannedRun, ...]:
     """The distinct `hoptrail evaluate` runs that fill cells of a table with answers of `model`.
 
     Runs that need another model, or data that is not in `data`, are left out. `settings` is the digest of the user's settings.
@@ -64,12 +62,12 @@ def planned_runs(
     return tuple(planned.values())
 
 
-def runs_left_out(table: PublishedTable, data: Path, model: str = "") -> dict[str, str]:
+def runs_left_out(table: Table, data: Path, model: str = "") -> dict[str, str]:
     """The runs of a table that would fill cells but are not planned, with their reasons."""
     return {cell.run: reason for cell in _runnable(table) if (reason := _reason_left_out(cell, data, model))}
 
 
-def _runnable(table: PublishedTable) -> list[PublishedValue]:
+def _runnable(table: Table) -> list[PublishedValue]:
     return [cell for cell in cells_of(table) if cell.status in _RUNNABLE and cell.run and cell.data != AVERAGE]
 
 
@@ -86,7 +84,7 @@ def _reason_left_out(cell: PublishedValue, data: Path, model: str) -> str:
 
 
 def found_values(
-    table: PublishedTable, work: Path, model: str = "", data: Path | None = None, settings: str = ""
+    table: Table, work: Path, model: str = "", data: Path | None = None, settings: str = ""
 ) -> dict[tuple[str, str], float]:
     """The results of finished runs by row and column, in the table's units.
 

@@ -13,7 +13,7 @@ from hoptrail.index.index import Index
 from hoptrail.index.settings import Settings
 from hoptrail.system.environment_variables import variable
 from hoptrail_scale.publishing.address import StoreAddress
-from hoptrail_scale.publishing.fetching import PublicationFollower, default_cache
+from hoptrail_scale.publishing.fetching import Follower, default_cache
 
 log = logging.getLogger("hoptrail.server")
 
@@ -41,17 +41,17 @@ class PublishedIndex(Index):
 
     def __init__(self, address: str, settings: Settings | None = None, cache: Path | None = None) -> None:
         """Fetch the current publication.
-        Raises: as `PublicationFollower.first`; UsageError: not an address.
+        Raises: as `Follower.first`; UsageError: not an address.
         """
         self.address = StoreAddress.of(address)
         super().__init__(folder_of(self.address), settings)
-        self._follower = PublicationFollower(address, cache or default_cache())
+        self._follower = Follower(address, cache or default_cache())
         self._copy = self._follower.first()
         self._shared.move_to(self._copy.folder, lambda: None)
 
     def look(self) -> bool:
         """Use the newest publication for later questions; returns whether it has changed. For a single thread.
-        Raises: as `PublicationFollower.look`; the previous publication stays in use.
+        Raises: as `Follower.look`; the previous publication stays in use.
         """
         newer = self._follower.look()
         if newer is None:

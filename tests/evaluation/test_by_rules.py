@@ -10,7 +10,7 @@ import pytest
 from benchmarks import by_rules, common
 from benchmarks.by_rules import Run, cells_by_rules, entered, rules_of, run_of, small_set
 
-from hoptrail_papers.published_tables import PublishedTable, published_tables, tables_named
+from hoptrail_papers.published_tables import Table, published_tables, tables_named
 
 WORLD = {
     "p1": "The Isk rises in Lindeth.",
@@ -63,7 +63,7 @@ def test_cells_are_run_in_the_way_of_their_paper(data: Path) -> None:
     assert not models, "rules are none of the models that are compared"
 
 
-def values_of(table: PublishedTable, name: str, work: Path) -> tuple[dict[str, float], str]:
+def values_of(table: Table, name: str, work: Path) -> tuple[dict[str, float], str]:
     return rules_of(table, [cell for cell in cells_by_rules(table) if cell.row == name], work, 2)
 
 

@@ -23,11 +23,11 @@ from hoptrail.serving.cli import app
 from hoptrail_papers.hirag.web_search import WebSearchSettings
 from hoptrail_papers.presets import shipped_papers
 from hoptrail_papers.published_tables import (
-    CellStatus,
     Need,
-    PublishedTable,
     PublishedValue,
     Row,
+    Status,
+    Table,
     cells_of,
     published_tables,
     tables_named,
@@ -94,7 +94,7 @@ def test_every_run_can_be_typed() -> None:
 
 def test_only_cells_with_a_recipe_have_a_run() -> None:
     assert all(bool(item.run) == bool(item.recipe) for item in CELLS)
-    assert not any(item.run for item in CELLS if item.status is CellStatus.NO_RECIPE)
+    assert not any(item.run for item in CELLS if item.status is Status.NO_RECIPE)
 
 
 # --- statuses
@@ -112,50 +112,46 @@ def test_impossible_values_are_detected() -> None:
         ("HiRAG (local)", "bamboogle em"),
         ("HiRAG (online)", "2wiki f1"),
     ):
-        assert cell("hirag-2", row, column).status is CellStatus.IMPOSSIBLE, (row, column)
+        assert cell("hirag-2", row, column).status is Status.IMPOSSIBLE, (row, column)
     assert "whole number of 500" in cell("hirag-2", "HiRAG (local)", "hotpotqa em").why
     assert "63.22" in cell("hirag-2", "HiRAG (online)", "2wiki f1").why
     for row in ("Direct without retrieval", "CoT", "HiRAG w/o Ret"):
-        assert cell("hirag-2", row, "hotpotqa em").status is not CellStatus.IMPOSSIBLE
+        assert cell("hirag-2", row, "hotpotqa em").status is not Status.IMPOSSIBLE
     assert not [
-        item
-        for item in CELLS
-        if item.status is CellStatus.IMPOSSIBLE and item.table.startswith(("sirerag", "chainrag"))
+        item for item in CELLS if item.status is Status.IMPOSSIBLE and item.table.startswith(("sirerag", "chainrag"))
     ]
 
 
 def test_tper_is_computed_from_the_table() -> None:
     for column, value in (("musique", 0.600), ("2wiki", 0.499), ("hotpotqa", 0.517), ("average", 0.539)):
         published = cell("sirerag-7", "SiReRAG", f"{column} tper")
-        assert (published.value, published.status) == (value, CellStatus.REPRODUCED)
+        assert (published.value, published.status) == (value, Status.REPRODUCED)
         assert published.measured == pytest.approx(value, abs=0.0006)
     assert not [item for item in CELLS if item.row == "RAPTOR" and item.column.endswith("tper")]
 
 
-def make_table(*values: float, **more: object) -> PublishedTable:
+def make_table(*values: float, **more: object) -> Table:
     row = Row("one", values, recipe="bm25")
     columns = ("musique em", "2wiki em", "average em")
-    table = PublishedTable("t", "p", "t", "s", "h", columns, 1.0, Need.MODEL, (row,), {"musique": 200})
+    table = Table("t", "p", "t", "s", "h", columns, 1.0, Need.MODEL, (row,), {"musique": 200})
     return replace(table, **more)  # type: ignore[arg-type]
 
 
 def test_statuses_by_hand() -> None:
     statuses = [item.status for item in cells_of(make_table(40.5, 20.0, 30.25))]
-    assert statuses == [CellStatus.NEEDS_MODEL] * 3
+    assert statuses == [Status.NEEDS_MODEL] * 3
     assert [item.status for item in cells_of(make_table(40.3, 20.0, 31.0))] == [
-        CellStatus.IMPOSSIBLE,
-        CellStatus.NEEDS_MODEL,
-        CellStatus.IMPOSSIBLE,
+        Status.IMPOSSIBLE,
+        Status.NEEDS_MODEL,
+        Status.IMPOSSIBLE,
     ]
     values = {("one", "musique em"): 41.5, ("one", "2wiki em"): 21.1}
     statuses = [item.status for item in cells_of(make_table(40.5, 20.0, 30.25), values)]
-    assert statuses == [CellStatus.REPRODUCED, CellStatus.DIFFERS, CellStatus.NEEDS_MODEL]
-    assert [item.status for item in cells_of(make_table(40.5, 20.0, 30.25, lacking=("2wiki",)))][
-        1
-    ] is CellStatus.NEEDS_DATA
+    assert statuses == [Status.REPRODUCED, Status.DIFFERS, Status.NEEDS_MODEL]
+    assert [item.status for item in cells_of(make_table(40.5, 20.0, 30.25, lacking=("2wiki",)))][1] is Status.NEEDS_DATA
     bare = make_table(40.5, 20.0, 30.25)
     bare = replace(bare, row=(replace(bare.row[0], recipe=""),))
-    assert {item.status for item in cells_of(bare)} == {CellStatus.NO_RECIPE}
+    assert {item.status for item in cells_of(bare)} == {Status.NO_RECIPE}
     dashed = make_table(40.5, float("nan"), 40.5)
     assert [item.column for item in cells_of(replace(dashed, columns=("musique em", "2wiki em", "x em")))] == [
         "musique em",
@@ -168,10 +164,10 @@ def test_values_by_rules_are_shown_beside_the_status() -> None:
     table = make_table(40.5, 20.0, 30.25)
     table = replace(table, row=(replace(table.row[0], rules={"2wiki em": 20.0}, rules_by="how"),))
     values = [(item.status, item.measured, item.by_rules, item.why) for item in cells_of(table)]
-    assert values[1] == (CellStatus.NEEDS_MODEL, None, 20.0, "by rules: how")
-    assert values[0] == (CellStatus.NEEDS_MODEL, None, None, "")
+    assert values[1] == (Status.NEEDS_MODEL, None, 20.0, "by rules: how")
+    assert values[0] == (Status.NEEDS_MODEL, None, None, "")
     measured = cells_of(table, {("one", "2wiki em"): 20.5})[1]
-    assert (measured.status, measured.measured, measured.by_rules) == (CellStatus.REPRODUCED, 20.5, 20.0)
+    assert (measured.status, measured.measured, measured.by_rules) == (Status.REPRODUCED, 20.5, 20.0)
 
 
 # --- running
@@ -251,26 +247,26 @@ def test_chunks_on_two_levels_are_the_papers_tree_in_another_order() -> None:
     flat = load_settings("paper:sirerag").structures.similarity_tree
     assert two == replace(flat, leaf_placement="two-level")
     published = cell("sirerag-2", row.name, "accuracy")
-    assert (published.status, published.data) == (CellStatus.NEEDS_DATA, "quality")
+    assert (published.status, published.data) == (Status.NEEDS_DATA, "quality")
 
 
 def test_missing_requirements_are_reported() -> None:
-    missing = {(item.table, item.why) for item in CELLS if item.status is CellStatus.NEEDS_DATA}
+    missing = {(item.table, item.why) for item in CELLS if item.status is Status.NEEDS_DATA}
     assert ("sirerag-2", "QuALITY") in missing
     assert any("Wikipedia" in why for table, why in missing if table == "hirag-4")
     assert all(why for _, why in missing)
-    corpora = {item.why for item in CELLS if item.table == "hirag-5" and item.status is CellStatus.NEEDS_DATA}
+    corpora = {item.why for item in CELLS if item.table == "hirag-5" and item.status is Status.NEEDS_DATA}
     assert len(corpora) == 2, "a row for each corpus, by the same command"
     assert "Qwen2-7B; Wikipedia" in cell("hirag-3", "Qwen2-7B, local", "2wiki f1").why
 
 
 def test_a_missing_recipe_is_not_reported_as_missing_data() -> None:
     for row in ("CoT", "CoT-SC", "Self-Ask w/o Ret", "ReAct", "MetaRAG"):
-        assert cell("hirag-2", row, "2wiki f1").status is CellStatus.NO_RECIPE
-    lacking = {item.row: item.why for item in CELLS if item.status is CellStatus.NO_RECIPE}
+        assert cell("hirag-2", row, "2wiki f1").status is Status.NO_RECIPE
+    lacking = {item.row: item.why for item in CELLS if item.status is Status.NO_RECIPE}
     assert all(lacking.values())
     assert len(set(lacking.values())) == len(lacking), "each says what it is that is missing, not that something is"
-    assert cell("hirag-6", "Direct", "2wiki f1").status is CellStatus.NEEDS_MODEL, "it reads no corpus"
+    assert cell("hirag-6", "Direct", "2wiki f1").status is Status.NEEDS_MODEL, "it reads no corpus"
 
 
 def test_em_by_turns_is_read_from_the_turns(tmp_path: Path) -> None:
@@ -285,13 +281,13 @@ def test_em_by_turns_is_read_from_the_turns(tmp_path: Path) -> None:
 
 
 def test_runs_ask_as_their_paper_does() -> None:
-    assert cell("hirag-2", "HiRAG (online)", "hotpotqa f1").status is CellStatus.NEEDS_ENGINE
+    assert cell("hirag-2", "HiRAG (online)", "hotpotqa f1").status is Status.NEEDS_ENGINE
     assert "--single-hops" in cell("hirag-6", "HiRAG (local)", "2wiki em").run
     assert "--single-hops" in cell("sirerag-11-single", "SiReRAG", "musique em").run
     own = cell("chainrag-main", "ChainRAG (AnsInt)", "2wiki f1").run
     assert "DATA/2wiki_context" in own
     assert "--own-context" in own
-    assert sum(cell.status is CellStatus.NO_RECIPE for cell in CELLS) < 150
+    assert sum(cell.status is Status.NO_RECIPE for cell in CELLS) < 150
 
 
 def test_runs_are_planned_once_and_read_back(tmp_path: Path) -> None:
@@ -316,9 +312,9 @@ def test_runs_are_planned_once_and_read_back(tmp_path: Path) -> None:
     assert values["SiReRAG (GPT-4o)", "musique em"] == 39.5
     assert not [row for row, _ in values if row != "SiReRAG (GPT-4o)"], "nor another index's"
     statuses = {(item.row, item.column): item.status for item in cells_of(table, values)}
-    assert statuses["SiReRAG (GPT-4o)", "musique em"] is CellStatus.REPRODUCED
-    assert statuses["SiReRAG (GPT-4o)", "musique f1"] is CellStatus.DIFFERS
-    assert statuses["SiReRAG (GPT-4o)", "2wiki em"] is CellStatus.NEEDS_MODEL
+    assert statuses["SiReRAG (GPT-4o)", "musique em"] is Status.REPRODUCED
+    assert statuses["SiReRAG (GPT-4o)", "musique f1"] is Status.DIFFERS
+    assert statuses["SiReRAG (GPT-4o)", "2wiki em"] is Status.NEEDS_MODEL
     planned[1].out.write_text("{}")
     with pytest.raises(DataError, match="remove it and run again"):
         found_values(table, work)

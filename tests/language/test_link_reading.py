@@ -9,7 +9,7 @@ import pytest
 from hoptrail.evaluation.question_run import PerQuestion
 from hoptrail.language.closeness import Close, close_statements
 from hoptrail.language.lazy import LazyLanguage
-from hoptrail.language.link_reading import StatementPair, find_links, names_of, read_links
+from hoptrail.language.link_reading import Pair, find_links, names_of, read_links
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
@@ -139,12 +139,12 @@ def unit(place: int, text: str) -> Unit:
     return Unit(f"u{place}", Kind.PASSAGE, f"Page {place}", text, (Span(f"d{place}", 0, len(text)),))
 
 
-def links(question: str, *texts: str, most: int = 8) -> list[StatementPair]:
+def links(question: str, *texts: str, most: int = 8) -> list[Pair]:
     units = [unit(place, text) for place, text in enumerate(texts)]
     return find_links(question, units, close_statements(question, units, None), most)
 
 
-def linked(found: Sequence[StatementPair]) -> list[tuple[str, str, str]]:
+def linked(found: Sequence[Pair]) -> list[tuple[str, str, str]]:
     return [(link.first.text.strip(), link.name, link.second.text.strip()) for link in found]
 
 

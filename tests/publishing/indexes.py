@@ -14,7 +14,7 @@ from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.types import Document, Kind
 from hoptrail_scale.publishing.address import StoreAddress
-from hoptrail_scale.publishing.fetching import Copy, PublicationFollower
+from hoptrail_scale.publishing.fetching import Copy, Follower
 from hoptrail_scale.publishing.manifest import Manifest, Pointer, object_of, read_manifest, read_pointer
 from hoptrail_scale.publishing.objects import Objects
 
@@ -31,7 +31,7 @@ def commit(folder: Path, documents: Sequence[Document], remove: Sequence[Documen
 
 def fetch(address: str, cache: Path) -> Copy:
     """The current publication of an address, fetched into the cache unless it is there."""
-    return PublicationFollower(address, cache).first()
+    return Follower(address, cache).first()
 
 
 def titles(folder: Path) -> set[str]:

@@ -16,7 +16,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexDamaged, IndexMismatch, StorageError, UsageError
 from hoptrail_scale.publishing import fetching
 from hoptrail_scale.publishing.address import StoreAddress
-from hoptrail_scale.publishing.fetching import PublicationFollower, restore
+from hoptrail_scale.publishing.fetching import Follower, restore
 from hoptrail_scale.publishing.manifest import Manifest, Pointer, object_of
 from hoptrail_scale.publishing.sending import publish
 from object_store import FaultyStore
@@ -71,7 +71,7 @@ def test_only_what_changed_is_fetched(folder: Path, address: str, tmp_path: Path
 
 def test_a_follower_sees_news_and_what_is_read_stays(folder: Path, any_address: str, tmp_path: Path) -> None:
     publish(folder, any_address)
-    follower = PublicationFollower(any_address, tmp_path / "cache")
+    follower = Follower(any_address, tmp_path / "cache")
     first = follower.look()
     assert first
     with Snapshot.open(first.folder) as snapshot:
@@ -94,7 +94,7 @@ def test_a_follower_sees_news_and_what_is_read_stays(folder: Path, any_address: 
 
 @pytest.mark.usefixtures("folder")
 def test_to_look_for_news_is_one_small_request(address: str, tmp_path: Path, store: FaultyStore) -> None:
-    follower = PublicationFollower(address, tmp_path / "cache")
+    follower = Follower(address, tmp_path / "cache")
     copy = follower.look()
     store.requests.clear()
     assert copy
@@ -105,7 +105,7 @@ def test_to_look_for_news_is_one_small_request(address: str, tmp_path: Path, sto
 
 
 def test_many_publications_leave_only_the_newest(folder: Path, address: str, tmp_path: Path) -> None:
-    follower = PublicationFollower(address, tmp_path / "cache")
+    follower = Follower(address, tmp_path / "cache")
     for number in range(5):
         copy = follower.look()
         assert copy
@@ -126,7 +126,7 @@ sys.stdin.read()
 
 def test_what_another_process_uses_stays_until_it_ends(folder: Path, address: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, address, str(tmp_path / "cache")]
-    follower = PublicationFollower(address, tmp_path / "cache")
+    follower = Follower(address, tmp_path / "cache")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         theirs = Path(process.stdout.readline().strip())
@@ -242,7 +242,7 @@ def test_what_is_damaged_here_is_fetched(folder: Path, address: str, tmp_path: P
 def test_a_fetch_that_fails_leaves_what_is_here(
     folder: Path, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    follower = PublicationFollower(address, tmp_path / "cache")
+    follower = Follower(address, tmp_path / "cache")
     first = follower.look()
     assert first
     commit(folder, NEW)

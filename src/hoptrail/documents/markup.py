@@ -91,7 +91,7 @@ class TableCell:
 
 
 @dataclass(slots=True)
-class Table:
+class OpenTable:
     """A table that is read row by row. A row of header cells alone is a header row, as is any row while `in_head`. The header of
     a column joins its cells in the last header rows, from the top down.
     """

@@ -44,7 +44,7 @@ class Breakdown(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionGroup:
+class Slice:
     """Questions of one kind; `value` is empty for all of them."""
 
     by: Breakdown
@@ -69,7 +69,7 @@ class Score:
     """
 
     run: str
-    group: QuestionGroup
+    group: Slice
     measure: str
     n: int
     mean: float
@@ -111,11 +111,11 @@ class RunComparison:
     questions: int
     left_out: int
     measures: tuple[str, ...]
-    groups: tuple[QuestionGroup, ...]
+    groups: tuple[Slice, ...]
     scores: tuple[Score, ...]
     confidences: tuple[Confidence, ...]
 
-    def score(self, run: str, group: QuestionGroup, measure: str) -> Score | None:
+    def score(self, run: str, group: Slice, measure: str) -> Score | None:
         """The score of a run; None if the measure is defined for no question of the group."""
         key = (run, group, measure)
         return next((score for score in self.scores if (score.run, score.group, score.measure) == key), None)
@@ -227,9 +227,9 @@ def _answer_measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
     return tuple(Measure(outcome.value, partial(_is_outcome, outcome), tested=outcome in tested) for outcome in Outcome)
 
 
-def _groups(questions: Sequence[Question]) -> tuple[QuestionGroup, ...]:
+def _groups(questions: Sequence[Question]) -> tuple[Slice, ...]:
     """The group of all questions, then the groups of each breakdown with at least two."""
-    everything = QuestionGroup(Breakdown.ALL, "", tuple(questions))
+    everything = Slice(Breakdown.ALL, "", tuple(questions))
     hops = _grouped(questions, Breakdown.HOPS, lambda question: str(question.hops) if question.hops else None)
     types = _grouped(questions, Breakdown.TYPE, lambda question: question.type)
     return (everything, *hops, *types)
@@ -237,23 +237,21 @@ def _groups(questions: Sequence[Question]) -> tuple[QuestionGroup, ...]:
 
 def _grouped(
     questions: Sequence[Question], by: Breakdown, value_of: Callable[[Question], str | None]
-) -> tuple[QuestionGroup, ...]:
+) -> tuple[Slice, ...]:
     values = sorted({value for question in questions if (value := value_of(question)) is not None})
     if len(values) < 2:
         return ()
-    return tuple(
-        QuestionGroup(by, value, tuple(one for one in questions if value_of(one) == value)) for value in values
-    )
+    return tuple(Slice(by, value, tuple(one for one in questions if value_of(one) == value)) for value in values)
 
 
-def _scores(runs: Sequence[Run], groups: Sequence[QuestionGroup], measures: Sequence[Measure]) -> list[Score]:
+def _scores(runs: Sequence[Run], groups: Sequence[Slice], measures: Sequence[Measure]) -> list[Score]:
     """The scores of every group of a breakdown, with their p values corrected together."""
     scores = [score for group in groups for measure in measures for score in _group_scores(runs, group, measure)]
     p_values = iter(holm([score.difference.p for score in scores if score.difference]))
     return [replace(score, corrected=next(p_values)) if score.difference else score for score in scores]
 
 
-def _group_scores(runs: Sequence[Run], group: QuestionGroup, measure: Measure) -> list[Score]:
+def _group_scores(runs: Sequence[Run], group: Slice, measure: Measure) -> list[Score]:
     """One score per run over the questions for which the measure is defined in all runs."""
     rows = [[measure.of(run.results.get(question.id), question) for run in runs] for question in group.questions]
     complete = [[value for value in row if value is not None] for row in rows]

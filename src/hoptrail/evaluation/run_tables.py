@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.evaluation.risk_coverage import SURE
-from hoptrail.evaluation.run_comparison import SIGNIFICANT, Breakdown, QuestionGroup, RunComparison, Score
+from hoptrail.evaluation.run_comparison import SIGNIFICANT, Breakdown, RunComparison, Score, Slice
 
 QUALITY = ("right", "shown", "wrong", "shows@5", "em", "f1", "recall@5", "full@5")
 COST = ("answered", "tasks", "tokens", "seconds")
@@ -113,7 +113,7 @@ def _confidences(comparison: RunComparison) -> TextTable:
     return TextTable("Confidence", header, tuple(rows), note)
 
 
-def _cells(comparison: RunComparison, run: str, group: QuestionGroup, measures: Sequence[str]) -> Iterator[str]:
+def _cells(comparison: RunComparison, run: str, group: Slice, measures: Sequence[str]) -> Iterator[str]:
     """The means, those of measures of quality with their intervals."""
     for measure in measures:
         score = comparison.score(run, group, measure)

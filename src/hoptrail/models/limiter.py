@@ -40,11 +40,10 @@ class _Refusal:
 class Limiter:
     """Limits the calls to one endpoint. Thread-safe. `name` is the name of the endpoint in messages."""
 
-    _LONGEST_WAIT_SECONDS = 120.0  # rate limits count by the minute: a longer wait is a quota used up
-
     def __init__(self, settings: ChatSettings, name: str, seed: int = 0) -> None:
         self._settings = settings
         self._name = name
+        self._longest_wait = 120.0  # rate limits count by the minute: a longer wait is a quota used up
         self._slots = threading.BoundedSemaphore(settings.concurrency)
         self._lock = threading.Lock()
         self._random = random.Random(seed)  # noqa: S311 - jitter is no secret
@@ -131,7 +130,7 @@ class Limiter:
 
     def _pause(self, failure: CallFailed, number: int, *, last: bool) -> None:
         wait = self._backoff(number) if failure.wait is None else failure.wait
-        if last or wait > self._LONGEST_WAIT_SECONDS:
+        if last or wait > self._longest_wait:
             raise EndpointBusy(
                 f"{self._name} {failure.reason} (try {number} of {self._settings.attempts}, to wait {wait:.3g} s). What "
                 "was finished is kept; run the same command again later, or lower `concurrency` under [chat]"
@@ -144,4 +143,4 @@ class Limiter:
     def _backoff(self, number: int) -> float:
         with self._lock:
             jitter = self._random.uniform(1 - JITTER, 1 + JITTER)
-        return min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, self._LONGEST_WAIT_SECONDS)
+        return min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, self._longest_wait)

@@ -73,7 +73,7 @@ def default_cache() -> Path:
     return user_cache_path("hoptrail", appauthor=False) / "published"
 
 
-class PublicationFollower:
+class Follower:
     """Follows the publications of an address. Not thread-safe."""
 
     def __init__(self, address: str, cache: Path) -> None:
@@ -159,7 +159,7 @@ def restore(source: str, folder: Path) -> None:
 
     Raises:
         UsageError: `folder` is not empty.
-        HoptrailError: as `copy_index` and `PublicationFollower.first` do.
+        HoptrailError: as `copy_index` and `Follower.first` do.
     """
     if not is_address(source):
         copy_index(Path(source), folder)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from hoptrail.errors import HoptrailError, WorkFailed
 from hoptrail_scale.on_ray import RayExecutor, check_version, reason_of
-from hoptrail_scale.publishing.fetching import PublicationFollower, default_cache
+from hoptrail_scale.publishing.fetching import Follower, default_cache
 from hoptrail_scale.sharding.shard import Shard
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class _Actor:
         """Raises: UsageError: this machine has not the expected version of hoptrail."""
         check_version(expected)
         self._address = address
-        self._follower = PublicationFollower(address, default_cache())
+        self._follower = Follower(address, default_cache())
         self._copy = self._follower.first()
         self._shard = Shard(self._copy.folder)
 
@@ -49,9 +49,7 @@ class _Actor:
         except HoptrailError as error:
             if newer is not None:
                 newer.close()
-            self._follower = PublicationFollower(
-                self._address, default_cache()
-            )  # it would take this publication for read
+            self._follower = Follower(self._address, default_cache())  # it would take this publication for read
             return error
         if newer is not None:
             self._shard.close()

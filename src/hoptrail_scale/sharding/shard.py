@@ -46,7 +46,7 @@ class CountedWords:
 
 
 @dataclass(frozen=True)
-class ShardQuestion:
+class Asked:
     """A question to a shard. `vector` is that of the question, None where only words are asked for; `paths` is what path search
     needs, None without it. `commits` are those of all shards.
     """
@@ -131,7 +131,7 @@ class Shard:
         """How many passages contain each word."""
         return self._snapshot.keywords.frequencies(words)
 
-    def find(self, asked: ShardQuestion, depth: int) -> Leads:
+    def find(self, asked: Asked, depth: int) -> Leads:
         """The best `depth` passages by words and by the vector, and the first sources of path search."""
         snapshot = self._snapshot
         by_words = snapshot.keywords.as_part_of(asked.words).search(asked.question, depth)
@@ -140,7 +140,7 @@ class Shard:
             [by_vectors] = snapshot.search.nearest(Kind.PASSAGE, asked.vector[np.newaxis], depth)
         return Leads(by_words, by_vectors, self._departures(asked) if asked.paths else ())
 
-    def bridges(self, asked: ShardQuestion, departures: Sequence[Departure]) -> tuple[Bridge, ...]:
+    def bridges(self, asked: Asked, departures: Sequence[Departure]) -> tuple[Bridge, ...]:
         """Names to bridge by, after following names here and those of the other shards' `departures`."""
         walk = self._walk(asked, departures)
         return promising_bridges(walk) if walk else ()
@@ -153,12 +153,7 @@ class Shard:
         return np.array([len(graph.passages_with(graph.number(name))) for name in names], dtype=np.int64)
 
     def on_paths(
-        self,
-        asked: ShardQuestion,
-        departures: Sequence[Departure],
-        bridges: Sequence[Bridge],
-        vectors: FloatMatrix,
-        most: int,
+        self, asked: Asked, departures: Sequence[Departure], bridges: Sequence[Bridge], vectors: FloatMatrix, most: int
     ) -> tuple[str, ...]:
         """The `most` best candidates of path search. `vectors` are those of the bridged queries."""
         walk = self._walk(asked, departures)
@@ -190,7 +185,7 @@ class Shard:
         titled = frozenset(name for name, title in zip(names, graph.titles[rows].tolist(), strict=True) if title >= 0)
         return ShardContents(documents, (*passages, *read), together, dict(snapshot.extractions(names)), titled)
 
-    def _departures(self, asked: ShardQuestion) -> tuple[Departure, ...]:
+    def _departures(self, asked: Asked) -> tuple[Departure, ...]:
         walk = self._begin(asked)
         if walk is None:
             return ()
@@ -206,7 +201,7 @@ class Shard:
             departures.append(Departure(passage, names, title, source.vector, source.cosine, source.promise))
         return tuple(departures)
 
-    def _begin(self, asked: ShardQuestion) -> Walk | None:
+    def _begin(self, asked: Asked) -> Walk | None:
         """The beginning of path search; None in a shard without passages."""
         if asked.paths is None or not self._snapshot.count(Kind.PASSAGE):
             return None
@@ -215,7 +210,7 @@ class Shard:
         scores = QuestionScores.of(graph, keywords, paths.queries, paths.vectors, paths.settings.read)
         return Walk(scores, paths.settings)
 
-    def _walk(self, asked: ShardQuestion, departures: Sequence[Departure]) -> Walk | None:
+    def _walk(self, asked: Asked, departures: Sequence[Departure]) -> Walk | None:
         """Path search after all names have been followed, remembered for the next call about the same question."""
         if asked.key not in self._walked:
             walk = self._begun.pop(asked.key, None) or self._begin(asked)

@@ -41,7 +41,7 @@ from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.types import Answer, Ranking
 from hoptrail_scale.sharding.candidate_index import candidate_index
 from hoptrail_scale.sharding.scatter import Scatter
-from hoptrail_scale.sharding.shard import AskedPaths, CountedWords, Departure, Leads, Shard, ShardQuestion
+from hoptrail_scale.sharding.shard import Asked, AskedPaths, CountedWords, Departure, Leads, Shard
 
 RECIPES = ("bm25", "dense", "hybrid", "trail")
 """The recipes that shards can be asked with: their searches depend on the question alone."""
@@ -134,7 +134,7 @@ class ShardedIndex:
             yield open_recipe(name, corpus, language, self.settings.recipes, limit)
 
     @contextmanager
-    def _gathered(self, asked: ShardQuestion, depth: int) -> Iterator[Snapshot]:
+    def _gathered(self, asked: Asked, depth: int) -> Iterator[Snapshot]:
         leads = self._scatter.all(partial(Shard.find, asked=asked, depth=depth))
         ids = _chosen(leads, depth)
         if asked.paths:
@@ -143,7 +143,7 @@ class ShardedIndex:
         with candidate_index(self._scatter.all(contents), self._heads[0], self, self.encoder) as snapshot:
             yield snapshot
 
-    def _on_paths(self, asked: ShardQuestion, paths: AskedPaths, found: Sequence[tuple[Departure, ...]]) -> set[str]:
+    def _on_paths(self, asked: Asked, paths: AskedPaths, found: Sequence[tuple[Departure, ...]]) -> set[str]:
         """The candidates of path search in all shards."""
         departures = tuple(departure for several in found for departure in several)
         bridges = self._scatter.all(partial(Shard.bridges, asked=asked, departures=departures))
@@ -160,12 +160,12 @@ class ShardedIndex:
     def _quick_encoder(self) -> Encoder:
         return self.encoder.quick if isinstance(self.encoder, QuickEncoder) else self.encoder
 
-    def _asked(self, question: str, paths: CandidateSettings | None, *, by_vector: bool) -> ShardQuestion:
+    def _asked(self, question: str, paths: CandidateSettings | None, *, by_vector: bool) -> Asked:
         queries = PathQueries.of(question) if paths else None
         texts = (*queries.texts, *queries.words) if queries else (question,)
         words = sorted({word for text in texts for word in keyword_words(text)})
         counts = self.frequencies(words).tolist()
-        return ShardQuestion(
+        return Asked(
             question,
             CountedWords(self._units, self._length, dict(zip(words, counts, strict=True))),
             self._commits,

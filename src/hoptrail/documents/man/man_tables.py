@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.man.roff import RoffLine
-from hoptrail.documents.markup import Table, TableCell
+from hoptrail.documents.markup import OpenTable, TableCell
 
 _TAB = re.compile(r"tab[ \t]*\((?P<tab>.)\)", re.IGNORECASE)
 _RULES = frozenset(("", "_", "=", "\\_"))
@@ -41,7 +41,7 @@ def read_table(lines: list[RoffLine], inline: Callable[[RoffLine], str]) -> Iter
         or (rows[0].is_bold and not rows[1].is_bold)
         or (rows[0].ruled and not any(row.ruled for row in rows[1:-1]))
     )
-    table = Table()
+    table = OpenTable()
     above: list[str] = []
     for place, row in enumerate(rows):
         cells = [above[at] if cell == "\\^" and at < len(above) else cell for at, cell in enumerate(row.cells)]

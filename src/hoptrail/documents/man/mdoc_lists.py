@@ -9,7 +9,7 @@ from itertools import pairwise
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.man.page import LONG_TAG, Page
 from hoptrail.documents.man.roff import RoffLine, arguments
-from hoptrail.documents.markup import Table, TableCell
+from hoptrail.documents.markup import OpenTable, TableCell
 from hoptrail.types import BlockKind
 
 _UNTAGGED = frozenset(("-bullet", "-dash", "-hyphen", "-item", "-enum"))
@@ -21,7 +21,7 @@ class MdocLists:
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self._open: list[tuple[str, Table]] = []  # with their kinds
+        self._open: list[tuple[str, OpenTable]] = []  # with their kinds
         self._displays: list[list[str] | None] = []
         self._is_row = False
         self._is_header = False
@@ -60,7 +60,7 @@ class MdocLists:
     def _begin(self, line: RoffLine) -> Iterator[Piece]:
         yield from self._flush()
         given = arguments(line.rest)
-        self._open.append((given[0] if given else "", Table()))
+        self._open.append((given[0] if given else "", OpenTable()))
         yield from self._page.lists.waiting()
         self._page.begin_list(ordered="-enum" in given)
         self._page.bases.append(self._page.lists.depth)

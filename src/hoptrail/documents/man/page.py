@@ -11,7 +11,7 @@ from hoptrail.documents.blocks import Piece
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.man.mdoc import MACROS, Mdoc, Words
 from hoptrail.documents.man.roff import Roff, RoffLine, arguments
-from hoptrail.documents.markup import OpenLists, Table, TableCell
+from hoptrail.documents.markup import OpenLists, OpenTable, TableCell
 from hoptrail.types import BlockKind
 
 TAG, LONG_TAG = 8, 9
@@ -114,7 +114,7 @@ class Page:
     def _rows(self) -> Iterator[Piece]:
         """Yield the rows of a paragraph that is a table with tabs. The first is a header if the second consists of rules."""
         rows = self.words.take_rows()
-        table, is_headed = Table(), len(rows) > 2 and not any(cell.strip("-=_") for cell in rows[1])
+        table, is_headed = OpenTable(), len(rows) > 2 and not any(cell.strip("-=_") for cell in rows[1])
         for at, row in enumerate(rows):
             table.in_head = is_headed and at == 0
             if at != 1 or not is_headed:

@@ -26,7 +26,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Host names of this machine."""
 
 
-class Follower(Protocol):
+class IndexFollower(Protocol):
     """Looks for newer states of an index in the background, from `start` to `end`, which waits up to `patience` seconds."""
 
     def start(self) -> None: ...
@@ -37,7 +37,7 @@ class Follower(Protocol):
 class ChangingIndex(Protocol):
     """An index that others change, such as a published one (entry points `hoptrail.indexes`)."""
 
-    def following(self, workspace: str, warm: Callable[[], None]) -> Follower:
+    def following(self, workspace: str, warm: Callable[[], None]) -> IndexFollower:
         """What looks for newer states of it; `warm` is called after one was found."""
 
 

@@ -54,7 +54,7 @@ class StreamOptions(OpenRequest):
     include_usage: bool | None = None
 
 
-class CompletionRequest(OpenRequest):
+class ChatBody(OpenRequest):
     """The user's last message is the question; earlier ones are ignored. The model is a recipe. `as_of` is our extension."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
