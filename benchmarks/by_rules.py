@@ -23,7 +23,7 @@ from benchmarks.common import ROOT, data_folder, evaluated, parser, part_of
 from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail_papers.presets import PREFIX
-from hoptrail_papers.published_tables import AVERAGE, SHARES, Cell, Table, cells_of, tables_named
+from hoptrail_papers.published_tables import AVERAGE, SHARES, PublishedValue, Table, cells_of, tables_named
 from hoptrail_papers.reproducing import value_of
 
 TABLES = (
@@ -51,14 +51,14 @@ class Run:
         return "-".join([self.data, self.settings or "default", *(flag.strip("-") for flag in self.flags)])
 
 
-def run_of(cell: Cell) -> Run:
+def run_of(cell: PublishedValue) -> Run:
     """The run that measures a cell by rules."""
     words = cell.run.split()
     settings = next((word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)), "")
     return Run(WITH_PASSAGES.get(cell.data, cell.data), settings, tuple(flag for flag in FLAGS if flag in words))
 
 
-def cells_by_rules(table: Table) -> list[Cell]:
+def cells_by_rules(table: Table) -> list[PublishedValue]:
     """The cells that a run by rules can fill; averages are means of these."""
     return [
         cell
@@ -100,7 +100,7 @@ def measured(run: Run, work: Path) -> dict[str, Any]:
     return found
 
 
-def rules_of(table: Table, cells: Sequence[Cell], work: Path, limit: int) -> tuple[dict[str, float], str]:
+def rules_of(table: Table, cells: Sequence[PublishedValue], work: Path, limit: int) -> tuple[dict[str, float], str]:
     """The values of a row's cells by column, and a note on how they were made; empty unless all runs of the row were measured."""
     found: dict[str, float] = {}
     over: dict[str, None] = {}

@@ -233,7 +233,7 @@ class Origin:
 def origin(data: object, *, tuned: bool = False) -> Origin:
     """The origin for the code in this folder and the default settings of the commands. `data` is identified by its `repr`."""
     from hoptrail.fingerprints import fingerprint
-    from hoptrail.settings import Settings
+    from hoptrail.index.settings import Settings
 
     commit = _git("rev-parse", "HEAD")
     if _git(

@@ -64,13 +64,13 @@ class Asked:
 def build(structure: str, folder: Path) -> None:
     """Runs in a separate process."""
     from hoptrail.documents.splitting import PassageLimits
-    from hoptrail.index.indexing import Performer, Watcher, update_index
+    from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
     from hoptrail.language.factory import LanguageContext, open_language
     from hoptrail.language.lazy import OFFLINE
     from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
     encoder = WordHashes()
-    performer = Performer(open_language(OFFLINE, LanguageContext(encoder)))
+    performer = BuildLanguage(open_language(OFFLINE, LanguageContext(encoder)))
     sources = [] if (folder / "built.json").exists() else [folder / "corpus.jsonl"]
     structures = with_foundations([structure], structures_by_name(PassageLimits()))
     update_index(folder / "index", sources, encoder, structures, Watcher(), performer)

@@ -17,13 +17,13 @@ from statistics import median
 from benchmarks import common
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.corpus_part import Part
+from hoptrail.documents.corpus_part import CorpusPart
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval
 from hoptrail.evaluation.runner import corpus_ids_by_document
 from hoptrail.index.index import Index
-from hoptrail.settings import Settings
+from hoptrail.index.settings import Settings
 from hoptrail.types import Ranking
 from hoptrail_scale.sharding.building import build_part
 from hoptrail_scale.sharding.scatter import LocalShards
@@ -51,7 +51,7 @@ class Row:
 
 def build(data: Dataset, folder: Path, count: int) -> tuple[Index, ShardedIndex]:
     """The index and its shards, built unless they are there."""
-    whole, parts = Index(folder / WHOLE), [Part(number, count) for number in range(1, count + 1)]
+    whole, parts = Index(folder / WHOLE), [CorpusPart(number, count) for number in range(1, count + 1)]
     if whole.is_empty:
         whole.add(data.corpus, ["trail"])
     for part in parts:

@@ -42,15 +42,15 @@ from hoptrail.evaluation.outcomes import settles
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import summarise_retrieval
 from hoptrail.evaluation.runner import INDEX_FOLDER, corpus_ids_by_document
-from hoptrail.index.indexing import Performer, update_index
+from hoptrail.index.indexing import BuildLanguage, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths import scoring
-from hoptrail.retrieval.paths.candidates import CandidateSettings
+from hoptrail.retrieval.paths.candidates import AS_TRAINED, CandidateSettings
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Pairs
-from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, describe
+from hoptrail.retrieval.paths.search import STRUCTURES, describe
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from training import written as written_folders
 
@@ -182,7 +182,7 @@ def opened_corpus(source: Path, folder: Path) -> Corpus:
     """The corpus of a file or folder with the structures that path search needs, built by rules."""
     encoder = open_encoder("minilm")
     structures = with_foundations(STRUCTURES, structures_by_name(PassageLimits()))
-    performer = Performer(OfflineLanguage(), rebuild=True)
+    performer = BuildLanguage(OfflineLanguage(), rebuild=True)
     update_index(folder, [source], encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder), lambda: encoder)
 
@@ -351,9 +351,7 @@ def main() -> None:
             print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
-            orders = [
-                scoring.in_order(one.described, scorer.judge(one.described), PathSettings().sure) for one in judged
-            ]
+            orders = [scoring.in_order(one.described, scorer.judge(one.described), AS_TRAINED.sure) for one in judged]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
 

@@ -30,9 +30,9 @@ from benchmarks import limits
 
 import hoptrail
 from hoptrail.evaluation.answer_scores import Rule
+from hoptrail.index.settings import Settings, load_settings
 from hoptrail.recipes.registry import recipe_names
 from hoptrail.serving.cli import app
-from hoptrail.settings import Settings, load_settings
 
 ROOT = Path(__file__).parents[1]
 SKILL = ROOT / "skills" / "hoptrail" / "SKILL.md"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
 from enum import StrEnum
 from importlib import import_module
 from importlib.metadata import files
@@ -81,6 +83,20 @@ def test_retired_words_stay_away() -> None:
     found = [(file.name, match[0]) for file, text in texts.items() for match in RIDDLES.finditer(text)]
     found += [(file.name, match[0]) for file in written for match in RETIRED.finditer(texts[file])]
     assert found == []
+
+
+def classes_by_name(source: Path) -> Counter[str]:
+    """How many classes have each public name, nested ones too."""
+    trees = (ast.parse(file.read_text("utf-8")) for file in source.rglob("*.py"))
+    names = (node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return Counter(name for name in names if not name.startswith("_"))
+
+
+def test_a_public_name_of_a_class_stands_for_one_thing(tmp_path: Path) -> None:
+    assert {name for name, number in classes_by_name(ROOT / "src").items() if number > 1} == {"HoptrailRetriever"}
+    (tmp_path / "one.py").write_text("class Line:\n    class Cell: ...\nclass _Own: ...\n", "utf-8")
+    (tmp_path / "two.py").write_text("def f():\n    class Line: ...\nclass _Own: ...\n", "utf-8")
+    assert classes_by_name(tmp_path) == {"Line": 2, "Cell": 1}
 
 
 def test_modules_share_a_name_only_if_they_are_the_same_thing_of_two_packages() -> None:

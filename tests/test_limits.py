@@ -10,12 +10,15 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from hoptrail.index.settings import Settings
 from hoptrail.recipes.catalogue import presets_of
-from hoptrail.recipes.registry import recipe_names
-from hoptrail.settings import Settings
+from hoptrail.recipes.registry import recipe_class, recipe_names, settings_key
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
@@ -107,7 +110,8 @@ LINES = {
 """Lines of each folder of the engine (`.` are the modules at the top), and of each package."""
 
 COUNTS = {
-    "settings": 429,
+    "settings": 404,
+    "settings of the engine": 90,
     "presets": 109,
     "patterns in language": 105,
     "words in language": 1235,
@@ -115,8 +119,9 @@ COUNTS = {
     "words in text": 2099,
     "numbers": 643,
 }
-"""What a user or a reader must know one by one. Settings and presets are those of all recipes. A pattern is a call of `re`; words
-are those in the strings of a module's constants, patterns included, and numbers are those of these constants.
+"""What a user or a reader must know one by one. Settings and presets are those of all recipes; those of the engine are without
+the recipes and structures of other packages. A pattern is a call of `re`; words are those in the strings of a module's constants,
+patterns included, and numbers are those of these constants.
 """
 
 WALK = {
@@ -127,6 +132,9 @@ WALK = {
 
 CALLS = 8_000
 """The most calls for it. A processor that rounds otherwise may need some more than the 5,400 of another one."""
+
+FLOORS = 10
+"""The longest chain of folders and modules at the top of the engine of which each imports the next."""
 
 RULES = ("language", "text")
 """The folders whose patterns and words are rules for the form of a question or a statement."""
@@ -160,6 +168,25 @@ def counts(package: Path) -> dict[str, int]:
     return found
 
 
+def floors(package: Path) -> int:
+    """What FLOORS is of a package, its public door left out. Imports within functions count. Raises: CycleError: two of them
+    import each other.
+    """
+    files = [(path, path.relative_to(package).parts[0].removesuffix(".py")) for path in package.rglob("*.py")]
+    rooms: dict[str, set[str]] = {room: set() for _, room in files if room != "__init__"}
+    for path, room in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            before = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            paths = [f"{before}{name}".split(".") for name in names]
+            known = {inside[0] for top, *inside in paths if top == package.name and inside}
+            rooms.get(room, set()).update(known & rooms.keys() - {room})
+    heights: dict[str, int] = {}
+    for room in TopologicalSorter(rooms).static_order():
+        heights[room] = 1 + max((heights[one] for one in rooms[room]), default=0)
+    return max(heights.values())
+
+
 def _is_pattern(node: ast.AST) -> bool:
     called = node.func if isinstance(node, ast.Call) else None
     return isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "re"
@@ -169,6 +196,15 @@ def settings_in(settings: Any) -> int:
     """The number of single settings in a tree of them."""
     values = (getattr(settings, field.name) for field in fields(settings))
     return sum(settings_in(value) if is_dataclass(value) else 1 for value in values)
+
+
+def settings_of_other_packages(settings: Settings) -> int:
+    """The number of those whose recipe or structure is not the engine's."""
+    recipes = (name for name in recipe_names() if not recipe_class(name).__module__.startswith("hoptrail."))
+    owners = [getattr(settings.recipes, settings_key(name)) for name in recipes]
+    structures = (getattr(settings.structures, field.name) for field in fields(settings.structures))
+    owners += [one for one in structures if not type(one).__module__.startswith("hoptrail.")]
+    return sum(map(settings_in, owners))
 
 
 def amiss(found: Mapping[str, int], most: Mapping[str, int], slack: int) -> str:
@@ -189,7 +225,10 @@ def test_no_folder_grows() -> None:
 
 def test_neither_settings_nor_rules_become_more() -> None:
     presets = sum(len(presets_of(name)) for name in recipe_names())
-    found = {"settings": settings_in(Settings()), "presets": presets, **counts(SOURCE / "hoptrail")}
+    everything = settings_in(Settings())
+    own = everything - settings_of_other_packages(Settings())
+    settings = {"settings": everything, "settings of the engine": own, "presets": presets}
+    found = {**settings, **counts(SOURCE / "hoptrail")}
     assert not (said := amiss(found, COUNTS, 5)), said
 
 
@@ -201,6 +240,21 @@ def test_a_question_goes_through_no_more_files_and_calls() -> None:
     figures = {name: int(number.replace(",", "")) for name, number in re.findall(r"(\w.*?) +([\d,]+)\n", ended.stdout)}
     assert not (said := amiss({name: figures[name] for name in WALK}, WALK, 2)), said
     assert figures["calls"] <= CALLS
+
+
+def test_the_engine_has_no_more_floors(tmp_path: Path) -> None:
+    assert floors(SOURCE / "hoptrail") == FLOORS
+    package = tmp_path / "house"
+    (package / "attic").mkdir(parents=True)
+    (package / "__init__.py").write_text("from house.attic.trunk import lid\n")
+    (package / "cellar.py").write_text("import hall\n")
+    (package / "hall.py").write_text("def f():\n    from house import cellar\n")
+    (package / "attic" / "trunk.py").write_text("from house.hall import f\nimport house.attic.lamp\nimport sys\n")
+    (package / "attic" / "lamp.py").write_text("from house.cellar import sys\n")
+    assert floors(package) == 3
+    (package / "cellar.py").write_text("import house.attic.lamp\n")
+    with pytest.raises(CycleError):
+        floors(package)
 
 
 def test_what_grows_or_falls_far_is_named(tmp_path: Path) -> None:

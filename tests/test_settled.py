@@ -17,7 +17,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
-from hoptrail.index.indexing import Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.indexing import BuildLanguage, Watcher, remove_documents, repair_index, update_index
 from hoptrail.index.syncing import ReadingOptions
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.structures import catalogue, declaration
@@ -82,7 +82,7 @@ class Desk:
         CHANGES.clear()
         built = (Passages(limits or PassageLimits()), *structures)
         watcher = Watcher(stopped=lambda: stops and sys._getframe(1).f_code.co_name == "_pause")  # not while it reads
-        performer = Performer(OfflineLanguage(), rebuild=rebuild)
+        performer = BuildLanguage(OfflineLanguage(), rebuild=rebuild)
         options = ReadingOptions(sync=sync)
         update_index(
             *(self.index, [self.documents], HashingEncoder(), built, watcher, performer),

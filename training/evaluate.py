@@ -23,7 +23,7 @@ from pathlib import Path
 
 from hoptrail.evaluation.answer_scores import Rule, score_answer
 from hoptrail.models.learned import TRAINED, read_trained
-from hoptrail.models.reader import Reader, Reading, ToRead, settling
+from hoptrail.models.reader import Reader, TextReading, ToRead, settling
 from training import made, sources
 from training.examples import VERDICTS, Example, Verdict
 from training.made import Distractors
@@ -63,12 +63,12 @@ def strategy_questions(folder: Path) -> list[Example]:
     ]
 
 
-def read_all(reader: Reader, examples: Sequence[Example]) -> list[Reading]:
+def read_all(reader: Reader, examples: Sequence[Example]) -> list[TextReading]:
     """A reading of each example."""
     return reader.read([ToRead(one.question, one.text, one.before) for one in examples])
 
 
-def likeliest(text: str, reading: Reading) -> str:
+def likeliest(text: str, reading: TextReading) -> str:
     """The words of the most probable answer."""
     return text[reading.answers[0].start : reading.answers[0].end] if reading.answers else ""
 

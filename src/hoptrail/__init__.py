@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from hoptrail.index.contents import Contents
     from hoptrail.index.index import Index
     from hoptrail.index.indexing import Watcher
+    from hoptrail.index.settings import Settings, load_settings
     from hoptrail.index.syncing import IndexingReport
-    from hoptrail.settings import Settings, load_settings
     from hoptrail.types import (
         Answer,
         Document,
@@ -75,7 +75,7 @@ __all__ = [  # noqa: RUF022 - grouped by stage
     "UsageError",
 ]
 
-_HOMES = ("types", "errors", "settings", "index.syncing", "index.indexing", "index.contents", "index.index")
+_HOMES = ("types", "errors", "index.settings", "index.syncing", "index.indexing", "index.contents", "index.index")
 """The modules that define the names above, those with the fewest imports first."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from hoptrail.evaluation.run_tables import TextTable
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.error_analysis import Cause, ErrorAnalysis
-from hoptrail_papers.trail_diff import Departure, Stage
+from hoptrail_papers.trail_diff import Divergence, Stage
 
 
 def errors_tables(analyses: Sequence[ErrorAnalysis], labels: Sequence[str], examples: int) -> tuple[TextTable, ...]:
@@ -44,7 +44,7 @@ def errors_json(analyses: Sequence[ErrorAnalysis], labels: Sequence[str]) -> Jso
     }
 
 
-def departures_tables(departures: Sequence[Departure], labels: Sequence[str], examples: int) -> tuple[TextTable, ...]:
+def departures_tables(departures: Sequence[Divergence], labels: Sequence[str], examples: int) -> tuple[TextTable, ...]:
     """Counts of every stage with the gains of the second run, and the first examples of each stage."""
     first, second = labels
     header = ("stage", "questions", f"{second} better", "equal", "worse")
@@ -56,7 +56,7 @@ def departures_tables(departures: Sequence[Departure], labels: Sequence[str], ex
     return (counts, *((TextTable("Examples", example_header, example_rows),) if example_rows else ()))
 
 
-def departures_json(departures: Sequence[Departure], labels: Sequence[str]) -> JsonObject:
+def departures_json(departures: Sequence[Divergence], labels: Sequence[str]) -> JsonObject:
     """Counts by stage, and every departure."""
     counts = {stage.value: sum(departure.stage is stage for departure in departures) for stage in Stage}
     return {"runs": list(labels), "stages": counts, "departures": [asdict(departure) for departure in departures]}
@@ -72,7 +72,7 @@ def _error_examples(analysis: ErrorAnalysis, examples: int) -> Iterable[tuple[st
             yield diagnosis.question, "none" if diagnosis.abstained else "wrong", cause.value, diagnosis.why
 
 
-def _departure_examples(departures: Sequence[Departure], examples: int) -> Iterable[tuple[str, ...]]:
+def _departure_examples(departures: Sequence[Divergence], examples: int) -> Iterable[tuple[str, ...]]:
     for stage in Stage:
         if stage is not Stage.NOWHERE:
             for item in [departure for departure in departures if departure.stage is stage][:examples]:
@@ -80,7 +80,7 @@ def _departure_examples(departures: Sequence[Departure], examples: int) -> Itera
                 yield item.question, stage.value, str(item.hop + 1), item.first, item.second, gain
 
 
-def _stage_row(stage: Stage, departures: Sequence[Departure]) -> tuple[str, ...]:
+def _stage_row(stage: Stage, departures: Sequence[Divergence]) -> tuple[str, ...]:
     gains = [departure.gain for departure in departures if departure.stage is stage]
     scored = [gain for gain in gains if gain is not None]
     better, worse = sum(gain > 0 for gain in scored), sum(gain < 0 for gain in scored)

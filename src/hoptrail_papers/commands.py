@@ -30,11 +30,11 @@ from hoptrail_papers.presets import PREFIX
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset
+    from hoptrail.index.settings import Settings
     from hoptrail.retrieval.corpus import Corpus
-    from hoptrail.settings import Settings
     from hoptrail_papers.chainrag.lost_in_retrieval import LostInRetrieval
     from hoptrail_papers.distilling import TrainingCounts
-    from hoptrail_papers.published_tables import Cell
+    from hoptrail_papers.published_tables import PublishedValue
     from hoptrail_papers.published_tables import Table as PublishedTable
     from hoptrail_papers.sirerag.tree_coverage import TreeCoverage
 
@@ -109,8 +109,8 @@ def reproduce(
     settings: SettingsFile = None,
 ) -> None:
     """Compare the papers' tables: what is reproduced here, what differs, and what it would take."""
+    from hoptrail.index.settings import load_settings
     from hoptrail.models.environment import configured_model
-    from hoptrail.settings import load_settings
     from hoptrail_papers.published_tables import cells_of, tables_named
     from hoptrail_papers.reproducing import digest_of_settings, found_values
 
@@ -201,7 +201,7 @@ def _missing_endpoint(own: Settings) -> str:
     return ""
 
 
-def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Cell, ...]]) -> None:
+def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[PublishedValue, ...]]) -> None:
     from hoptrail.evaluation.run_tables import TextTable
     from hoptrail_papers.published_tables import Status
 
@@ -215,7 +215,7 @@ def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Cell
     show_tables([TextTable(title, header, tuple(rows), note)])
 
 
-def _show_cells(table: PublishedTable, cells: tuple[Cell, ...]) -> None:
+def _show_cells(table: PublishedTable, cells: tuple[PublishedValue, ...]) -> None:
     from hoptrail.evaluation.run_tables import TextTable
 
     rows = []
@@ -295,8 +295,8 @@ def distil(
 ) -> None:
     """Write the stored extraction replies as a fine-tuning set for a smaller model."""
     from hoptrail.corpus.snapshot import Snapshot
+    from hoptrail.index.settings import load_settings
     from hoptrail.models.remembered import FILE, RememberedReplies
-    from hoptrail.settings import load_settings
     from hoptrail.types import Kind
     from hoptrail_papers.distilling import DistillingSettings, write_training_set
 
@@ -322,14 +322,14 @@ def render_training(counts: TrainingCounts) -> RenderableType:
 
 def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
     """One row per retriever and place of the sub-question, one column per wording."""
-    from hoptrail_papers.chainrag.lost_in_retrieval import Wording, label
+    from hoptrail_papers.chainrag.lost_in_retrieval import SubQuestionWording, label
 
-    table = Table("retriever", "sub-question", *Wording, box=None, pad_edge=False)
-    cells: dict[tuple[str, str], dict[Wording, str]] = {}
+    table = Table("retriever", "sub-question", *SubQuestionWording, box=None, pad_edge=False)
+    cells: dict[tuple[str, str], dict[SubQuestionWording, str]] = {}
     for row in found.rows:
         cells.setdefault((row.retriever, label(row)), {})[row.wording] = f"{row.recall:.3f} ({row.questions})"
     for place, shown in cells.items():
-        table.add_row(*place, *(shown.get(wording, "-") for wording in Wording))
+        table.add_row(*place, *(shown.get(wording, "-") for wording in SubQuestionWording))
     head = f"{found.data}: recall@{found.k} of gold sub-questions, {found.questions} of {found.of} questions have a decomposition"
     return Group(Text(head), table)
 

@@ -106,7 +106,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PublishedValue:
     """One published value.
 
     `run`: the command that would reproduce it, empty without a recipe; `measured`: our value; `why`: the reason for the status;
@@ -147,7 +147,7 @@ def tables_named(names: Sequence[str]) -> tuple[Table, ...]:
     return tuple(known[name] for name in names) or tuple(known.values())
 
 
-def cells_of(table: Table, found: Mapping[tuple[str, str], float] | None = None) -> tuple[Cell, ...]:
+def cells_of(table: Table, found: Mapping[tuple[str, str], float] | None = None) -> tuple[PublishedValue, ...]:
     """Every cell with a value, row by row. `found`: further measurements by row and column, which override those of the file."""
     return tuple(
         _cell(table, row, column, value, (found or {}).get((row.name, column), row.measured.get(column)))
@@ -177,7 +177,7 @@ def _folder(table: Table, row: Row, column: str) -> str:
     return table.folders.get(data, data)
 
 
-def _cell(table: Table, row: Row, column: str, value: float, measured: float | None) -> Cell:
+def _cell(table: Table, row: Row, column: str, value: float, measured: float | None) -> PublishedValue:
     if column.endswith(" tper") and measured is None:
         measured = _tper(table, row, column)
     status, why = _status(table, row, column, value, measured)
@@ -185,7 +185,7 @@ def _cell(table: Table, row: Row, column: str, value: float, measured: float | N
     rules = row.rules.get(column)
     if rules is not None and measured is None:
         why = "; ".join(filter(None, (why, f"by rules: {row.rules_by}")))
-    return Cell(
+    return PublishedValue(
         *(table.id, row.name, column, value, run, row.recipe, data, table.tolerance),
         *(status, why, measured, row.model, row.indexed_by, rules),
     )

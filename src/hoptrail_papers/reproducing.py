@@ -14,12 +14,12 @@ from typing import Any
 from hoptrail.errors import DataError
 from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.fingerprints import fingerprint
+from hoptrail.index.settings import Settings
 from hoptrail.language.identity import shaping
-from hoptrail.settings import Settings
 from hoptrail.types import content_id
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.presets import PREFIX
-from hoptrail_papers.published_tables import AVERAGE, SHARES, Cell, Status, Table, cells_of
+from hoptrail_papers.published_tables import AVERAGE, SHARES, PublishedValue, Status, Table, cells_of
 
 OUT_FOLDER = "reproduced"
 OWN_SETTINGS = "SETTINGS.toml"
@@ -67,11 +67,11 @@ def runs_left_out(table: Table, data: Path, model: str = "") -> dict[str, str]:
     return {cell.run: reason for cell in _runnable(table) if (reason := _reason_left_out(cell, data, model))}
 
 
-def _runnable(table: Table) -> list[Cell]:
+def _runnable(table: Table) -> list[PublishedValue]:
     return [cell for cell in cells_of(table) if cell.status in _RUNNABLE and cell.run and cell.data != AVERAGE]
 
 
-def _reason_left_out(cell: Cell, data: Path, model: str) -> str:
+def _reason_left_out(cell: PublishedValue, data: Path, model: str) -> str:
     if OWN_SETTINGS in cell.run:
         return "run it by hand, with these settings in a file"
     if not _is_evaluation(cell):
@@ -103,12 +103,12 @@ def found_values(
     return values
 
 
-def _is_evaluation(cell: Cell) -> bool:
+def _is_evaluation(cell: PublishedValue) -> bool:
     """Whether a run can be planned. Runs with special settings are for the user, who must write a settings file."""
     return cell.run.startswith("hoptrail evaluate ") and cell.data != AVERAGE and OWN_SETTINGS not in cell.run
 
 
-def _plan(cell: Cell, data: Path, work: Path, out: Path) -> PlannedRun:
+def _plan(cell: PublishedValue, data: Path, work: Path, out: Path) -> PlannedRun:
     places = {"DATA": str(data), "WORK": str(work), "OUT": str(out)}
     words = shlex.split(cell.run)[1:]
     arguments = tuple(
@@ -117,7 +117,7 @@ def _plan(cell: Cell, data: Path, work: Path, out: Path) -> PlannedRun:
     return PlannedRun(arguments, out, "chat" in words)
 
 
-def _accepts_model(cell: Cell, model: str) -> bool:
+def _accepts_model(cell: PublishedValue, model: str) -> bool:
     """Whether answers of a model count for a cell. Any model does if the row names none, or if the run needs no language."""
     if cell.indexed_by:
         return False
@@ -130,11 +130,11 @@ def _letters_and_digits(model: str) -> str:
     return "".join(letter for letter in model.casefold() if letter.isalnum())
 
 
-def _out(cell: Cell, work: Path, stem: str, data: Path) -> Path:
+def _out(cell: PublishedValue, work: Path, stem: str, data: Path) -> Path:
     return work / OUT_FOLDER / f"{stem}-{_questions_digest(data / cell.data)}.json"
 
 
-def _result(cell: Cell, work: Path, stem: str, data: Path | None) -> Path | None:
+def _result(cell: PublishedValue, work: Path, stem: str, data: Path | None) -> Path | None:
     if data is not None:
         out = _out(cell, work, stem, data)
         return out if out.is_file() else None
@@ -146,7 +146,7 @@ def _result(cell: Cell, work: Path, stem: str, data: Path | None) -> Path | None
     return files[0] if files else None
 
 
-def _stem(cell: Cell, model: str, settings: str) -> str:
+def _stem(cell: PublishedValue, model: str, settings: str) -> str:
     """The prefix of a result's name: data set, recipe, mode, settings of the paper and of the user, model."""
     words = cell.run.split()
     how = [word.strip("-") for word in ("--own-context", "--single-hops") if word in words]
@@ -171,7 +171,7 @@ def _recipe_report(path: Path, recipe: str) -> Mapping[str, Any]:
     return report
 
 
-def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
+def value_of(cell: PublishedValue, report: Mapping[str, Any]) -> float | None:
     """The value of a cell in a recipe's report, in the table's units; None if the report lacks it."""
     measure = cell.column.partition(" ")[2]
     if cell.column.isdecimal():  # EM by the number of turns

@@ -41,7 +41,7 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class Divergence:
     """The divergence on one question (its id): its stage, hop (from 0), and what each run has there.
 
     `gain` is the F1 of the second run's answer minus that of the first; None if one has no score.
@@ -55,14 +55,14 @@ class Departure:
     gain: float | None
 
 
-def diff_trails(first: Run, second: Run, *, exact: bool = False) -> tuple[Departure, ...]:
+def diff_trails(first: Run, second: Run, *, exact: bool = False) -> tuple[Divergence, ...]:
     """Compare the trails of every question that both runs have, in the order of the first run.
     Raises: UsageError: the runs have no question in common.
     """
     return tuple(_departure(first, second, question, exact) for question in common_questions([first, second]))
 
 
-def _departure(first: Run, second: Run, question: Question, exact: bool) -> Departure:
+def _departure(first: Run, second: Run, question: Question, exact: bool) -> Divergence:
     results = first.results.get(question.id), second.results.get(question.id)
     one, two = first.trails.get(question.id), second.trails.get(question.id)
     if one is None or two is None:
@@ -70,7 +70,7 @@ def _departure(first: Run, second: Run, question: Question, exact: bool) -> Depa
     else:
         gold = None if exact or not question.supporting else frozenset(question.supporting)
         hop, divergence = _first_divergence(_Pair(one, two, gold), *(_answer(result) for result in results))
-    return Departure(question.id, divergence.stage, hop, divergence.first, divergence.second, _gain(*results))
+    return Divergence(question.id, divergence.stage, hop, divergence.first, divergence.second, _gain(*results))
 
 
 @dataclass(frozen=True, slots=True)

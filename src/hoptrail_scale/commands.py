@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from hoptrail.corpus.places import index_folder
-from hoptrail.execution.executor import open_executor
 from hoptrail.serving import options
 from hoptrail.serving.options import IndexFolder, say
 from hoptrail_scale.publishing.sending import KEEP_HOURS
@@ -46,11 +45,11 @@ def shards(
     settings: options.SettingsFile = None,
 ) -> None:
     """Build or update a corpus in shards, for more documents than one machine can search."""
+    from hoptrail.index.settings import load_settings
     from hoptrail.serving.render import render_indexing
-    from hoptrail.settings import load_settings
     from hoptrail_scale.sharding.building import build_shards
 
-    with open_executor(on, address) as executor:
+    with options.open_executor(on, address) as executor:
         reports = build_shards(sources, to, count, options.named(recipes), load_settings(settings), executor)
     for number, report in enumerate(reports, start=1):
         say(f"Shard {number} of {count}:")

@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 from hoptrail.errors import HoptrailError, UsageError
 from hoptrail.index.index import Index
-from hoptrail.settings import Settings
+from hoptrail.index.settings import Settings
 from hoptrail.system.environment_variables import variable
-from hoptrail_scale.publishing.address import Address
+from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import Follower, default_cache
 
 log = logging.getLogger("hoptrail.server")
@@ -21,7 +21,7 @@ LOOK_SECONDS = 5.0
 """Interval between checks for a newer publication."""
 
 
-def folder_of(address: Address) -> Path:
+def folder_of(address: StoreAddress) -> Path:
     """The folder of this machine for paid replies to questions about a published index: under HOPTRAIL_DATA or, by default, in
     the user's data folder.
     """
@@ -43,7 +43,7 @@ class PublishedIndex(Index):
         """Fetch the current publication.
         Raises: as `Follower.first`; UsageError: not an address.
         """
-        self.address = Address.of(address)
+        self.address = StoreAddress.of(address)
         super().__init__(folder_of(self.address), settings)
         self._follower = Follower(address, cache or default_cache())
         self._copy = self._follower.first()
@@ -79,7 +79,7 @@ class PublishedIndex(Index):
 
 def open_published(address: str, settings: Callable[[Path], Settings]) -> PublishedIndex:
     """The index published at an address. `settings` gives those for its folder on this machine. Raises: as `PublishedIndex`."""
-    return PublishedIndex(address, settings(folder_of(Address.of(address))))
+    return PublishedIndex(address, settings(folder_of(StoreAddress.of(address))))
 
 
 class Following(Thread):

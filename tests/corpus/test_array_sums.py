@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from hoptrail.corpus import arrays
-from hoptrail.corpus.arrays import Array, Arrays, Description, checksum, file_name, npy, packed_sums
+from hoptrail.corpus.arrays import Array, ArrayRecord, Arrays, checksum, file_name, npy, packed_sums
 from hoptrail.corpus.durable import write_file
 from hoptrail.errors import IndexDamaged
 
 ROWS, WIDTH = 1000, 384
 
 
-def stored(folder: Path, array: Array) -> Description:
+def stored(folder: Path, array: Array) -> ArrayRecord:
     (folder / arrays.ARRAYS).mkdir()
     write_file(folder / arrays.ARRAYS / file_name(1, "vectors"), npy(array))
     shape = " ".join(map(str, array.shape))
-    return Description("vectors", array.dtype.str, shape, checksum(array), None, packed_sums(array))
+    return ArrayRecord("vectors", array.dtype.str, shape, checksum(array), None, packed_sums(array))
 
 
-def opened(folder: Path, described: Description) -> Arrays:
+def opened(folder: Path, described: ArrayRecord) -> Arrays:
     return Arrays(folder / arrays.ARRAYS, 1, [described])
 
 
@@ -92,7 +92,7 @@ def test_altered_sums_are_damage_too(tmp_path: Path, matrix: Array) -> None:
     for at in (0, len(described.sums) // 2, len(described.sums) - 1):
         sums = bytearray(described.sums)
         sums[at] ^= 1
-        altered = Description("vectors", described.type, described.shape, described.checksum, None, bytes(sums))
+        altered = ArrayRecord("vectors", described.type, described.shape, described.checksum, None, bytes(sums))
         path = tmp_path / arrays.ARRAYS / file_name(1, "vectors")
         assert not arrays.is_intact(path, altered)
         arrays._compared.clear()

@@ -18,7 +18,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Change, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
-from hoptrail.index.indexing import Performer, Watcher, remove_documents, update_index
+from hoptrail.index.indexing import BuildLanguage, Watcher, remove_documents, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.structures import title_mentions
 from hoptrail.structures.build_context import BuildContext
@@ -46,7 +46,7 @@ def index(place: Path, sources: Path, watcher: Watcher | None = None) -> None:
         ENCODER,
         structures(),
         watcher or Watcher(),
-        Performer(OfflineLanguage()),
+        BuildLanguage(OfflineLanguage()),
     )
 
 

@@ -17,7 +17,7 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
-from hoptrail.index.syncing import Reading
+from hoptrail.index.syncing import SourcesRead
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document
 
@@ -37,7 +37,7 @@ def at(document: Document, *sources: str) -> Document:
 def end(writer: Writer, run: Register) -> None:
     """As at the end of a run of indexing."""
     run.write()
-    reading = Reading(writer, run)
+    reading = SourcesRead(writer, run)
     while not reading.is_over:
         reading.replace_next()
 

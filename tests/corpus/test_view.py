@@ -9,11 +9,11 @@ import pytest
 
 from hoptrail import Index, Settings
 from hoptrail.corpus.keywords import keyword_words
+from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import EVERYTHING, View, checked_date, is_later
 from hoptrail.errors import UsageError
 from hoptrail.recipes.registry import recipe_names
-from hoptrail.structures.passage_graph import NAMES
 from hoptrail.types import Document, Kind
 from world import FACTS, HashingEncoder
 

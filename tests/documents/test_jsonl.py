@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from documents.streaming import traced_peaks
-from hoptrail.documents.jsonl import Line, read_lines, tiling_ends
+from hoptrail.documents.jsonl import JsonlDocument, read_lines, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.errors import DocumentError
@@ -32,9 +32,9 @@ def test_both_layouts_and_missing_keys(tmp_path: Path) -> None:
         {"text": "D."},
     )
     assert list(read_lines(path, DEFAULT_LIMITS)) == [
-        Line(f"{path}#p1", "One", "A. B.", ("A.", "B.")),
-        Line(f"{path}#7", "", "C.", ()),
-        Line(f"{path}#line-4", "", "D.", ()),
+        JsonlDocument(f"{path}#p1", "One", "A. B.", ("A.", "B.")),
+        JsonlDocument(f"{path}#7", "", "C.", ()),
+        JsonlDocument(f"{path}#line-4", "", "D.", ()),
     ]
 
 
@@ -52,8 +52,8 @@ def test_both_layouts_and_missing_keys(tmp_path: Path) -> None:
 def test_a_broken_line_is_named_and_the_others_are_read(tmp_path: Path, line: str, reason: str) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", {"id": "1", "text": "A."}, line, {"id": "3", "text": "C."})
     first, bad, last = read_lines(path, ReadingLimits(text=100_001 if line[0] == "[" else 1000))
-    assert isinstance(first, Line)
-    assert isinstance(last, Line)
+    assert isinstance(first, JsonlDocument)
+    assert isinstance(last, JsonlDocument)
     assert isinstance(bad, DocumentError)
     assert bad.source == f"{path}, line 2"
     assert reason in bad.reason
@@ -63,10 +63,10 @@ def test_c7_lines_that_are_not_utf8_and_a_byte_order_mark(tmp_path: Path) -> Non
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"text": "A."}\r\n{"text": "caf\xe9"}\n{"text": "C."}')
     first, bad, last = read_lines(path, DEFAULT_LIMITS)
-    assert first == Line(f"{path}#line-1", "", "A.", ())
+    assert first == JsonlDocument(f"{path}#line-1", "", "A.", ())
     assert isinstance(bad, DocumentError)
     assert "is not UTF-8" in bad.reason
-    assert last == Line(f"{path}#line-3", "", "C.", ())
+    assert last == JsonlDocument(f"{path}#line-3", "", "C.", ())
 
 
 def test_reading_another_kind_of_file_stops_early(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_reading_another_kind_of_file_stops_early(tmp_path: Path) -> None:
 def test_gzip_is_detected_by_content(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(gzip.compress(b'{"id": "1", "text": "A."}\n'))
-    assert list(read_lines(path, DEFAULT_LIMITS)) == [Line(f"{path}#1", "", "A.", ())]
+    assert list(read_lines(path, DEFAULT_LIMITS)) == [JsonlDocument(f"{path}#1", "", "A.", ())]
 
 
 def test_a_truncated_gzip_file_gives_its_complete_lines(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_truncated_gzip_file_gives_its_complete_lines(tmp_path: Path) -> None:
     path.write_bytes(whole[: len(whole) // 2])
     *lines, problem = read_lines(path, DEFAULT_LIMITS)
     assert len(lines) > 5
-    assert all(isinstance(line, Line) for line in lines)
+    assert all(isinstance(line, JsonlDocument) for line in lines)
     assert isinstance(problem, DocumentError)
     assert "damaged gzip" in problem.reason
 

@@ -18,7 +18,13 @@ from hoptrail.evaluation.datasets import Dataset, GoldStep, Question
 from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.passages import Passages
-from hoptrail_papers.chainrag.lost_in_retrieval import LATER, LostInRetrieval, Wording, label, probe_lost_in_retrieval
+from hoptrail_papers.chainrag.lost_in_retrieval import (
+    LATER,
+    LostInRetrieval,
+    SubQuestionWording,
+    label,
+    probe_lost_in_retrieval,
+)
 from world import HashingEncoder
 
 Names = Mapping[str, list[str]]
@@ -39,7 +45,7 @@ def dataset(*questions: Question) -> Dataset:
     return Dataset("tiny", Path("corpus.jsonl"), len(PASSAGES), questions, Rule.MUSIQUE)
 
 
-def rows(result: LostInRetrieval, retriever: str) -> dict[tuple[int | None, Wording], tuple[int, float]]:
+def rows(result: LostInRetrieval, retriever: str) -> dict[tuple[int | None, SubQuestionWording], tuple[int, float]]:
     """Rows by place (None: the later ones together) and wording, regardless of named titles."""
     return {
         (None if row.place == LATER else int(row.place), row.wording): (row.questions, row.recall)
@@ -51,29 +57,33 @@ def rows(result: LostInRetrieval, retriever: str) -> dict[tuple[int | None, Word
 def test_a_sub_question_without_its_name_is_lost_and_with_it_is_found(probe_index: tuple[Corpus, Names]) -> None:
     result = probe_lost_in_retrieval(probe_index[0], dataset(CHAIN), probe_index[1], k=1)
     keyword = rows(result, "hybrid")
-    assert keyword[1, Wording.STAND_ALONE] == (1, 1.0)
-    assert keyword[2, Wording.COMPLETED] == (1, 1.0)
-    assert keyword[3, Wording.REMOVED] == (1, 0.0)  # the song asks it in the same words
+    assert keyword[1, SubQuestionWording.STAND_ALONE] == (1, 1.0)
+    assert keyword[2, SubQuestionWording.COMPLETED] == (1, 1.0)
+    assert keyword[3, SubQuestionWording.REMOVED] == (1, 0.0)  # the song asks it in the same words
     assert {wording for number, wording in keyword if number == 4} == {
-        Wording.REMOVED,
-        Wording.POINTED,
-        Wording.COMPLETED,
+        SubQuestionWording.REMOVED,
+        SubQuestionWording.POINTED,
+        SubQuestionWording.COMPLETED,
     }
 
 
 def test_later_places_are_also_summarised_together(probe_index: tuple[Corpus, Names]) -> None:
     result = rows(probe_lost_in_retrieval(probe_index[0], dataset(CHAIN, CHAIN), probe_index[1]), "dense")
-    for wording in (Wording.REMOVED, Wording.POINTED, Wording.COMPLETED):
+    for wording in (SubQuestionWording.REMOVED, SubQuestionWording.POINTED, SubQuestionWording.COMPLETED):
         single = [result[number, wording] for number in (2, 3, 4)]
         questions, recall = result[None, wording]
         assert questions == 6
         assert recall == pytest.approx(sum(recall for _, recall in single) / 3)
-    assert (None, Wording.STAND_ALONE) not in result
+    assert (None, SubQuestionWording.STAND_ALONE) not in result
 
 
 def test_independent_sub_questions_stand_alone_at_any_place(probe_index: tuple[Corpus, Names]) -> None:
     result = rows(probe_lost_in_retrieval(probe_index[0], dataset(LENGTHS), probe_index[1], k=1), "dense")
-    assert set(result) == {(1, Wording.STAND_ALONE), (2, Wording.STAND_ALONE), (None, Wording.STAND_ALONE)}
+    assert set(result) == {
+        (1, SubQuestionWording.STAND_ALONE),
+        (2, SubQuestionWording.STAND_ALONE),
+        (None, SubQuestionWording.STAND_ALONE),
+    }
 
 
 def test_places_are_split_by_whether_the_gold_title_is_named(probe_index: tuple[Corpus, Names]) -> None:
@@ -83,7 +93,7 @@ def test_places_are_split_by_whether_the_gold_title_is_named(probe_index: tuple[
     counts = {
         label(row): row.questions
         for row in result.rows
-        if row.retriever == "dense" and row.wording is Wording.COMPLETED
+        if row.retriever == "dense" and row.wording is SubQuestionWording.COMPLETED
     }
     assert (counts["later"], counts["later, title named"], counts["later, title not named"]) == (4, 3, 1)
     assert [row.named for row in result.rows if row.place == "1" and row.retriever == "dense"] == [None, True]
@@ -108,7 +118,7 @@ def test_questions_without_a_decomposition_are_counted_and_skipped(probe_index: 
 def test_a_step_that_is_only_a_reference_is_allowed(probe_index: tuple[Corpus, Names]) -> None:
     bare = replace(CHAIN, decomposition=(CHAIN.decomposition[0], replace(CHAIN.decomposition[1], question="#1")))
     result = rows(probe_lost_in_retrieval(probe_index[0], dataset(bare), probe_index[1], k=1), "hybrid")
-    assert result[2, Wording.COMPLETED] == (1, 1.0)
+    assert result[2, SubQuestionWording.COMPLETED] == (1, 1.0)
 
 
 def test_the_json_names_retriever_place_and_wording(probe_index: tuple[Corpus, Names]) -> None:

@@ -16,13 +16,22 @@ import typer
 
 from command import Ended, Hoptrail
 from hoptrail.errors import DataError, UsageError
+from hoptrail.index.settings import load_settings, settings_from
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.serving.cli import app
-from hoptrail.settings import load_settings, settings_from
 from hoptrail_papers.hirag.web_search import WebSearchSettings
 from hoptrail_papers.presets import shipped_papers
-from hoptrail_papers.published_tables import Cell, Need, Row, Status, Table, cells_of, published_tables, tables_named
+from hoptrail_papers.published_tables import (
+    Need,
+    PublishedValue,
+    Row,
+    Status,
+    Table,
+    cells_of,
+    published_tables,
+    tables_named,
+)
 from hoptrail_papers.reproducing import digest_of_settings, found_values, planned_runs
 
 CELLS = [cell for table in published_tables() for cell in cells_of(table)]
@@ -30,7 +39,7 @@ WANTED = [*(f"sirerag-{number}" for number in (1, 2, *range(4, 12))), "chainrag-
 WANTED += ["chainrag-retrieval", *(f"hirag-{number}" for number in range(2, 8)), "comprag", "sunar"]
 
 
-def cell(table: str, row: str, column: str) -> Cell:
+def cell(table: str, row: str, column: str) -> PublishedValue:
     (match,) = [item for item in CELLS if (item.table, item.row, item.column) == (table, row, column)]
     return match
 

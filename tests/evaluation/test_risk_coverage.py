@@ -8,7 +8,7 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.risk_coverage import (
-    Judged,
+    JudgedAnswer,
     RiskAt,
     area_under_risk,
     calibration_error,
@@ -16,7 +16,12 @@ from hoptrail.evaluation.risk_coverage import (
     risk_coverage_curve,
 )
 
-ANSWERS = [Judged(0.9, correct=True), Judged(0.5, correct=False), Judged(0.9, correct=True), Judged(0.2, correct=True)]
+ANSWERS = [
+    JudgedAnswer(0.9, correct=True),
+    JudgedAnswer(0.5, correct=False),
+    JudgedAnswer(0.9, correct=True),
+    JudgedAnswer(0.2, correct=True),
+]
 
 
 def test_the_curve_by_hand() -> None:
@@ -30,7 +35,7 @@ def test_the_curve_by_hand() -> None:
 
 def test_the_area_by_hand() -> None:
     assert area_under_risk(ANSWERS) == pytest.approx((0 + 0 + 1 / 3 + 1 / 4) / 4)
-    assert area_under_risk([Judged(0.1, correct=False)]) == 1.0
+    assert area_under_risk([JudgedAnswer(0.1, correct=False)]) == 1.0
     with pytest.raises(UsageError, match="at least one answer"):
         area_under_risk([])
 
@@ -39,15 +44,15 @@ def test_equal_confidences_average_over_all_orders() -> None:
     """The area equals its mean over all orders of the answers with equal confidence."""
     outcomes = [True, False, False, True, True]
     areas = [
-        area_under_risk([Judged(-place, correct=outcome) for place, outcome in enumerate(order)])
+        area_under_risk([JudgedAnswer(-place, correct=outcome) for place, outcome in enumerate(order)])
         for order in permutations(outcomes)
     ]
-    tied = [Judged(0.5, correct=outcome) for outcome in outcomes]
+    tied = [JudgedAnswer(0.5, correct=outcome) for outcome in outcomes]
     assert area_under_risk(tied) == pytest.approx(sum(areas) / len(areas))
 
 
 def test_the_calibration_table_by_hand() -> None:
-    table = calibration_table([*ANSWERS, Judged(1.0, correct=False)])
+    table = calibration_table([*ANSWERS, JudgedAnswer(1.0, correct=False)])
     assert [row.answers for row in table] == [1, 1, 3]
     assert table[-1].confidence == pytest.approx(2.8 / 3)
     assert table[-1].accuracy == pytest.approx(2 / 3)
@@ -57,4 +62,4 @@ def test_the_calibration_table_by_hand() -> None:
 
 def test_calibration_needs_probabilities() -> None:
     with pytest.raises(UsageError, match="between 0 and 1, not 7"):
-        calibration_table([Judged(7, correct=True)])
+        calibration_table([JudgedAnswer(7, correct=True)])

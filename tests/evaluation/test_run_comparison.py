@@ -20,7 +20,7 @@ from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule, Share
 from hoptrail.evaluation.paired_tests import paired_difference
 from hoptrail.evaluation.plots import reached_by_hop, recall_by_k, reliability, risk_by_coverage, to_page
-from hoptrail.evaluation.run_comparison import Breakdown, Comparison, compare, labels_of
+from hoptrail.evaluation.run_comparison import Breakdown, RunComparison, compare, labels_of
 from hoptrail.evaluation.run_tables import tables_of, to_csv, to_markdown
 
 CHAINS = [question(f"c{number}", ("a", "b"), "chain") for number in range(6)]
@@ -28,12 +28,12 @@ PAIRS = [question(f"p{number}", ("a", "b", "c"), "pair") for number in range(6)]
 EVERYTHING = [*CHAINS, *PAIRS]
 
 
-def overall(comparison: Comparison, run: str, measure: str) -> float | None:
+def overall(comparison: RunComparison, run: str, measure: str) -> float | None:
     score = comparison.score(run, comparison.groups[0], measure)
     return None if score is None else score.mean
 
 
-def two_runs() -> Comparison:
+def two_runs() -> RunComparison:
     """The second also finds b, and answers the chains."""
     first = made_run("bm25", EVERYTHING, [result(item.id, 0, "a") for item in EVERYTHING])
     second = made_run(

@@ -10,7 +10,7 @@ from evaluation.made_runs import hop, made_run, passages_of, reading, result, wi
 from evaluation.oracle_world import CHAIN
 from hoptrail.evaluation.trail_records import TrailRecord
 from hoptrail.types import Verdict
-from hoptrail_papers.trail_diff import Departure, Stage, diff_trails
+from hoptrail_papers.trail_diff import Divergence, Stage, diff_trails
 
 FIRST = hop("Who designed the Tallow Bridge?", ["bridge", "song"], "Orla Finch")
 SECOND = replace(hop("Where was she born?", ["finch"], "Wrenmouth"), asked="Where was Orla Finch born?")
@@ -23,7 +23,7 @@ TRAIL = TrailRecord(
 )
 
 
-def diff(other: TrailRecord, *, exact: bool = False, said: str = "said") -> Departure:
+def diff(other: TrailRecord, *, exact: bool = False, said: str = "said") -> Divergence:
     first = with_trails(made_run("selfask", [CHAIN], [result("chain", 0)]), TRAIL)
     second = with_trails(made_run("chainrag", [CHAIN], [replace(result("chain", 1), prediction=said)]), other)
     (departure,) = diff_trails(first, second, exact=exact)

@@ -20,12 +20,12 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.index.index import Index
-from hoptrail.index.indexing import Performer, Watcher, update_index
+from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
+from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport
 from hoptrail.language import task_batches
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.remembered import FILE, RememberedReplies
-from hoptrail.settings import Settings
 from hoptrail.structures import declaration, encoding, passages
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind
@@ -71,7 +71,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 def build(folder: Path, corpus: Path, encoder: FarEncoder, executor: Executor) -> IndexingReport:
     """Every structure that there is."""
     structures = list(structures_by_name(PassageLimits()).values())
-    performer = Performer(OfflineLanguage(encoder))
+    performer = BuildLanguage(OfflineLanguage(encoder))
     return update_index(folder, [corpus], encoder, structures, Watcher(), performer, executor)
 
 

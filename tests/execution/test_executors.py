@@ -16,7 +16,7 @@ import pytest
 import far_work
 from command import Hoptrail
 from hoptrail.errors import DocumentError, IndexMismatch, TaskFailed, UsageError, WorkFailed
-from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to, is_remote_safe, open_executor
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to, is_remote_safe
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import NamedEncoder, remote_safe_encoder
@@ -24,6 +24,7 @@ from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import Address
 from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.serving.options import open_executor
 from hoptrail.types import Usage
 from world import HashingEncoder
 

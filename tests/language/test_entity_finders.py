@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import UsageError
+from hoptrail.index.settings import settings_from
 from hoptrail.language.entity_finders import RuleFinder, SpacyFinder, open_finder
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Extract, Read
-from hoptrail.settings import settings_from
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.types import Unit
 

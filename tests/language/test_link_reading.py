@@ -9,14 +9,14 @@ import pytest
 from hoptrail.evaluation.question_run import PerQuestion
 from hoptrail.language.closeness import Close, close_statements
 from hoptrail.language.lazy import LazyLanguage
-from hoptrail.language.link_reading import Link, find_links, names_of, read_links
+from hoptrail.language.link_reading import Pair, find_links, names_of, read_links
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Language, Reading, judged
-from hoptrail.models.reader import Reading as ModelReading
+from hoptrail.models.reader import TextReading as ModelReading
 from hoptrail.models.reader import ToRead
 from hoptrail.text.statements import statements_of
 from hoptrail.types import Kind, Span, Unit
@@ -139,12 +139,12 @@ def unit(place: int, text: str) -> Unit:
     return Unit(f"u{place}", Kind.PASSAGE, f"Page {place}", text, (Span(f"d{place}", 0, len(text)),))
 
 
-def links(question: str, *texts: str, most: int = 8) -> list[Link]:
+def links(question: str, *texts: str, most: int = 8) -> list[Pair]:
     units = [unit(place, text) for place, text in enumerate(texts)]
     return find_links(question, units, close_statements(question, units, None), most)
 
 
-def linked(found: Sequence[Link]) -> list[tuple[str, str, str]]:
+def linked(found: Sequence[Pair]) -> list[tuple[str, str, str]]:
     return [(link.first.text.strip(), link.name, link.second.text.strip()) for link in found]
 
 

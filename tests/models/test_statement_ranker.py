@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hoptrail.models.reader import Reading, ToRead, installed_reader, settling
+from hoptrail.models.reader import TextReading, ToRead, installed_reader, settling
 
 
 class Settling:
     """Finds that a text settles the question by the number of its letters that are `a`."""
 
-    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
-        return [Reading((), yes=0.0, no=0.0, neither=1.0, helps=0.5, settles=pair.text.count("a")) for pair in pairs]
+    def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
+        return [
+            TextReading((), yes=0.0, no=0.0, neither=1.0, helps=0.5, settles=pair.text.count("a")) for pair in pairs
+        ]
 
 
 def test_log_odds_stay_within_bounds() -> None:

@@ -13,7 +13,7 @@ from hoptrail.corpus import row_writer
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.types import Document, Kind
-from hoptrail_scale.publishing.address import Address
+from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import Copy, Follower
 from hoptrail_scale.publishing.manifest import Manifest, Pointer, object_of, read_manifest, read_pointer
 from hoptrail_scale.publishing.objects import Objects
@@ -54,7 +54,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 @cache
 def objects_of(address: str) -> Objects:
     """Opened once, which takes as long as several requests."""
-    return Objects(Address.of(address))
+    return Objects(StoreAddress.of(address))
 
 
 def pointer_of(address: str) -> Pointer:

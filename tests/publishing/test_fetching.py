@@ -15,7 +15,7 @@ from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexDamaged, IndexMismatch, StorageError, UsageError
 from hoptrail_scale.publishing import fetching
-from hoptrail_scale.publishing.address import Address
+from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import Follower, restore
 from hoptrail_scale.publishing.manifest import Manifest, Pointer, object_of
 from hoptrail_scale.publishing.sending import publish
@@ -42,7 +42,7 @@ def folder(tmp_path: Path, address: str) -> Path:
 
 def here(tmp_path: Path, address: str) -> list[int]:
     """The numbers of the publications in the cache."""
-    home = tmp_path / "cache" / Address.of(address).folder_name
+    home = tmp_path / "cache" / StoreAddress.of(address).folder_name
     return sorted(int(path.name.partition("-")[0]) for path in home.iterdir() if path.is_dir())
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.index.indexing import Performer, Watcher, update_index
+from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Output, Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import Assess, Complete, Decompose, Decomposition, Integrate, Read, Reading, Reply, Task
@@ -67,7 +67,7 @@ def build(folder: Path) -> Corpus:
         (folder / f"{title}.txt").write_text(text, encoding="utf-8")
     structures: list[Structure] = [Passages(PassageLimits()), Extractions(), Sentences(), SentenceLinks()]
     sources = sorted(folder.glob("*.txt"))
-    performer = Performer(OfflineLanguage())
+    performer = BuildLanguage(OfflineLanguage())
     update_index(folder / "index", sources, encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
 

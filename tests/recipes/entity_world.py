@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.index.indexing import Performer, Watcher, update_index
+from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.declaration import Structure
@@ -36,7 +36,7 @@ def build(folder: Path) -> Corpus:
         (folder / f"{title}.txt").write_text(text, encoding="utf-8")
     structures: list[Structure] = [Passages(PassageLimits()), Extractions(), Triples()]
     sources = sorted(folder.glob("*.txt"))
-    performer = Performer(OfflineLanguage())
+    performer = BuildLanguage(OfflineLanguage())
     update_index(folder / "index", sources, encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
 

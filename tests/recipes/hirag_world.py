@@ -8,7 +8,7 @@ from typing import Any
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.index.indexing import Performer, Watcher, update_index
+from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Read, Reading, Task, Verify
@@ -43,7 +43,7 @@ def build(folder: Path) -> Corpus:
         (folder / f"{title}.txt").write_text(text, encoding="utf-8")
     structures: list[Structure] = [Passages(PassageLimits(8, 0)), Extractions(), Profiles()]
     sources = sorted(folder.glob("*.txt"))
-    performer = Performer(OfflineLanguage())
+    performer = BuildLanguage(OfflineLanguage())
     update_index(folder / "index", sources, encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.index.indexing import Performer, Watcher, update_index
+from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name
@@ -45,6 +45,6 @@ def build(folder: Path) -> Corpus:
     )
     structures = list(structures_by_name(PassageLimits(12, 0), settings).values())
     sources = sorted(folder.glob("*.txt"))
-    performer = Performer(OfflineLanguage())
+    performer = BuildLanguage(OfflineLanguage())
     update_index(folder / "index", sources, encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hoptrail.errors import UsageError
+from hoptrail.index.settings import settings_from
 from hoptrail.language.tasks import (
     Abstain,
     Assess,
@@ -27,7 +28,6 @@ from hoptrail.recipes.catalogue import open_recipe, recipe_settings
 from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.settings import settings_from
 from hoptrail.types import Usage
 
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"

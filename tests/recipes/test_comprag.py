@@ -11,7 +11,7 @@ import pytest
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexUnavailable
-from hoptrail.index.indexing import Performer, Watcher, update_index
+from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
@@ -48,7 +48,7 @@ def build(folder: Path, world: dict[str, str], settings: TripleSettings) -> Corp
         (folder / f"{title}.txt").write_text(text, encoding="utf-8")
     structures: list[Structure] = [Passages(PassageLimits()), Extractions(), Triples(settings)]
     sources = sorted(folder.glob("*.txt"))
-    performer = Performer(OfflineLanguage())
+    performer = BuildLanguage(OfflineLanguage())
     update_index(folder / "index", sources, encoder, structures, Watcher(), performer)
     return Corpus(Snapshot.open(folder / "index"), lambda: encoder)
 

@@ -12,8 +12,8 @@ import pytest
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
+from hoptrail.index.settings import load_settings, settings_from
 from hoptrail.recipes.catalogue import needed_structures, recipe_settings
-from hoptrail.settings import load_settings, settings_from
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail_papers.presets import paper_named, shipped_papers
 from hoptrail_papers.published_tables import published_tables

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.language.tasks import Integrate, Read, Reading, Recall, Step
-from hoptrail.retrieval.corpus import Corpus
-from hoptrail.structures.structure_names import (
+from hoptrail.corpus.structure_names import (
     AGGREGATES,
     ENTITY_TREE,
     JOINT_TREE,
@@ -15,6 +12,9 @@ from hoptrail.structures.structure_names import (
     RELATEDNESS_TREE,
     SIMILARITY_TREE,
 )
+from hoptrail.language.scripted import ScriptedLanguage
+from hoptrail.language.tasks import Integrate, Read, Reading, Recall, Step
+from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind, Ranking
 from hoptrail_papers.sirerag.sirerag import Sirerag
 from hoptrail_papers.sirerag.tree_nodes import level_of

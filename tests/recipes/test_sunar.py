@@ -264,7 +264,7 @@ def test_some_samples_may_fail_but_not_all(corpus: Corpus, tmp_path: Path) -> No
 
 
 def test_uncertainty_settings_travel_through_toml() -> None:
-    from hoptrail.settings import settings_from
+    from hoptrail.index.settings import settings_from
 
     chosen = settings_from({"recipes": {"sunar": {"uncertainty": {"samples": 3, "penalty": "reference"}}}}, "here")
     assert chosen.recipes.sunar.uncertainty == UncertaintySettings(samples=3, penalty="reference")

@@ -94,8 +94,8 @@ def test_a_snapshot_is_given_back_although_what_was_made_from_it_is_kept(site: S
     assert returned == ["once"]
 
 
-def test_settings_of_structures_are_the_defaults_or_those_given_also_without_the_lease(site: Site) -> None:
-    assert Corpus(site.snapshot, HashingEncoder).structures == StructureSettings()
+def test_settings_of_structures_are_those_given_also_without_the_lease(site: Site) -> None:
+    assert Corpus(site.snapshot, HashingEncoder).structures is None, "the defaults"
     given = StructureSettings(profiles=ProfileSettings(from_file="/profiles.jsonl"))
     corpus = Corpus(site.snapshot, HashingEncoder, given)
     assert corpus.structures == corpus.without_lease.structures == given

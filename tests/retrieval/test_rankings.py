@@ -34,8 +34,8 @@ def names(hits: Ranking) -> list[str]:
     return [hit.unit.id for hit in hits]
 
 
-def rrf(rankings: Sequence[Ranking], limit: int, constant: float) -> Ranking:
-    return rescored(rankings, reciprocal_ranks(map(scores_of, rankings), constant), limit)
+def rrf(rankings: Sequence[Ranking], limit: int) -> Ranking:
+    return rescored(rankings, reciprocal_ranks(map(scores_of, rankings)), limit)
 
 
 def convex(rankings: Sequence[Ranking], weights: Sequence[float], limit: int, depth: int) -> Ranking:
@@ -43,7 +43,7 @@ def convex(rankings: Sequence[Ranking], weights: Sequence[float], limit: int, de
 
 
 def test_reciprocal_ranks_add_up() -> None:
-    fused = rrf([ranking(a=9, b=8, c=7), ranking(c=0.3, b=0.2)], 10, 60)
+    fused = rrf([ranking(a=9, b=8, c=7), ranking(c=0.3, b=0.2)], 10)
     assert names(fused) == ["c", "b", "a"]
     assert [hit.score for hit in fused] == pytest.approx([1 / 63 + 1 / 61, 1 / 62 + 1 / 62, 1 / 61])
 
@@ -70,7 +70,7 @@ def test_negative_scores_and_empty_rankings_share_nothing() -> None:
 
 
 def test_only_the_limit_is_kept_and_ties_go_by_id() -> None:
-    assert names(rrf([ranking(b=1), ranking(a=1)], 1, 60)) == ["a"]
+    assert names(rrf([ranking(b=1), ranking(a=1)], 1)) == ["a"]
 
 
 def test_interleaving_takes_turns_without_repeats() -> None:

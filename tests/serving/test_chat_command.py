@@ -19,8 +19,8 @@ from fakeai.brains import task_of
 from fakeai.clients import KEY, point_at, replies_in, write_settings
 from fakeai.server import Body, FakeAI, form_of, serving
 from hoptrail import Index
+from hoptrail.index.settings import load_settings
 from hoptrail.models.chat import Rung
-from hoptrail.settings import load_settings
 from world import FACTS, write_facts
 
 QUESTION = "Which river flows through the birthplace of the designer of the Tallow Bridge?"

@@ -13,8 +13,7 @@ from threading import Thread
 
 import pytest
 
-from hoptrail.errors import ModelUnavailable
-from hoptrail.system.exhaustion import exhausted
+from hoptrail.errors import ModelUnavailable, exhausted
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process as Linux has them")
 

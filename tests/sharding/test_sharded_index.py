@@ -12,17 +12,17 @@ from typing import TypeVar
 import pytest
 
 from command import Hoptrail
-from hoptrail.documents.corpus_part import Part
+from hoptrail.corpus.passage_graph import NAMES
+from hoptrail.documents.corpus_part import CorpusPart
 from hoptrail.errors import IndexMismatch, UsageError
 from hoptrail.index.index import Index
+from hoptrail.index.settings import Settings
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.recipes.hybrid import HybridSettings
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
-from hoptrail.settings import Settings
-from hoptrail.structures.passage_graph import NAMES
 from hoptrail.types import Kind, Ranking, Unit
-from hoptrail_scale.publishing.address import Address
+from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.objects import Objects
 from hoptrail_scale.sharding.building import COUNT as COUNT_OBJECT
 from hoptrail_scale.sharding.building import build_shards, shard_addresses
@@ -68,7 +68,8 @@ def test_a_path_leads_through_several_shards(sharded: ShardedIndex, whole: Index
     documents = {one.title: one.id for one in whole.contents().documents}
     path = ["Tallow Bridge", "Orla Finch", "Wrenmouth"]
     parts = {
-        title: [number for number in range(1, COUNT + 1) if Part(number, COUNT).has(documents[title])] for title in path
+        title: [number for number in range(1, COUNT + 1) if CorpusPart(number, COUNT).has(documents[title])]
+        for title in path
     }
     assert len({tuple(numbers) for numbers in parts.values()}) > 1
     here, there = ([hit.unit.title for hit in index.search(QUESTION, "trail")] for index in (whole, sharded))
@@ -190,8 +191,8 @@ def test_deeper_fusion_is_that_of_one_index(towns: Path, address: str, tmp_path:
 
 def test_damage_is_repaired_by_building_again(towns: Path, address: str, tmp_path: Path) -> None:
     build_shards([towns], address, 2, ["bm25"])
-    Objects(Address.of(address)).put(COUNT_OBJECT, b"two")
-    first = Objects(Address.of(shard_addresses(address, 2)[0]))
+    Objects(StoreAddress.of(address)).put(COUNT_OBJECT, b"two")
+    first = Objects(StoreAddress.of(shard_addresses(address, 2)[0]))
     chunk = min(manifests_of(shard_addresses(address, 2)[0])[0].chunks)
     first.put(f"chunks/{chunk}", b"altered")
     build_shards([towns], address, 2, ["bm25"])
@@ -231,7 +232,7 @@ def test_what_shards_cannot_do_is_refused(sharded: ShardedIndex, towns: Path, bu
     with pytest.raises(UsageError, match=f"holds {COUNT} shards, not 3"):
         build_shards([towns], address, 3)
     with pytest.raises(UsageError, match="no part 5 of 4"):
-        Part(5, 4)
+        CorpusPart(5, 4)
 
 
 def test_shards_of_another_encoder_are_refused(sharded: ShardedIndex, monkeypatch: pytest.MonkeyPatch) -> None:

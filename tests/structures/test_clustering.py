@@ -303,14 +303,14 @@ def test_a_mixture_that_cannot_be_fitted_is_tried_with_more_variance() -> None:
     pytest.importorskip("sklearn")
     from sklearn.mixture import GaussianMixture
 
-    from hoptrail_papers.sirerag.clustering.raptor import Raptor
+    from hoptrail_papers.sirerag.clustering.raptor import RaptorClustering
 
     generator = np.random.default_rng(0)
     line = generator.normal(size=(40, 1)) * generator.normal(size=(1, 10)) * 3e5
     with pytest.raises(ValueError, match="covariance"):
         GaussianMixture(2, random_state=0).fit(line)
 
-    shares = Raptor(ClusteringSettings())._responsibilities(line)
+    shares = RaptorClustering(ClusteringSettings())._responsibilities(line)
 
     assert len(shares) == 40
     np.testing.assert_allclose(shares.sum(axis=1), 1)
@@ -318,10 +318,10 @@ def test_a_mixture_that_cannot_be_fitted_is_tried_with_more_variance() -> None:
 
 def test_no_mixture_at_all_is_an_error() -> None:
     pytest.importorskip("sklearn")
-    from hoptrail_papers.sirerag.clustering.raptor import Raptor
+    from hoptrail_papers.sirerag.clustering.raptor import RaptorClustering
 
     with pytest.raises(UsageError, match=r"no mixture fits these 12 rows.*NaN"):
-        Raptor(ClusteringSettings())._responsibilities(np.full((12, 10), np.nan))
+        RaptorClustering(ClusteringSettings())._responsibilities(np.full((12, 10), np.nan))
 
 
 # --- wrong calls

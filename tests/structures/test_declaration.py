@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hoptrail.corpus.structure_names import EXTRACTIONS, PASSAGES
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted, UsageError
@@ -18,7 +19,6 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import StructureSettings, structures_by_name, with_foundations
 from hoptrail.structures.declaration import Derived, Name, Row
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES
 from hoptrail.types import Document, Kind, Unit, content_id
 from structures.site import Rules, Site, names_of
 from world import Counting, make_document

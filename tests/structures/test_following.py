@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.structures import title_mentions, title_scanning
+from hoptrail.structures import title_mentions
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Row, Structure
 from hoptrail.structures.extractions import Extractions, Facts
-from hoptrail.structures.passage_graph import NAMES
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.title_mentions import TitleMentions, affected_sentences, changed_names
-from hoptrail.structures.title_scanning import title_index
+from hoptrail.structures.title_mentions import TitleMentions, affected_sentences, changed_names, title_index
+from hoptrail.text import title_scanning
 from hoptrail.types import Document, Kind
 from hoptrail_papers.comprag.triples import Triples
 from hoptrail_papers.hirag.profiles import Profiles

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hoptrail.corpus.passage_graph import GraphArrays, make_graph, stored_graph
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.segments import Family
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import View
 from hoptrail.corpus.writer import writing_to
 from hoptrail.index.indexing import Watcher, update_index
-from hoptrail.structures.passage_graph import GraphArrays, make_graph, stored_graph
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import TitleMentions

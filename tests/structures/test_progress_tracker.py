@@ -14,7 +14,7 @@ from hoptrail.models import encoder
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import progress_tracker
 from hoptrail.structures.catalogue import structures_by_name
-from hoptrail.structures.progress_tracker import Progress, ProgressTracker, Step, in_words
+from hoptrail.structures.progress_tracker import BuildStep, Progress, ProgressTracker, in_words
 from hoptrail.types import Kind
 from world import HashingEncoder
 
@@ -96,7 +96,7 @@ def test_the_share_never_falls_and_nothing_is_told_too_early() -> None:
     clock, news = Clock(), list[Progress]()
     running = ProgressTracker(news.append, clock=clock)
     running.report("reading", 4, 0)
-    running.plan([Step("passages", 100.0, 10, Kind.PASSAGE), Step("triples", 100.0)])
+    running.plan([BuildStep("passages", 100.0, 10, Kind.PASSAGE), BuildStep("triples", 100.0)])
     running.begin("passages")
     clock.now = 10.0
     running.report("encoding", 5, 10)
@@ -110,7 +110,7 @@ def test_the_share_never_falls_and_nothing_is_told_too_early() -> None:
 def test_what_a_model_makes_is_not_foretold() -> None:
     news, said = list[Progress](), list[str]()
     running = ProgressTracker(news.append, said.append, Clock())
-    running.plan([Step("passages", 100.0, 1500, Kind.PASSAGE), Step("facts", None)])
+    running.plan([BuildStep("passages", 100.0, 1500, Kind.PASSAGE), BuildStep("facts", None)])
     running.begin("passages")
     running.report("encoding", 5, 10)
     assert (news[0].share, news[0].left) == (None, None)

@@ -8,18 +8,17 @@ from unicodedata import normalize
 
 import pytest
 
+from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.structures.passage_graph import NAMES
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.title_mentions import TitleMentions
-from hoptrail.structures.title_scanning import (
+from hoptrail.structures.title_mentions import TitleMentions, title_index
+from hoptrail.text.title_scanning import (
     MOST_NAMESAKES,
     NameSet,
     first_passages,
     name_key,
     names_in,
     place_of,
-    title_index,
     without_headings,
 )
 from hoptrail.types import Document, Kind, Unit

@@ -47,7 +47,7 @@ class MissingFile(IndexDamaged):
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class ArrayRecord:
     """What the database says of an array. `data`: of a small one; `sums`: of the blocks of a larger one, if they are known."""
 
     name: str
@@ -61,7 +61,7 @@ class Description:
 class Arrays(Mapping[str, Array]):
     """The arrays of a segment by name. Using one raises IndexDamaged if it does not match its checksums."""
 
-    def __init__(self, folder: Path, segment: int, described: list[Description]) -> None:
+    def __init__(self, folder: Path, segment: int, described: list[ArrayRecord]) -> None:
         """`folder`: that of the files. Raises: MissingFile, IndexDamaged: a file does not exist or has another length."""
         self._folder = folder
         self._segment = segment
@@ -140,7 +140,7 @@ def packed_sums(array: Array) -> bytes:
     return np.append(sums, sums.sum()).tobytes()
 
 
-def is_intact(path: Path, described: Description) -> bool:
+def is_intact(path: Path, described: ArrayRecord) -> bool:
     """Whether an array matches its checksum and, if it is a file, is as it was written. Reads all of it."""
     try:
         array, _ = open_array(path, described)
@@ -155,7 +155,7 @@ _HEADER = 10
 """Bytes before the description of an array in a .npy file; the last two are its length."""
 
 
-def open_array(path: Path, described: Description) -> tuple[Array, tuple[int, ...]]:
+def open_array(path: Path, described: ArrayRecord) -> tuple[Array, tuple[int, ...]]:
     """An array, not compared, and the identity of its file.
     Raises: MissingFile, IndexDamaged: the file does not exist or has the wrong length.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from hoptrail.corpus.arrays import ARRAYS, Description, file_name, is_intact, open_array, packed_sums
+from hoptrail.corpus.arrays import ARRAYS, ArrayRecord, file_name, is_intact, open_array, packed_sums
 from hoptrail.corpus.connecting import set_up
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import damaged, translating_errors
@@ -32,7 +32,7 @@ def carry_over(connection: apsw.Connection, folder: Path) -> None:
         "SELECT segment, name, type, shape, checksum FROM arrays WHERE data IS NULL"
     ).fetchall()
     for segment, *columns in files:
-        described = Description(*columns)
+        described = ArrayRecord(*columns)
         path = folder / ARRAYS / file_name(segment, described.name)
         if is_intact(path, described):
             sums = packed_sums(open_array(path, described)[0])

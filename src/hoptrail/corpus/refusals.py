@@ -9,8 +9,7 @@ from pathlib import Path
 import apsw
 
 from hoptrail.corpus.places import DATABASE, readers_of, writer_of
-from hoptrail.errors import HoptrailError, IndexBusy, IndexDamaged, IndexUnavailable, StillRead, StorageError
-from hoptrail.system.exhaustion import exhausted
+from hoptrail.errors import HoptrailError, IndexBusy, IndexDamaged, IndexUnavailable, StillRead, StorageError, exhausted
 
 _READ_THROUGH = 1 << 20
 """Bytes that are read at a time to test whether the disk returns all of a file."""

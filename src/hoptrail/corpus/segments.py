@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.arrays import ARRAYS, Array, Arrays, Description, checksum, file_name, is_intact, npy, packed_sums
+from hoptrail.corpus.arrays import ARRAYS, Array, ArrayRecord, Arrays, checksum, file_name, is_intact, npy, packed_sums
 from hoptrail.corpus.columns import NONE, Places
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
@@ -237,7 +237,7 @@ def damaged_segments(database: Database) -> dict[tuple[int, Family], list[str]]:
     return damaged
 
 
-def _described(database: Database, segment: int | None = None) -> Iterator[tuple[int, str, Description]]:
+def _described(database: Database, segment: int | None = None) -> Iterator[tuple[int, str, ArrayRecord]]:
     """The arrays of a segment, or of all, with its number and family."""
     sums = "a.sums" if database.has_checksums else "NULL"
     for number, family, *described in database.each(
@@ -245,7 +245,7 @@ def _described(database: Database, segment: int | None = None) -> Iterator[tuple
         "JOIN arrays a ON a.segment = s.number WHERE ?1 IS NULL OR s.number = ?1 ORDER BY s.number, a.name",
         segment,
     ):
-        yield number, family, Description(*described)
+        yield number, family, ArrayRecord(*described)
 
 
 def unknown_arrays(database: Database) -> list[Path]:

@@ -14,7 +14,7 @@ from itertools import accumulate
 from hoptrail.documents.decoding import cleaned
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.text.sentences import sentence_ends, shortened_ends
+from hoptrail.text.sentences import LONGEST_SENTENCE, sentence_ends, shortened_ends
 from hoptrail.types import Block, BlockKind, Cell
 
 LONGEST_LEAD = 300
@@ -184,7 +184,7 @@ def _line(text: str) -> str:
     return squeeze(cleaned(text).text)
 
 
-def ends_within(text: str, blocks: Sequence[Block], longest: int) -> tuple[int, ...]:
+def ends_within(text: str, blocks: Sequence[Block], longest: int = LONGEST_SENTENCE) -> tuple[int, ...]:
     """Sentence ends of a text with blocks. No sentence crosses a block; a heading, a row and a line of code are one sentence."""
     ends: list[int] = []
     for block in blocks or (Block(BlockKind.PARAGRAPH, 0, len(text)),):

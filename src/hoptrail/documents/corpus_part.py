@@ -8,7 +8,7 @@ from hoptrail.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CorpusPart:
     """Part `number`, from 1, of `count` parts of a corpus. A document's part depends on its id, so that equal content is in one
     part wherever it is read.
     """

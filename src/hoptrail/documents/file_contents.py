@@ -16,10 +16,10 @@ from typing import IO
 
 from hoptrail.documents.decoding import NotReadNow, Unreadable, decode
 from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_ending, name_of, true_form
-from hoptrail.documents.jsonl import Line, holds_records, read_lines
+from hoptrail.documents.jsonl import JsonlDocument, holds_records, read_lines
 from hoptrail.documents.limits import MIB, ReadingLimits
 from hoptrail.documents.marks import TICK, FileMark, Known, day_of, mark_of, times_of
-from hoptrail.documents.walking import DataFolder, LeftOut, Selection, Unfollowed, Walk, shown
+from hoptrail.documents.walking import DataFolder, LeftOut, Selection, SourceWalk, Unfollowed, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
 
@@ -69,7 +69,7 @@ class FileContent:
     modified: str
 
 
-Content = FileContent | Line | DocumentError
+Content = FileContent | JsonlDocument | DocumentError
 
 
 def without_packing(path: Path) -> Path:
@@ -120,7 +120,7 @@ def contents_at(
     selection: Selection,
 ) -> Iterator[Content]:
     """Yield the contents of files and folders: see `read_sources`."""
-    walk = Walk(sources, selection)
+    walk = SourceWalk(sources, selection)
     for source in sources:
         named = Path(source).is_file()
         for batch in batched(walk.files_of(Path(source)), _LOOKUP_BATCH):
@@ -238,7 +238,7 @@ def _unpacked(stream: IO[bytes], most: int) -> bytes:
         raise Unreadable(f"is a damaged gzip file ({error})") from error
 
 
-def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[Line | DocumentError, None, bool]:
+def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[JsonlDocument | DocumentError, None, bool]:
     """The lines of a JSONL file. Returns whether there were lines and none failed: an empty file may be about to be written."""
     before, has_lines, failed = _state(path), False, False
     for line in read_lines(path, limits):

@@ -16,7 +16,7 @@ from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.html_markup import marked, parted, refuse_slow_markup
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import Lists, Table, TableCell, bold_headings, span_of
+from hoptrail.documents.markup import OpenLists, OpenTable, TableCell, bold_headings, span_of
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -133,8 +133,8 @@ class _Reader:
         self._holder = ""
         self._nested = 0
         self._quotes = 0
-        self._lists = Lists()
-        self._tables: list[Table] = []
+        self._lists = OpenLists()
+        self._tables: list[OpenTable] = []
         self._rows: list[_Row] = []
         self._cells: list[int] = []
 
@@ -236,7 +236,7 @@ class _Reader:
     def _open_in_table(self, tag: str) -> None:
         if tag == "table":
             self._pieces += self._lists.waiting()
-            self._tables.append(Table())
+            self._tables.append(OpenTable())
         elif tag == "thead" and self._tables:
             self._tables[-1].in_head = True
         elif tag == "tr":

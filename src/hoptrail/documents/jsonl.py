@@ -29,7 +29,7 @@ GIVE_UP_AFTER = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JsonlDocument:
     """A document of a JSONL file. `source` is `path#id`, or `path#line-N` without an id; missing values are empty."""
 
     source: str
@@ -54,7 +54,7 @@ def holds_records(path: Path, limits: ReadingLimits) -> bool:
     return bool(values) and all(isinstance(value, dict) and "text" not in value for value in values)
 
 
-def read_lines(path: Path, limits: ReadingLimits) -> Iterator[Line | DocumentError]:
+def read_lines(path: Path, limits: ReadingLimits) -> Iterator[JsonlDocument | DocumentError]:
     """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines."""
     with path.open("rb") as raw:
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
@@ -96,7 +96,7 @@ def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterato
             yield number, None if too_long else line
 
 
-def _document(path: Path, number: int, line: bytes | None, limits: ReadingLimits) -> Line:
+def _document(path: Path, number: int, line: bytes | None, limits: ReadingLimits) -> JsonlDocument:
     if line is None:
         raise Unreadable(f"is longer than {limits.text} bytes: split it, or raise the limit `text`")
     try:
@@ -124,7 +124,7 @@ def _document(path: Path, number: int, line: bytes | None, limits: ReadingLimits
     names = (value.get(key) for key in ("id", "_id"))
     name = next((str(name) for name in names if isinstance(name, (str, int)) and str(name)), f"line-{number}")
     source = f"{shown(path)}#{cleaned(name).text}"
-    return Line(source, title, text, tuple(sentences), blocks, date, (origin or "its line") if date else "")
+    return JsonlDocument(source, title, text, tuple(sentences), blocks, date, (origin or "its line") if date else "")
 
 
 def tiling_ends(text: str, sentences: Sequence[str]) -> tuple[int, ...] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from hoptrail.errors import UsageError
-from hoptrail.text.sentences import LONGEST_SENTENCE
 
 MIB = 1024 * 1024
 
@@ -34,8 +33,6 @@ class ReadingLimits:
     """All files inside an archive, unpacked."""
     expansion: int = 200
     """Ratio of unpacked to packed size for an archive or gzip file that unpacks to more than 16 MiB."""
-    longest_sentence: int = LONGEST_SENTENCE
-    """Characters."""
 
     def cpu_seconds(self, size: int) -> float:
         """CPU seconds for parsing a file of `size` bytes: by default 10, and 5 more per megabyte. The slowest formats need about

@@ -18,7 +18,7 @@ from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.html import html_pieces
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import Lists, bold_headings, line_break
+from hoptrail.documents.markup import OpenLists, bold_headings, line_break
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -107,7 +107,7 @@ class _Reader:
         self._place = f"line {lines_before + 1}"
         self._holder = ""
         self._quotes = 0
-        self._lists = Lists()
+        self._lists = OpenLists()
         self._headers: list[str] = []
         self._cells: list[str] = []
         self._is_head = False

@@ -25,7 +25,7 @@ class _List:
 
 
 @dataclass(slots=True)
-class Lists:
+class OpenLists:
     """The open lists of a document. A definition is an item: `term: definition`."""
 
     _open: list[_List] = field(default_factory=list)
@@ -91,7 +91,7 @@ class TableCell:
 
 
 @dataclass(slots=True)
-class Table:
+class OpenTable:
     """A table that is read row by row. A row of header cells alone is a header row, as is any row while `in_head`. The header of
     a column joins its cells in the last header rows, from the top down.
     """

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import Lists, Table, TableCell, unwrapped
+from hoptrail.documents.markup import OpenLists, OpenTable, TableCell, unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.types import BlockKind
 
@@ -100,7 +100,7 @@ class _Reader:
         self.keywords: dict[str, str] = {}
         self.place_of_keywords = ""
         self._lines = _Lines(text)
-        self._lists = Lists()
+        self._lists = OpenLists()
         self._indents: list[int] = []
         self._quotes: list[str] = []
 
@@ -195,7 +195,7 @@ class _Reader:
                 heads = heads or len(rows)
             elif not all(_WIDTH.fullmatch(cell.text) for cell in cells):
                 rows.append((place, cells))
-        table = Table()
+        table = OpenTable()
         for number, (place, cells) in enumerate(rows):
             table.in_head = number < heads < len(rows)
             yield table.row(cells, place)

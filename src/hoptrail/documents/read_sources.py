@@ -33,7 +33,7 @@ from hoptrail.documents.file_contents import (
     without_packing,
 )
 from hoptrail.documents.forms import BY_NAME, PDF, TEXT, name_of, true_form
-from hoptrail.documents.jsonl import Line, tiling_ends
+from hoptrail.documents.jsonl import JsonlDocument, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FILE_TIME, Known, nothing_known
 from hoptrail.documents.plain_text import parse_plain, plain_blocks
@@ -117,7 +117,7 @@ def _results(
 def _size(content: Content) -> int:
     if isinstance(content, FileContent):
         return len(content.data)
-    return len(content.text) if isinstance(content, Line) else 0
+    return len(content.text) if isinstance(content, JsonlDocument) else 0
 
 
 def _source_of(content: Content) -> str:
@@ -132,8 +132,8 @@ def _parse_batch(limits: ReadingLimits, first_try: bool, contents: Sequence[Cont
 def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_try: bool) -> _Result:
     if isinstance(content, DocumentError):
         return content
-    if isinstance(content, Line):
-        return _from_line(content, limits)
+    if isinstance(content, JsonlDocument):
+        return _from_line(content)
     try:
         return _from_file(content, parsing, limits, first_try)
     except (Unreadable, OSError) as error:  # the second: no process, pipe or memory for its parser
@@ -153,7 +153,7 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
         parsed = replace(parsed, notes=(*parsed.notes, *doubts(parsed.text, parsed.blocks)))
     name = name_of(path)
     parsed = _with_date(parsed, name, file.modified)
-    return _build_document(parsed, shown(file.path), title_of_file(file.path), None, limits)
+    return _build_document(parsed, shown(file.path), title_of_file(file.path), None)
 
 
 def _with_date(parsed: Parsed, name: str, modified: str) -> Parsed:
@@ -189,25 +189,23 @@ def _with_block_date(block: Block, date: str) -> Block:
     return block if is_dated else replace(block, date=date)
 
 
-def _from_line(line: Line, limits: ReadingLimits) -> Document:
+def _from_line(line: JsonlDocument) -> Document:
     text = cleaned(line.text)
     blocks = line.blocks or plain_blocks(text.text, lines=False)
     ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in line.sentences])
     parsed = Parsed(line.title, text.text, text.notes, blocks, line.date, line.date_from)
-    return _build_document(parsed, line.source, "", ends, limits)
+    return _build_document(parsed, line.source, "", ends)
 
 
-def _build_document(
-    parsed: Parsed, source: str, file_title: str, ends: tuple[int, ...] | None, limits: ReadingLimits
-) -> Document:
+def _build_document(parsed: Parsed, source: str, file_title: str, ends: tuple[int, ...] | None) -> Document:
     """`file_title` replaces a missing title; `ends` are the sentence ends that the content gives, None if it gives none."""
     text = cleaned(parsed.text)
     declared = squeeze(cleaned(parsed.title).text)[:_LONGEST_TITLE]
     if ends is None:
-        ends = ends_within(text.text, parsed.blocks, limits.longest_sentence)
+        ends = ends_within(text.text, parsed.blocks)
     else:
         whole = sorted({*ends, *(block.end for block in parsed.blocks)})
-        ends = shortened_ends(text.text, whole, limits.longest_sentence)
+        ends = shortened_ends(text.text, whole)
     empty = () if text.text.strip() else ("holds no text",)
     return Document(
         id=_document_id(declared, text.text, parsed.blocks),

@@ -17,7 +17,7 @@ from docutils.parsers.rst.languages import en
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import Lists, Table, TableCell, unwrapped
+from hoptrail.documents.markup import OpenLists, OpenTable, TableCell, unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind
@@ -133,7 +133,7 @@ class _Reader:
         self._sections = 0
         self._quotes = 0
         self._prefix = ""
-        self._lists = Lists()
+        self._lists = OpenLists()
 
     @property
     def _place(self) -> str:
@@ -217,7 +217,7 @@ class _Reader:
 
     def _table(self, node: nodes.Node) -> Iterator[Piece]:
         yield from self._lists.waiting()
-        table = Table()
+        table = OpenTable()
         for child in node.children:
             if isinstance(child, nodes.title):
                 yield from self._text(child)

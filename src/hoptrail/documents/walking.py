@@ -87,12 +87,12 @@ def shown(path: Path) -> str:
 
 
 def files_in(sources: Sequence[str | Path], selection: Selection = USUAL_SELECTION) -> Iterator[Entry]:
-    """Yield the files of sources: see `Walk`."""
-    walk = Walk(sources, selection)
+    """Yield the files of sources: see `SourceWalk`."""
+    walk = SourceWalk(sources, selection)
     return (entry for source in sources for entry in walk.files_of(Path(source)))
 
 
-class Walk:
+class SourceWalk:
     """One walk over sources: the files as resolved paths, with errors and what is not read in their place."""
 
     def __init__(self, sources: Sequence[str | Path], selection: Selection) -> None:

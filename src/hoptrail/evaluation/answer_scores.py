@@ -91,7 +91,7 @@ MISSED = AnswerScore(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ConfidenceInterval:
     """The two ends of a confidence interval."""
 
     low: float
@@ -111,7 +111,7 @@ class Share:
         return self.count / self.n
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> ConfidenceInterval:
         """A 95 % confidence interval (Wilson 1927), suitable also for few questions.
         Raises: UsageError: there are no questions.
         """
@@ -120,7 +120,7 @@ class Share:
         square = _DEVIATIONS**2
         middle = (self.count + square / 2) / (self.n + square)
         reach = _DEVIATIONS / (self.n + square) * math.sqrt(self.count * (self.n - self.count) / self.n + square / 4)
-        return Interval(max(0.0, middle - reach), min(1.0, middle + reach))
+        return ConfidenceInterval(max(0.0, middle - reach), min(1.0, middle + reach))
 
     def ends(self) -> list[float]:
         """The interval as a JSON list."""
@@ -169,7 +169,7 @@ def mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if values else 0.0
 
 
-def mean_interval(values: Sequence[float], seed: int) -> Interval:
+def mean_interval(values: Sequence[float], seed: int) -> ConfidenceInterval:
     """A 95 % confidence interval of the mean of `values`, one per question.
 
     The percentile bootstrap (Efron and Tibshirani 1993, chapter 13): 2,000 samples of the same size are drawn with replacement,
@@ -189,7 +189,7 @@ def mean_interval(values: Sequence[float], seed: int) -> Interval:
     drawn = [sample[generator.integers(0, sample.size, (count, sample.size))].mean(axis=1) for count in portions]
     means = np.concatenate(drawn)
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(low), float(high))
+    return ConfidenceInterval(float(low), float(high))
 
 
 def _score_one(prediction: str, gold: str, choices: _Choices) -> AnswerScore:

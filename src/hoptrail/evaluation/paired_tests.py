@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.answer_scores import Interval, mean_interval
+from hoptrail.evaluation.answer_scores import ConfidenceInterval, mean_interval
 
 ROUNDS = 10_000
 """Random changes of sign. A p of 0.05 then has a standard error of 0.002."""
@@ -42,7 +42,7 @@ class PairedDifference:
     """
 
     mean: float
-    interval: Interval
+    interval: ConfidenceInterval
     p: float
     n: int
 

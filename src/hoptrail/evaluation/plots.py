@@ -113,7 +113,7 @@ def _reached(run: Run, question: Question, hop: int) -> float:
     return float(set(gold) <= set(_found(run, question)[:HOP_CUTOFF]))
 
 
-def to_page(comparison: run_comparison.Comparison, runs: Sequence[Run]) -> str:
+def to_page(comparison: run_comparison.RunComparison, runs: Sequence[Run]) -> str:
     """The whole page: the plots of the compared runs in their order, and the tables.
     Raises: UsageError: the extra `plots` is not installed.
     """
@@ -151,7 +151,7 @@ def _table(table: TextTable) -> str:
     return f"<h2>{escape(table.title)}</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
-def _charts(comparison: run_comparison.Comparison, runs: Sequence[Run]) -> Iterator[Any]:
+def _charts(comparison: run_comparison.RunComparison, runs: Sequence[Run]) -> Iterator[Any]:
     order = list(comparison.runs)
     if measured := [name for name in QUALITY if name in comparison.measures]:
         yield _ladder(comparison)
@@ -200,7 +200,7 @@ def _hops(points: Sequence[HopPoint], order: list[str]) -> Any:
     )
 
 
-def _ladder(comparison: run_comparison.Comparison) -> Any:
+def _ladder(comparison: run_comparison.RunComparison) -> Any:
     """Every run's quality with its interval, in the order of the runs, so that an ablation reads from left to right."""
     draw = _extra("altair")
     rows = [
@@ -222,7 +222,7 @@ def _ladder(comparison: run_comparison.Comparison) -> Any:
     )
 
 
-def _cost_against_quality(comparison: run_comparison.Comparison, measured: Sequence[str]) -> Any:
+def _cost_against_quality(comparison: run_comparison.RunComparison, measured: Sequence[str]) -> Any:
     """Tokens, else seconds, against right answers, else F1, else recall, whichever was measured."""
     draw = _extra("altair")
     quality = next(name for name in ("right", "f1", "recall@5", *measured) if name in measured)

@@ -16,7 +16,7 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, summarise_retrieval
-from hoptrail.evaluation.risk_coverage import SURE, Judged, sure_answers
+from hoptrail.evaluation.risk_coverage import SURE, JudgedAnswer, sure_answers
 from hoptrail.types.json_object import JsonObject
 
 INTERVAL_SEED = 0
@@ -213,10 +213,10 @@ def _sure(right: Share | None, asked: int) -> JsonObject:
     }
 
 
-def judged_by_confidence(results: Results) -> list[Judged]:
+def judged_by_confidence(results: Results) -> list[JudgedAnswer]:
     """The answers with a confidence, and whether they are right."""
     return [
-        Judged(result.confidence, result.right)
+        JudgedAnswer(result.confidence, result.right)
         for result in results
         if result and result.prediction is not None and result.confidence is not None and result.right is not None
     ]

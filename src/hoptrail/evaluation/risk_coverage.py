@@ -26,7 +26,7 @@ SURE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedAnswer:
     """The confidence of an answer, and whether it was right."""
 
     confidence: float
@@ -51,7 +51,7 @@ class CalibrationRow:
     accuracy: float
 
 
-def risk_coverage_curve(judged: Sequence[Judged], questions: int) -> tuple[RiskAt, ...]:
+def risk_coverage_curve(judged: Sequence[JudgedAnswer], questions: int) -> tuple[RiskAt, ...]:
     """One point for each distinct confidence, in rising coverage; `questions` also counts unanswered ones.
     Raises: UsageError: there are fewer questions than answers.
     """
@@ -65,7 +65,7 @@ def risk_coverage_curve(judged: Sequence[Judged], questions: int) -> tuple[RiskA
     return tuple(points)
 
 
-def area_under_risk(judged: Sequence[Judged]) -> float:
+def area_under_risk(judged: Sequence[JudgedAnswer]) -> float:
     """The mean risk over the first 1, 2, ... answers by falling confidence. 0 is perfect; chance gives the share of wrong
     answers.
 
@@ -84,11 +84,11 @@ def area_under_risk(judged: Sequence[Judged]) -> float:
     return mean(risks)
 
 
-def calibration_table(judged: Sequence[Judged]) -> tuple[CalibrationRow, ...]:
+def calibration_table(judged: Sequence[JudgedAnswer]) -> tuple[CalibrationRow, ...]:
     """The bins with answers, in rising confidence. Raises: UsageError: a confidence is not between 0 and 1."""
     if invalid := [answer.confidence for answer in judged if not 0 <= answer.confidence <= 1]:
         raise UsageError(f"calibration needs confidences between 0 and 1, not {invalid[0]}")
-    rows: dict[int, list[Judged]] = {}
+    rows: dict[int, list[JudgedAnswer]] = {}
     for answer in judged:
         rows.setdefault(min(int(answer.confidence * BINS), BINS - 1), []).append(answer)
     return tuple(
@@ -107,7 +107,7 @@ def calibration_error(table: Sequence[CalibrationRow]) -> float:
     return sum(row.answers * abs(row.confidence - row.accuracy) for row in table) / answers if answers else 0.0
 
 
-def brier_score(judged: Sequence[Judged]) -> float:
+def brier_score(judged: Sequence[JudgedAnswer]) -> float:
     """The mean squared difference of confidence and correctness (Brier 1950). 0 is perfect; a constant confidence of 0.5 gives
     0.25.
     Raises: UsageError: there are no answers.
@@ -117,12 +117,12 @@ def brier_score(judged: Sequence[Judged]) -> float:
     return mean([(answer.confidence - answer.correct) ** 2 for answer in judged])
 
 
-def sure_answers(judged: Sequence[Judged]) -> Share | None:
+def sure_answers(judged: Sequence[JudgedAnswer]) -> Share | None:
     """The share of right answers among those with a confidence of at least SURE; None without such answers."""
     sure = [answer.correct for answer in judged if answer.confidence >= SURE]
     return Share(sum(sure), len(sure)) if sure else None
 
 
-def _by_falling_confidence(judged: Sequence[Judged]) -> list[tuple[float, list[Judged]]]:
+def _by_falling_confidence(judged: Sequence[JudgedAnswer]) -> list[tuple[float, list[JudgedAnswer]]]:
     ordered = sorted(judged, key=lambda answer: -answer.confidence)
     return [(confidence, list(group)) for confidence, group in groupby(ordered, key=lambda answer: answer.confidence)]

@@ -16,7 +16,7 @@ from operator import attrgetter
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation import risk_coverage
-from hoptrail.evaluation.answer_scores import Interval, Share, mean, mean_interval
+from hoptrail.evaluation.answer_scores import ConfidenceInterval, Share, mean, mean_interval
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.paired_tests import PairedDifference, holm, paired_difference
@@ -44,7 +44,7 @@ class Breakdown(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Slice:
     """Questions of one kind; `value` is empty for all of them."""
 
     by: Breakdown
@@ -69,11 +69,11 @@ class Score:
     """
 
     run: str
-    group: Group
+    group: Slice
     measure: str
     n: int
     mean: float
-    interval: Interval
+    interval: ConfidenceInterval
     difference: PairedDifference | None = None
     corrected: float | None = None
 
@@ -103,7 +103,7 @@ class Confidence:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """A comparison. `runs`: the labels of the runs, the baseline first; `left_out`: questions that not all runs have."""
 
     data: str
@@ -111,17 +111,17 @@ class Comparison:
     questions: int
     left_out: int
     measures: tuple[str, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[Slice, ...]
     scores: tuple[Score, ...]
     confidences: tuple[Confidence, ...]
 
-    def score(self, run: str, group: Group, measure: str) -> Score | None:
+    def score(self, run: str, group: Slice, measure: str) -> Score | None:
         """The score of a run; None if the measure is defined for no question of the group."""
         key = (run, group, measure)
         return next((score for score in self.scores if (score.run, score.group, score.measure) == key), None)
 
 
-def compare(runs: Sequence[Run]) -> Comparison:
+def compare(runs: Sequence[Run]) -> RunComparison:
     """Compare runs over one data set; the first is the baseline.
 
     Raises:
@@ -141,7 +141,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
     measures = _measures(runs)
     scores = [score for by in Breakdown for score in _scores(runs, [one for one in groups if one.by is by], measures)]
     all_ids = {question.id for run in runs for question in run.questions}
-    return Comparison(
+    return RunComparison(
         data=runs[0].header.data,
         runs=labels_of(runs),
         questions=len(questions),
@@ -227,9 +227,9 @@ def _answer_measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
     return tuple(Measure(outcome.value, partial(_is_outcome, outcome), tested=outcome in tested) for outcome in Outcome)
 
 
-def _groups(questions: Sequence[Question]) -> tuple[Group, ...]:
+def _groups(questions: Sequence[Question]) -> tuple[Slice, ...]:
     """The group of all questions, then the groups of each breakdown with at least two."""
-    everything = Group(Breakdown.ALL, "", tuple(questions))
+    everything = Slice(Breakdown.ALL, "", tuple(questions))
     hops = _grouped(questions, Breakdown.HOPS, lambda question: str(question.hops) if question.hops else None)
     types = _grouped(questions, Breakdown.TYPE, lambda question: question.type)
     return (everything, *hops, *types)
@@ -237,21 +237,21 @@ def _groups(questions: Sequence[Question]) -> tuple[Group, ...]:
 
 def _grouped(
     questions: Sequence[Question], by: Breakdown, value_of: Callable[[Question], str | None]
-) -> tuple[Group, ...]:
+) -> tuple[Slice, ...]:
     values = sorted({value for question in questions if (value := value_of(question)) is not None})
     if len(values) < 2:
         return ()
-    return tuple(Group(by, value, tuple(one for one in questions if value_of(one) == value)) for value in values)
+    return tuple(Slice(by, value, tuple(one for one in questions if value_of(one) == value)) for value in values)
 
 
-def _scores(runs: Sequence[Run], groups: Sequence[Group], measures: Sequence[Measure]) -> list[Score]:
+def _scores(runs: Sequence[Run], groups: Sequence[Slice], measures: Sequence[Measure]) -> list[Score]:
     """The scores of every group of a breakdown, with their p values corrected together."""
     scores = [score for group in groups for measure in measures for score in _group_scores(runs, group, measure)]
     p_values = iter(holm([score.difference.p for score in scores if score.difference]))
     return [replace(score, corrected=next(p_values)) if score.difference else score for score in scores]
 
 
-def _group_scores(runs: Sequence[Run], group: Group, measure: Measure) -> list[Score]:
+def _group_scores(runs: Sequence[Run], group: Slice, measure: Measure) -> list[Score]:
     """One score per run over the questions for which the measure is defined in all runs."""
     rows = [[measure.of(run.results.get(question.id), question) for run in runs] for question in group.questions]
     complete = [[value for value in row if value is not None] for row in rows]
@@ -265,7 +265,7 @@ def _group_scores(runs: Sequence[Run], group: Group, measure: Measure) -> list[S
     return scores
 
 
-def judged_answers(run: Run, questions: Sequence[Question]) -> list[risk_coverage.Judged]:
+def judged_answers(run: Run, questions: Sequence[Question]) -> list[risk_coverage.JudgedAnswer]:
     """The run's answers with a confidence, and whether they are right (by exact match or outcome)."""
     return judged_by_confidence([run.results.get(question.id) for question in questions])
 

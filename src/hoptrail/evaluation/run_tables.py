@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.evaluation.risk_coverage import SURE
-from hoptrail.evaluation.run_comparison import SIGNIFICANT, Breakdown, Comparison, Group, Score
+from hoptrail.evaluation.run_comparison import SIGNIFICANT, Breakdown, RunComparison, Score, Slice
 
 QUALITY = ("right", "shown", "wrong", "shows@5", "em", "f1", "recall@5", "full@5")
 COST = ("answered", "tasks", "tokens", "seconds")
@@ -35,7 +35,7 @@ class TextTable:
     note: str = ""
 
 
-def tables_of(comparison: Comparison) -> tuple[TextTable, ...]:
+def tables_of(comparison: RunComparison) -> tuple[TextTable, ...]:
     """Tables of overall means, differences from the baseline, groups by hops and type, and confidences, without empty tables."""
     tables = (
         _means(comparison),
@@ -46,12 +46,12 @@ def tables_of(comparison: Comparison) -> tuple[TextTable, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-def to_markdown(comparison: Comparison) -> str:
+def to_markdown(comparison: RunComparison) -> str:
     """All tables in GitHub Flavored Markdown."""
     return "\n".join(_markdown(table) for table in tables_of(comparison))
 
 
-def to_csv(comparison: Comparison) -> str:
+def to_csv(comparison: RunComparison) -> str:
     """One CSV row for every run, group and measure, unrounded."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -60,7 +60,7 @@ def to_csv(comparison: Comparison) -> str:
     return text.getvalue()
 
 
-def _means(comparison: Comparison) -> TextTable:
+def _means(comparison: RunComparison) -> TextTable:
     everything = comparison.groups[0]
     measures = [name for name in (*QUALITY, *COST) if name in comparison.measures]
     rows = ((run, *_cells(comparison, run, everything, measures)) for run in comparison.runs)
@@ -73,7 +73,7 @@ def _means(comparison: Comparison) -> TextTable:
     return TextTable(title, ("run", *measures), tuple(rows), legend)
 
 
-def _differences(comparison: Comparison) -> TextTable:
+def _differences(comparison: RunComparison) -> TextTable:
     rows = []
     for score in comparison.scores:
         if (paired := score.difference) and score.group.by is Breakdown.ALL:
@@ -84,7 +84,7 @@ def _differences(comparison: Comparison) -> TextTable:
     return TextTable(f"Differences from {comparison.runs[0]}", header, tuple(sorted(rows, key=lambda row: row[1])))
 
 
-def _groups(comparison: Comparison, by: Breakdown) -> TextTable:
+def _groups(comparison: RunComparison, by: Breakdown) -> TextTable:
     measures = [name for name in QUALITY if name in comparison.measures]
     rows = (
         (group.value, str(len(group.questions)), run, *_cells(comparison, run, group, measures))
@@ -95,7 +95,7 @@ def _groups(comparison: Comparison, by: Breakdown) -> TextTable:
     return TextTable(f"By {by.value}", (by.value, "questions", "run", *measures), tuple(rows))
 
 
-def _confidences(comparison: Comparison) -> TextTable:
+def _confidences(comparison: RunComparison) -> TextTable:
     rows = (
         (
             row.run,
@@ -113,7 +113,7 @@ def _confidences(comparison: Comparison) -> TextTable:
     return TextTable("Confidence", header, tuple(rows), note)
 
 
-def _cells(comparison: Comparison, run: str, group: Group, measures: Sequence[str]) -> Iterator[str]:
+def _cells(comparison: RunComparison, run: str, group: Slice, measures: Sequence[str]) -> Iterator[str]:
     """The means, those of measures of quality with their intervals."""
     for measure in measures:
         score = comparison.score(run, group, measure)
@@ -137,7 +137,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _csv_row(comparison: Comparison, score: Score) -> list[object]:
+def _csv_row(comparison: RunComparison, score: Score) -> list[object]:
     values = (score.measure, score.n, score.mean, score.interval.low, score.interval.high)
     own = [comparison.data, score.run, score.group.by.value, score.group.value, *values]
     if score.difference is None:

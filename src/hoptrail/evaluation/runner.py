@@ -33,13 +33,13 @@ from hoptrail.evaluation.run_folder import RunFolder, RunHeader
 from hoptrail.fingerprints import digest_with, fingerprint
 from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher
+from hoptrail.index.settings import to_toml
 from hoptrail.index.syncing import IndexingReport
 from hoptrail.language.identity import language_identity
 from hoptrail.models.environment import configured_model
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.units.pool import Pool
-from hoptrail.settings import to_toml
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.types import content_id
 

@@ -7,12 +7,8 @@ their worker is lost; only the process that calls `map` writes to its index.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
-
-from hoptrail.errors import UsageError
-from hoptrail.plugins import found, loaded
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -60,25 +56,6 @@ class LocalExecutor:
 
 
 LOCAL_EXECUTOR = LocalExecutor()
-LOCAL = "here"
-
-
-def open_executor(name: str, address: str = "") -> AbstractContextManager[Executor]:
-    """A context manager of the executor `name`: `here` is this process, others come from packages; `ray` is a Ray cluster at
-    `address`, else started here.
-
-    Raises:
-        UsageError: there is no such executor, or it takes no address; on entering: what it needs is not installed.
-        WorkFailed: on entering: it does not respond or does not start.
-    """
-    if name != LOCAL and name in found("executors"):
-        opened: AbstractContextManager[Executor] = loaded("executors", name)(address)
-        return opened
-    if name != LOCAL:
-        raise UsageError(f"work can be done on {' or '.join((LOCAL, *found('executors')))}, not on {name!r}")
-    if address:
-        raise UsageError("--address is the address of Ray: use it with --on ray")
-    return nullcontext(LOCAL_EXECUTOR)
 
 
 def is_remote_safe(thing: object) -> bool:

@@ -16,18 +16,18 @@ from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.view import EVERYTHING, View
 from hoptrail.errors import UsageError
+from hoptrail.index.labels import patterns_of
 from hoptrail.language.lazy import LazyLanguage
 from hoptrail.models.encoder import Encoder
 from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.types import Answer, Ranking
-from hoptrail.types.labels import patterns_of
 
 if TYPE_CHECKING:
+    from hoptrail.index.settings import Settings
     from hoptrail.language.factory import LanguageContext
     from hoptrail.language.tasks import Language
-    from hoptrail.settings import Settings
 
 
 class AskedIndex:
@@ -41,7 +41,7 @@ class AskedIndex:
     @cached_property
     def settings(self) -> Settings:
         """The settings that were passed in, else the defaults, which are gathered at the first use."""
-        from hoptrail.settings import Settings
+        from hoptrail.index.settings import Settings
 
         return self._given or Settings()
 

@@ -15,7 +15,8 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.walking import files_in
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
-from hoptrail.index.indexing import Performer, Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.indexing import BuildLanguage, Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.lazy import CHAT, OFFLINE
@@ -24,7 +25,6 @@ from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import remote_safe_encoder
 from hoptrail.models.remembered import FILE, RememberedReplies
 from hoptrail.recipes.catalogue import built_by_model, check_built_for, needed_structures
-from hoptrail.settings import Settings
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaration import Structure
 
@@ -82,7 +82,7 @@ class Building:
             copy = Path(temporary, "index")
             if Snapshot.exists(self.folder):
                 copy_index(self.folder, copy)
-            watcher, performer = watcher or Watcher(), Performer(rehearsal, rebuild=rebuild)
+            watcher, performer = watcher or Watcher(), BuildLanguage(rehearsal, rebuild=rebuild)
             options = ReadingOptions(selection=self.settings.selection, limits=self.settings.reading)
             return update_index(copy, sources, self.encoder(), structures, watcher, performer, options=options)
 
@@ -135,7 +135,7 @@ class Building:
 
     def _performer(
         self, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
-    ) -> Performer | None:
+    ) -> BuildLanguage | None:
         """Open the language that makes structures, if any of them needs one: opening it may need an endpoint.
 
         The rules may run in other processes, so they get `encoder` in the form that can be sent there. A chat model is asked
@@ -145,9 +145,9 @@ class Building:
             return None
         if self._asks_model(recipes, rebuild=rebuild):
             language = open_language(self.settings.language, self.context())
-            return Performer(language, self.settings.chat.concurrency, rebuild)
+            return BuildLanguage(language, self.settings.chat.concurrency, rebuild)
         rules = open_language(OFFLINE, LanguageContext(encoder, self.folder, self.settings.chat, self.settings.offline))
-        return Performer(rules, rebuild=rebuild)
+        return BuildLanguage(rules, rebuild=rebuild)
 
     def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
         if rebuild or self.settings.language != CHAT:

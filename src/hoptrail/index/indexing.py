@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hoptrail.corpus.register import Withdrawn, withdraw
 from hoptrail.corpus.repairing import repair
+from hoptrail.corpus.structure_names import PASSAGES
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
@@ -31,7 +32,6 @@ from hoptrail.structures.cost_estimates import estimated_steps
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.progress_tracker import Progress, ProgressTracker, ignore
-from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Usage, content_id
 
 
@@ -57,7 +57,7 @@ class Watcher:
 
 
 @dataclass(frozen=True, slots=True)
-class Performer:
+class BuildLanguage:
     """The language that performs tasks while building, at most `workers` at once.
 
     A structure that another language has made is an error, unless `rebuild` asks to make it anew: then nothing counts as up to
@@ -75,7 +75,7 @@ def update_index(
     encoder: Encoder,
     structures: Sequence[Structure],
     watcher: Watcher,
-    performer: Performer | None = None,
+    performer: BuildLanguage | None = None,
     executor: Executor = LOCAL_EXECUTOR,
     options: ReadingOptions = USUAL,
 ) -> IndexingReport:
@@ -133,7 +133,7 @@ def _bring_up_to_date(
 
 
 def _build_context(
-    writer: Writer, encoder: Encoder, watcher: Watcher, performer: Performer | None = None
+    writer: Writer, encoder: Encoder, watcher: Watcher, performer: BuildLanguage | None = None
 ) -> BuildContext:
     tracker = watcher.tracker()
     context = BuildContext(

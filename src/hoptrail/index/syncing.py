@@ -15,7 +15,7 @@ from hoptrail.corpus.held_documents import BATCH_CHARACTERS, BATCH_DOCUMENTS
 from hoptrail.corpus.register import Register, remove_unsourced
 from hoptrail.corpus.source_files import file_of, is_gone, missing_folder
 from hoptrail.corpus.writer import Writer
-from hoptrail.documents.corpus_part import Part
+from hoptrail.documents.corpus_part import CorpusPart
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FileMark, nothing_known
 from hoptrail.documents.read_sources import Findings, read_sources
@@ -125,14 +125,14 @@ class ReadingOptions:
     sync: bool = False
     reread: bool = False
     selection: Selection = USUAL_SELECTION
-    part: Part | None = None
+    part: CorpusPart | None = None
     limits: ReadingLimits = DEFAULT_LIMITS
 
 
 USUAL = ReadingOptions()
 
 
-class Reading:
+class SourcesRead:
     """What a run has read. New documents are stored; those that replace others, and the sources that hold no document any more
     (`dropped`), wait for `replace_next`.
     """
@@ -190,7 +190,7 @@ def read_all(
     context: BuildContext,
     options: ReadingOptions = USUAL,
     cut: Callable[[Collection[str]], None] = lambda _: None,
-) -> Reading:
+) -> SourcesRead:
     """Read all sources, and store new documents.
 
     `where` is the index folder. Files that have not changed since they were last read in the same way are skipped, unless
@@ -199,7 +199,7 @@ def read_all(
     """
     findings, way = Findings(), _reading_fingerprint(options.limits)
     register = Register(context.writer, where, findings, way, hold_new=options.uploads)
-    reading = Reading(context.writer, register)
+    reading = SourcesRead(context.writer, register)
     report = reading.report
 
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
@@ -223,7 +223,7 @@ def read_all(
 def _note_unread(
     sources: Sequence[str | Path],
     register: Register,
-    reading: Reading,
+    reading: SourcesRead,
     findings: Findings,
     writer: Writer,
     options: ReadingOptions,
@@ -247,10 +247,10 @@ def _note_unread(
 def _store(
     read: Iterator[Document],
     register: Register,
-    reading: Reading,
+    reading: SourcesRead,
     context: BuildContext,
     cut: Callable[[Collection[str]], None],
-    part: Part | None,
+    part: CorpusPart | None,
 ) -> None:
     """Enter documents and write them, in batches each twice as large as the one before. The last may still wait to be
     written. At the source of a document of another part this one has no document any more.

@@ -44,7 +44,7 @@ def shaping(chat: ChatSettings) -> str:
 
 _IRRELEVANT = (
     *("base_url", "model", "api_key_variable", "prompts"),
-    *("stream", "concurrency", "deadline_seconds", "attempts", "backoff_seconds", "longest_wait_seconds"),
+    *("stream", "concurrency", "deadline_seconds", "attempts", "backoff_seconds"),
     *("prompt_price", "completion_price", "limit_calls", "limit_tokens", "limit_money"),
 )
 

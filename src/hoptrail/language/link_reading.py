@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close, Wording, close_statements, distinct_statements, place_of, under_headings
-from hoptrail.models.reader import Reading, TextReader, ToRead
+from hoptrail.models.reader import TextReader, TextReading, ToRead
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.words import words
@@ -45,7 +45,7 @@ _WHOLE = 0.9  # share of the question's words from which one statement needs no 
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Pair:
     """Two statements and the name or code that both have. They say a `share` of the question's words together, `gain` more than
     either alone; `score` ranks the links of one question.
     """
@@ -58,7 +58,7 @@ class Link:
     score: float
 
 
-def find_links(question: str, units: Sequence[Unit], close: Sequence[Close], most: int) -> list[Link]:
+def find_links(question: str, units: Sequence[Unit], close: Sequence[Close], most: int) -> list[Pair]:
     """The `most` best links from the closest statements, one to each other statement, by names not in the question."""
     statements = distinct_statements(units)
     names = [sorted(names_of(said)) for _, said in statements]
@@ -71,7 +71,7 @@ def find_links(question: str, units: Sequence[Unit], close: Sequence[Close], mos
                 holders[name].append(at)
     places = {place_of(said): at for at, (_, said) in enumerate(statements)}
     firsts = [places[place_of(one.said)] for one in close[:_FIRST] if place_of(one.said) in places]
-    best: dict[int, Link] = {}
+    best: dict[int, Pair] = {}
     for first in firsts:
         for name in names[first]:
             if not 1 < len(holders.get(name, ())) <= _HOLDERS:
@@ -83,13 +83,13 @@ def find_links(question: str, units: Sequence[Unit], close: Sequence[Close], mos
     return sorted(best.values(), key=lambda link: -link.score)[:most]
 
 
-def _link(first: UnitStatement, ranked: tuple[int, UnitStatement], name: str, holders: int, wording: Wording) -> Link:
+def _link(first: UnitStatement, ranked: tuple[int, UnitStatement], name: str, holders: int, wording: Wording) -> Pair:
     rank, second = ranked
     share = wording.share(first, second)
     gain = share - max(wording.share(first), wording.share(second))
     is_key = re.match(rf"[\W_]*{re.escape(name)}(?![\w-])", second.text, re.IGNORECASE) is not None
     score = share + _RARE / holders + _KEY * is_key - _FAR * (1 + rank).bit_length()
-    return Link(first, second, name, share, gain, score)
+    return Pair(first, second, name, share, gain, score)
 
 
 def names_of(said: UnitStatement) -> frozenset[str]:
@@ -124,6 +124,6 @@ def read_links(question: str, passages: Sequence[Unit], reader: TextReader) -> t
     return tasks.Reading(answer, leads=second.support[:1] if likeliest >= _LEAST else ())
 
 
-def _margin(reading: Reading) -> float:
+def _margin(reading: TextReading) -> float:
     """The log odds of an answer, against none."""
     return reading.answers[0].margin if reading.answers else -20.0

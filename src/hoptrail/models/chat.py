@@ -63,7 +63,6 @@ class ChatSettings:
     deadline_seconds: float = 120.0
     attempts: int = 4
     backoff_seconds: float = 0.5
-    longest_wait_seconds: float = 120.0
     prompt_price: float = -1.0
     completion_price: float = -1.0
     limit_calls: int = 0
@@ -81,8 +80,8 @@ class ChatSettings:
             raise UsageError("context_window must be at least twice max_output_tokens, because a prompt needs room too")
         if not 0 < self.deadline_seconds < threading.TIMEOUT_MAX:
             raise UsageError("deadline_seconds must be above 0")
-        if min(self.backoff_seconds, self.longest_wait_seconds) < 0:
-            raise UsageError("backoff_seconds and longest_wait_seconds must not be negative")
+        if self.backoff_seconds < 0:
+            raise UsageError("backoff_seconds must not be negative")
         if min(self.limit_calls, self.limit_tokens, self.limit_money) < 0:
             raise UsageError("limit_calls, limit_tokens and limit_money must not be negative; 0 is no limit")
 

@@ -43,6 +43,7 @@ class Limiter:
     def __init__(self, settings: ChatSettings, name: str, seed: int = 0) -> None:
         self._settings = settings
         self._name = name
+        self._longest_wait = 120.0  # rate limits count by the minute: a longer wait is a quota used up
         self._slots = threading.BoundedSemaphore(settings.concurrency)
         self._lock = threading.Lock()
         self._random = random.Random(seed)  # noqa: S311 - jitter is no secret
@@ -129,7 +130,7 @@ class Limiter:
 
     def _pause(self, failure: CallFailed, number: int, *, last: bool) -> None:
         wait = self._backoff(number) if failure.wait is None else failure.wait
-        if last or wait > self._settings.longest_wait_seconds:
+        if last or wait > self._longest_wait:
             raise EndpointBusy(
                 f"{self._name} {failure.reason} (try {number} of {self._settings.attempts}, to wait {wait:.3g} s). What "
                 "was finished is kept; run the same command again later, or lower `concurrency` under [chat]"
@@ -142,4 +143,4 @@ class Limiter:
     def _backoff(self, number: int) -> float:
         with self._lock:
             jitter = self._random.uniform(1 - JITTER, 1 + JITTER)
-        return min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, self._settings.longest_wait_seconds)
+        return min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, self._longest_wait)

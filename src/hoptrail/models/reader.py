@@ -59,7 +59,7 @@ class ToRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SpanAnswer:
     """Characters `start` to `end` of the text; `margin` is its logit minus that of no answer."""
 
     start: int
@@ -68,7 +68,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextReading:
     """The result of reading a text for a question.
 
     `answers` are the most probable ones that do not overlap, best first, with offsets in the text without surrogates. `yes`, `no`
@@ -76,7 +76,7 @@ class Reading:
     find the answer, `settles` the log odds that the text, a single statement, settles the question.
     """
 
-    answers: tuple[Answer, ...]
+    answers: tuple[SpanAnswer, ...]
     yes: float
     no: float
     neither: float
@@ -122,7 +122,7 @@ class Reader:
         except ValueError as error:
             raise ModelUnavailable(f"the reader's weights do not fit the encoder: {error}") from error
 
-    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
+    def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
         """The readings, in order. Each pair is its own batch, because rounding to eight bits depends on the batch."""
         return [_reading(pieces, *self._run(pieces)) for pieces in self._encode(pairs)]
 
@@ -153,7 +153,7 @@ class Reader:
 class TextReader(Protocol):
     """The interface of `Reader`."""
 
-    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
+    def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
         """The readings, in order."""
 
 
@@ -163,7 +163,7 @@ class Remembered:
     def __init__(self, reader: TextReader) -> None:
         self._latest = Latest(reader.read, _KEPT)
 
-    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
+    def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
         """The readings, in order."""
         return self._latest.of(pairs)
 
@@ -219,23 +219,23 @@ def read_reader_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
 
 def _reading(
     pieces: _Pieces, span: FloatMatrix, verdict: FloatMatrix, helps: FloatMatrix, settles: FloatMatrix
-) -> Reading:
+) -> TextReading:
     shares = np.exp(verdict - verdict.max())
     yes, no, neither = (float(share) for share in shares / shares.sum())
-    return Reading(_answers(pieces, span), yes, no, neither, _logistic(float(helps[0])), float(settles[0]))
+    return TextReading(_answers(pieces, span), yes, no, neither, _logistic(float(helps[0])), float(settles[0]))
 
 
-def _answers(pieces: _Pieces, span: FloatMatrix) -> tuple[Answer, ...]:
+def _answers(pieces: _Pieces, span: FloatMatrix) -> tuple[SpanAnswer, ...]:
     """The most probable spans of the text that do not overlap, best first."""
     logits = span[pieces.text_at : pieces.text_at + len(pieces.offsets)].astype(np.float64)
     count = len(logits)
     scores = logits[:, None, 0] + logits[None, :, 1]
     starts, ends = np.indices((count, count))
     scores[(ends < starts) | (ends - starts >= _LONGEST_ANSWER)] = -np.inf
-    answers: list[Answer] = []
+    answers: list[SpanAnswer] = []
     while len(answers) < _ANSWERS and scores.size and np.isfinite(best := scores.max()):
         first, last = divmod(int(scores.argmax()), count)
-        answers.append(Answer(pieces.offsets[first][0], pieces.offsets[last][1], float(best - span[0].sum())))
+        answers.append(SpanAnswer(pieces.offsets[first][0], pieces.offsets[last][1], float(best - span[0].sum())))
         scores[: last + 1, first:] = -np.inf  # all overlapping spans
     return tuple(answers)
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import PASSAGES
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
 from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
 from hoptrail.recipes.registry import default_settings, recipe_class, recipe_names, settings_key
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Kind
 
 if TYPE_CHECKING:

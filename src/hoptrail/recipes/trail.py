@@ -33,7 +33,7 @@ from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.trail_chain import Chain, ChainSettings, Opinion, best_opinion, combined_confidence, left_open
 from hoptrail.recipes.trail_order import order_by_reading
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.paths.search import STRUCTURES, PathSettings, search_paths
+from hoptrail.retrieval.paths.search import STRUCTURES, search_paths
 from hoptrail.retrieval.rankings import pack, without_repeats
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Share
 from hoptrail.types import Answer, AnswerKind, Ranking, Span, Trail
@@ -41,14 +41,13 @@ from hoptrail.types import Answer, AnswerKind, Ranking, Span, Trail
 
 @dataclass(frozen=True, slots=True)
 class TrailSettings(PassageSettings):
-    """`search` retrieves `k` passages; stages read them until an answer has the combined confidence `sure`.
+    """Stages read the `k` passages found until an answer has the combined confidence `sure`.
 
     The first stage reads the best `first_read` passages, the second is the `chain`, the third (`wide`) reads all `k`. Below
     `least_confidence` the recipe abstains. A question spends at most `tasks` language tasks, and starts none after spending
     `tokens` (0: no limit); steps that do not fit are skipped.
     """
 
-    search: PathSettings = field(default_factory=PathSettings)
     first_read: AtLeast1 = 8
     chain: ChainSettings = field(default_factory=ChainSettings)
     wide: bool = True
@@ -96,7 +95,7 @@ class TrailRecipe:
     }
 
     def retrieve(self, question: str) -> Ranking:
-        return search_paths(self.corpus, question, self.settings.k, self.settings.search)
+        return search_paths(self.corpus, question, self.settings.k)
 
     def answer(self, question: str) -> Answer:
         meter = Meter(self.language, self.settings.abstain)
@@ -143,7 +142,7 @@ class TrailRecipe:
 
     def _chain(self, found: Ranking, budget: QuestionBudget) -> Chain:
         chosen = self.settings
-        return Chain(self.corpus, found, chosen.chain, chosen.search, chosen.evidence_tokens, budget)
+        return Chain(self.corpus, found, chosen.chain, chosen.evidence_tokens, budget)
 
     def _reading(self, question: str, packed: Ranking, meter: Meter) -> Opinion:
         meter.asked(question, question)

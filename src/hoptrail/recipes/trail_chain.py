@@ -27,9 +27,9 @@ from hoptrail.language.tasks import Integrate, Reading, Verify
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, next_questions, read_packed
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.paths.search import PathSettings, search_paths
+from hoptrail.retrieval.paths.search import search_paths
 from hoptrail.retrieval.rankings import interleave, pack, without_repeats
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.normal_forms import base_title, same_words
 from hoptrail.types import AnswerKind, Hop, Ranking, Span, Verdict
@@ -105,7 +105,6 @@ class ChainSettings(Limited):
     most_hops: AtLeast0 = 6
     path_read: AtLeast1 = 8
     search: AtLeast0 = 3
-    hybrid: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     rethink: AtLeast0 = 9
     verify: bool = False
     doubt: Share = 0.5
@@ -122,7 +121,7 @@ class ChainSettings(Limited):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class HopAttempt:
     """A sub-question's hop after one try, the confidence of its answer (0 without one), and the leads of its reading."""
 
     cited: CitedHop
@@ -132,18 +131,14 @@ class Attempt:
 
 @dataclass(slots=True)
 class Chain:
-    """One question's chain over the passages `found` for it; at most `tokens` of evidence are read at a time.
-
-    `paths` says how the passages of a sub-question are searched.
-    """
+    """One question's chain over the passages `found` for it; at most `tokens` of evidence are read at a time."""
 
     corpus: Corpus
     found: Ranking
     settings: ChainSettings
-    paths: PathSettings
     tokens: int
     budget: QuestionBudget
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[HopAttempt] = field(default_factory=list)
 
     def opinions(self, question: str) -> Iterator[Opinion]:
         """The chain's conclusions, one or two; none if the budget does not afford a hop, or if the question is not taken apart,
@@ -194,18 +189,18 @@ class Chain:
         if not own and not further:
             return ()
         limit = own + self.settings.path_read + further
-        alone = hybrid_search(self.corpus, asked, limit, self.settings.hybrid)
-        return interleave([alone, search_paths(self.corpus, asked, limit, self.paths)], limit)
+        alone = hybrid_search(self.corpus, asked, limit)
+        return interleave([alone, search_paths(self.corpus, asked, limit)], limit)
 
-    def _try(self, question: str, asked: str, hits: Ranking) -> Attempt:
+    def _try(self, question: str, asked: str, hits: Ranking) -> HopAttempt:
         reading, cited = read_packed(question, asked, hits, self.tokens, self.budget.meter)
         try:
             holds = self._holds(asked, reading, hits)
         except TaskFailed:
-            return Attempt(failed_hop(question, asked, hits))
+            return HopAttempt(failed_hop(question, asked, hits))
         if not holds:
-            return Attempt(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
-        return Attempt(cited, reading.confidence if reading.answer is not None else 0.0, reading.leads)
+            return HopAttempt(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
+        return HopAttempt(cited, reading.confidence if reading.answer is not None else 0.0, reading.leads)
 
     def _holds(self, asked: str, reading: Reading, hits: Ranking) -> bool:
         """Whether an answer may stand: it is sure, is not to be verified, or its evidence supports it."""

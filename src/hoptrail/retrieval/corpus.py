@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 from hoptrail.corpus.head import check_encoder
 from hoptrail.corpus.snapshot import Snapshot
@@ -13,36 +13,28 @@ from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, QuickEncoder
 from hoptrail.types import Document
 
-if TYPE_CHECKING:
-    from hoptrail.structures.catalogue import StructureSettings
-
 QUESTION_LIMIT = 8000
 """Longest question in characters: far above any real one, and it bounds the cost of a request."""
 
 
 class Corpus:
-    """A snapshot with its encoder, opened on first use, and the settings of structures that are built for a single question."""
+    """A snapshot with its encoder, opened on first use, and the settings of structures that are built for a single question
+    (`structures.catalogue.StructureSettings`; None: the defaults).
+    """
 
     def __init__(
         self,
         snapshot: Snapshot,
         open_encoder: Callable[[], Encoder],
-        structures: StructureSettings | None = None,
+        structures: Any = None,
         give_back: Callable[[], None] | None = None,
     ) -> None:
         """`give_back` ends the reading of a shared snapshot; it is called when this object is garbage-collected."""
         if give_back is not None:
             weakref.finalize(self, give_back)
         self.snapshot = snapshot
-        self._structures = structures
+        self.structures = structures
         self._open_encoder = open_encoder
-
-    @cached_property
-    def structures(self) -> StructureSettings:
-        """The settings of structures, by default the defaults."""
-        from hoptrail.structures.catalogue import StructureSettings
-
-        return self._structures or StructureSettings()
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -60,7 +52,7 @@ class Corpus:
     @cached_property
     def without_lease(self) -> Corpus:
         """The same without `give_back`, for objects cached with the snapshot, which must not keep it open."""
-        return Corpus(self.snapshot, self._open_encoder, self._structures)
+        return Corpus(self.snapshot, self._open_encoder, self.structures)
 
     def documents(self, ids: set[str]) -> dict[str, Document]:
         """Documents by id; unknown ids are missing."""

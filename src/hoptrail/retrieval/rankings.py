@@ -32,8 +32,9 @@ def best_first(scores: Mapping[Key, float], limit: int | None = None) -> dict[Ke
 CHANNEL = "fused"
 
 
-def reciprocal_ranks(rankings: Iterable[Mapping[str, float]], constant: float) -> dict[str, float]:
-    """score(u) = sum over rankings of 1 / (constant + rank of u), ranks from 1 (Cormack, Clarke and Büttcher 2009).
+def reciprocal_ranks(rankings: Iterable[Mapping[str, float]], constant: float = 60.0) -> dict[str, float]:
+    """score(u) = sum over rankings of 1 / (constant + rank of u), ranks from 1 (Cormack, Clarke and Büttcher 2009, whose results
+    hardly depend on the constant).
 
     A ranking maps unit ids to scores, in ranking order.
     """

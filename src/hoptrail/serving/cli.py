@@ -15,8 +15,7 @@ from typer.core import TyperGroup
 from hoptrail.corpus.index_location import refuse_documents
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError
-from hoptrail.execution.executor import LOCAL, open_executor
+from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError, exhausted
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT, LazyLanguage
 from hoptrail.plugins import found, loaded
@@ -25,7 +24,6 @@ from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import cli_asking, cli_comparing, cli_evaluation, cli_serving, contract, options, render
 from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
-from hoptrail.system.exhaustion import exhausted
 from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
@@ -118,7 +116,7 @@ def index(
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only estimate the cost of language tasks; index nothing.")
     ] = False,
-    on: options.Place = LOCAL,
+    on: options.Place = options.LOCAL,
     address: options.RayAddress = "",
     verbose: Annotated[bool, typer.Option("--verbose", help="Name the skipped files.")] = False,
     settings: options.SettingsFile = None,
@@ -129,7 +127,7 @@ def index(
     opened = options.open_index(
         folder, settings, language, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
     )
-    alone = on == LOCAL and not address and not (watch and (rebuild or estimate))
+    alone = on == options.LOCAL and not address and not (watch and (rebuild or estimate))
     _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
     if watch:
         _watch(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
@@ -137,7 +135,7 @@ def index(
     if estimate:
         report = _estimate(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
     else:  # Ray installs signal handlers when it starts; ours are installed after it and win
-        with open_executor(on, address) as place, options.watching() as watcher, without_failed_tasks_logged():
+        with options.open_executor(on, address) as place, options.watching() as watcher, without_failed_tasks_logged():
             report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=place, sync=sync or None)
         options.say(render.render_indexing(report, verbose=verbose))
     if report.failures:
@@ -307,8 +305,8 @@ def doctor(
     settings: options.SettingsFile = None,
 ) -> None:
     """Test the chat endpoint, its model, its reply formats and the embeddings, and say how to fix what fails."""
+    from hoptrail.index.settings import load_settings
     from hoptrail.serving.doctor import examine
-    from hoptrail.settings import load_settings
 
     failed = False
     for check in examine(load_settings(settings), folder):
@@ -321,7 +319,7 @@ def doctor(
 @app.command(rich_help_panel=UPKEEP)
 def settings(settings: options.SettingsFile = None) -> None:
     """Print every setting with its current value, as the TOML that sets it."""
-    from hoptrail.settings import load_settings, to_toml
+    from hoptrail.index.settings import load_settings, to_toml
 
     print(to_toml(load_settings(settings)), end="")  # noqa: T201
 

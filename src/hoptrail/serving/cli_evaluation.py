@@ -18,7 +18,7 @@ from hoptrail.types.json_object import JsonObject
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset
     from hoptrail.evaluation.reports import EvaluationReport
-    from hoptrail.settings import Settings
+    from hoptrail.index.settings import Settings
 
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="The file for the results.")]
 EvaluationFolder = Annotated[

@@ -15,6 +15,7 @@ from typing import Any
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, EndpointUnreached, HoptrailError, Interrupted, UsageError
+from hoptrail.index.settings import Settings
 from hoptrail.language.chat.estimating import estimate_asking
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.factory import LanguageContext
@@ -24,7 +25,6 @@ from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.remembered import FILE
 from hoptrail.recipes.catalogue import recipe_settings
-from hoptrail.settings import Settings
 from hoptrail.types import Kind, Span, Unit
 
 QUESTIONS = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,9 +15,11 @@ from rich.console import Console, RenderableType
 from hoptrail.corpus.index_location import find_index, index_here, make_index_folder, new_index
 from hoptrail.corpus.places import index_folder, writer_now
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.errors import disk_errors
+from hoptrail.errors import UsageError, disk_errors
+from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
+from hoptrail.plugins import found, loaded
 from hoptrail.serving import contract
 from hoptrail.serving.render import plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
@@ -27,7 +29,7 @@ from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
     from hoptrail.index.indexing import Watcher
-    from hoptrail.settings import Settings
+    from hoptrail.index.settings import Settings
 
 FAILED, WRONG_USAGE, STOPPED, INCOMPLETE = 1, 2, interrupts.STOPPED, 4
 """Exit codes other than 0 (done). INCOMPLETE: done, but some documents could not be read."""
@@ -67,6 +69,7 @@ BuiltFor = Annotated[
 LanguageName = Annotated[
     str | None, typer.Option("--language", metavar="NAME", help="What performs the language tasks.")
 ]
+LOCAL = "here"
 Place = Annotated[str, typer.Option("--on", metavar="WHERE", help="Where to build: here, or on ray.")]
 RayAddress = Annotated[
     str,
@@ -139,7 +142,7 @@ def found_or_new(folder: Path, *, make: bool = True) -> Path:
 
 def settings_with(file: Path | None, language: str | None, folder: Path, *, rehearsed: bool = False) -> Settings:
     """Settings with another language, whose replies are stored in `folder`."""
-    from hoptrail.settings import load_settings
+    from hoptrail.index.settings import load_settings
 
     loaded = load_settings(file)
     if language is not None:
@@ -242,3 +245,21 @@ def write_text(path: Path, text: str) -> None:
     with disk_errors(f"cannot write {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text.encode())
+
+
+def open_executor(name: str, address: str = "") -> AbstractContextManager[Executor]:
+    """A context manager of the executor `name`: `here` is this process, others come from packages; `ray` is a Ray cluster at
+    `address`, else started here.
+
+    Raises:
+        UsageError: there is no such executor, or it takes no address; on entering: what it needs is not installed.
+        WorkFailed: on entering: it does not respond or does not start.
+    """
+    if name != LOCAL and name in found("executors"):
+        opened: AbstractContextManager[Executor] = loaded("executors", name)(address)
+        return opened
+    if name != LOCAL:
+        raise UsageError(f"work can be done on {' or '.join((LOCAL, *found('executors')))}, not on {name!r}")
+    if address:
+        raise UsageError("--address is the address of Ray: use it with --on ray")
+    return nullcontext(LOCAL_EXECUTOR)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, make_dataclass
 from functools import cache
 
+from hoptrail.corpus.structure_names import PASSAGES
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
@@ -16,7 +17,6 @@ from hoptrail.structures.declaration import Structure
 from hoptrail.structures.extractions import Extractions, Facts
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.structures.title_mentions import TitleMentions
 
 

@@ -12,7 +12,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.progress_tracker import TEXT, Step
+from hoptrail.structures.progress_tracker import TEXT, BuildStep
 from hoptrail.structures.sentences import sentence_units
 from hoptrail.types import Kind, Unit
 
@@ -27,7 +27,7 @@ _PASSAGE = 800
 """About the number of characters of a passage, before any is cut."""
 
 
-def estimated_steps(structures: Sequence[Structure], context: BuildContext) -> Iterator[Step]:
+def estimated_steps(structures: Sequence[Structure], context: BuildContext) -> Iterator[BuildStep]:
     """Each structure with its cost. A finished structure processes only added documents, any other all documents."""
     snapshot, writer = context.writer.snapshot(), context.writer
     change = writer.change()
@@ -38,7 +38,7 @@ def estimated_steps(structures: Sequence[Structure], context: BuildContext) -> I
         added = change.added if finished and change else None
         encoded = structure.encodes
         if structure.needs_language and context.language and context.language.name != OFFLINE:
-            yield Step(structure.name, None)
+            yield BuildStep(structure.name, None)
         elif encoded is Kind.PASSAGE:
             yield _passages(structure, snapshot)
         elif encoded is Kind.SENTENCE:
@@ -46,18 +46,18 @@ def estimated_steps(structures: Sequence[Structure], context: BuildContext) -> I
             count = snapshot.register.sizes(pending).sentences
             documents = snapshot.documents(pending[:: max(1, len(pending) // SAMPLED_DOCUMENTS)])
             sample = (islice(sentence_units(document), SAMPLE // SAMPLED_DOCUMENTS) for document in documents)
-            yield Step(structure.name, count * _mean_cost(chain.from_iterable(sample)), count, encoded)
+            yield BuildStep(structure.name, count * _mean_cost(chain.from_iterable(sample)), count, encoded)
         else:
-            yield Step(structure.name, structure.cost * snapshot.register.sizes(added).characters)
+            yield BuildStep(structure.name, structure.cost * snapshot.register.sizes(added).characters)
 
 
-def _passages(structure: Structure, snapshot: Snapshot) -> Step:
+def _passages(structure: Structure, snapshot: Snapshot) -> BuildStep:
     waiting = snapshot.texts.unencoded()
     uncut = snapshot.register.sizes(snapshot.table.documents_without(Kind.PASSAGE, None))
     count = len(waiting) + uncut.documents + uncut.characters // _PASSAGE
     sample = snapshot.texts.units(waiting[:: max(1, len(waiting) // SAMPLE)])
     cost = len(waiting) * _mean_cost(sample) + uncut.characters + TEXT * (count - len(waiting))
-    return Step(structure.name, cost, count, Kind.PASSAGE, _majority(snapshot, waiting))
+    return BuildStep(structure.name, cost, count, Kind.PASSAGE, _majority(snapshot, waiting))
 
 
 def _mean_cost(units: Iterable[Unit]) -> float:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import EXTRACTIONS, FACTS, PASSAGES
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
 from hoptrail.language.tasks import Extract, Task
@@ -19,7 +20,6 @@ from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
 from hoptrail.structures.json_lines import LinesFile
 from hoptrail.structures.passage_tasks import PassageTasks, in_document_order
-from hoptrail.structures.structure_names import EXTRACTIONS, FACTS, PASSAGES
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Extraction, Kind, Span, Unit, content_id
 

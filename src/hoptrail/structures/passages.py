@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
+from hoptrail.corpus.structure_names import PASSAGES
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.execution.executor import Work, batched, from_to
 from hoptrail.structures import declaration
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure, whole_documents
 from hoptrail.structures.encoding import encode_batches, kept_at_once
-from hoptrail.structures.structure_names import PASSAGES
 from hoptrail.types import Document, Kind, Unit
 
 SPLIT_DOCUMENTS = 128

@@ -58,7 +58,7 @@ def ignore(*_: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BuildStep:
     """A structure to bring up to date: its cost in characters to encode (None: unknown), the number and kind of the texts to
     encode, and a remark on the document that most of them belong to.
     """
@@ -87,7 +87,7 @@ class ProgressTracker:
         self._share = 0.0
         self._announced = True
 
-    def plan(self, steps: Iterable[Step]) -> None:
+    def plan(self, steps: Iterable[BuildStep]) -> None:
         """Set the steps of the run, or of its next part, once all documents are read. Long ones are announced."""
         planned = list(steps)
         self._planned = self._clock()
@@ -126,7 +126,7 @@ class ProgressTracker:
         return (self._clock() - self._planned) / done * max(0.0, sum(self._costs.values()) - done)
 
 
-def _announcement(steps: list[Step]) -> str:
+def _announcement(steps: list[BuildStep]) -> str:
     whole = sum(step.cost or 0.0 for step in steps) or 1.0
     parts = []
     for step in steps:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Places, Rows, is_among, paired, ranges, unpaired
 from hoptrail.execution.executor import batched
 from hoptrail.structures.sentences import SentencePlaces
-from hoptrail.structures.title_scanning import name_key
 from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import folded, squeeze
+from hoptrail.text.title_scanning import name_key
 from hoptrail.types import Extraction, Span
 
 _READ = 1024

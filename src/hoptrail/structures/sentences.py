@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Places, Rows, paired, ranges, unpaired
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
+from hoptrail.corpus.structure_names import PASSAGES, SENTENCES
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived
-from hoptrail.structures.structure_names import PASSAGES, SENTENCES
 from hoptrail.text.sentences import without_space
 from hoptrail.types import Document, Kind, Span, Unit, content_id
 

@@ -16,28 +16,33 @@ import numpy as np
 
 from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.keywords import keyword_words
+from hoptrail.corpus.passage_graph import MADE_BY, NAMES, make_graph, stored_graph
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived, Name, Row, Target
-from hoptrail.structures.passage_graph import NAMES, make_graph, stored_graph
 from hoptrail.structures.sentence_entities import entity_key
 from hoptrail.structures.sentences import READ, SentencePlaces
-from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
-from hoptrail.structures.title_scanning import (
+from hoptrail.text.title_scanning import (
     NameSet,
     can_be_found,
     first_passages,
     names_in,
     place_of,
-    title_index,
     without_headings,
 )
 from hoptrail.types import Kind, Span, Unit
 
 Titles = Mapping[str, list[str]]
-"""See `title_scanning.title_index`."""
+"""See `title_index`."""
+
+
+def title_index(snapshot: Snapshot) -> dict[str, list[str]]:
+    """`first_passages` of an index."""
+    titles = dict(snapshot.table.titles(Kind.PASSAGE))
+    return first_passages((span, id_, titles[id_]) for id_, span in snapshot.table.first_sources(Kind.PASSAGE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class TitleMentions(Derived):
     cost = 0.01
     built_from = (PASSAGES, SENTENCES, EXTRACTIONS)
     names = (NAMES,)
-    fingerprint = "2"  # changed by hand when this class makes other rows
+    fingerprint = MADE_BY
 
     def update(self, context: BuildContext) -> None:
         """As `Derived.update`; then the graph of path search is made, if anything that it joins has changed."""

@@ -30,7 +30,7 @@ class Wanted(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AnalysedQuestion:
     """An analysed question. `noun` is the word for the answer's class (`river` in `which river`) or empty; `anchors` are the
     names it mentions, `relations` the stems of its other content words.
     """
@@ -78,7 +78,7 @@ def asking_sentence(text: str) -> str:
     return re.split(r"(?<=[a-z\d)][.!?]) +(?=[A-Z])", text)[-1] if text.rstrip().endswith("?") else text
 
 
-def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:
+def analyse(text: str, titles: tuple[str, ...] = ()) -> AnalysedQuestion | None:
     """Analyse a question; None if it is not English as far as the rules can tell.
 
     Key words without a question word (`price of a berth`) are read as `what is …`.
@@ -102,7 +102,7 @@ def analyse(text: str, titles: tuple[str, ...] = ()) -> Question | None:
         word.stem for at, word in enumerate(free) if at not in used and word.lower not in lexicon.STOP_WORDS
     )
     named = tuple(mention for mention in anchors if mention.shape is not Shape.NUMBER)
-    return Question(text, wanted, noun, named, relations)
+    return AnalysedQuestion(text, wanted, noun, named, relations)
 
 
 _EXTREMES = lexicon.word_set("max maximum min minimum")

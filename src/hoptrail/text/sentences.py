@@ -14,7 +14,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from hoptrail.errors import UsageError
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import Unit
 
@@ -77,9 +76,9 @@ def sentence_ends(text: str, longest: int = LONGEST_SENTENCE) -> tuple[int, ...]
 
 
 def shortened_ends(text: str, ends: Iterable[int], longest: int = LONGEST_SENTENCE) -> tuple[int, ...]:
-    """`ends` and more, so that no sentence has over `longest` characters. Raises: UsageError: `longest` is below 1."""
+    """`ends` and more, so that no sentence has over `longest` characters. Raises: ValueError: `longest` is below 1."""
     if longest < 1:
-        raise UsageError(f"a sentence needs room for at least 1 character, not {longest}")
+        raise ValueError(f"a sentence needs room for at least 1 character, not {longest}")
     shortened: list[int] = []
     start = 0
     for end in ends:

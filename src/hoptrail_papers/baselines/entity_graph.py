@@ -23,7 +23,7 @@ from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.setting_limits import AtLeast0, Limited, ShareAbove0
 from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Ranking
-from hoptrail_papers.baselines.pagerank import Walk
+from hoptrail_papers.baselines.pagerank import RandomWalk
 from hoptrail_papers.comprag.stored import slot_vectors, stored_triples
 from hoptrail_papers.nearest import Nearest
 
@@ -117,10 +117,10 @@ class EntityGraph:
         return ranked_units(self.corpus.snapshot, Kind.PASSAGE, score_of, CHANNEL)
 
     @cached_property
-    def _walk(self) -> Walk:
+    def _walk(self) -> RandomWalk:
         return self.corpus.snapshot.derived((EntityGraph.__name__, self._settings, "walk"), self._build_walk)
 
-    def _build_walk(self) -> Walk:
+    def _build_walk(self) -> RandomWalk:
         distinct = self.ends[self.ends[:, 0] != self.ends[:, 1]]
         parts, size = [(distinct[:, 0], distinct[:, 1], np.ones(len(distinct)))], len(self.names)
         if self._settings.passages:
@@ -129,7 +129,7 @@ class EntityGraph:
             size += len(self.triples.passage_ids)
         parts.append(self._synonyms())
         firsts, seconds, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return Walk.along(firsts, seconds, weights, size)
+        return RandomWalk.along(firsts, seconds, weights, size)
 
     def _synonyms(self) -> tuple[Rows, Rows, NDArray[np.float64]]:
         """Pairs of entities with similar names, without repeats, and their cosines."""

@@ -17,13 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from hoptrail.corpus.structure_names import TRIPLES
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import best_first, interleave
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Share
-from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking
 from hoptrail_papers.baselines.entity_graph import EntityGraph, facts_about, hits_of, neighbours, passages_of

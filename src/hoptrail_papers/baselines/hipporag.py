@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
+from hoptrail.corpus.structure_names import TRIPLES
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
@@ -33,7 +34,6 @@ from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import best_first
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.setting_limits import AtLeast1, NotNegative, Share, ShareBelow1
-from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking, Unit
 from hoptrail_papers.baselines.entity_graph import EntityGraph, EntityGraphSettings

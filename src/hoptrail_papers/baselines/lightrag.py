@@ -17,12 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from hoptrail.corpus.structure_names import TRIPLES
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import interleave
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.setting_limits import AtLeast1, ShareAbove0, check_limits
-from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Ranking
 from hoptrail_papers.baselines.entity_graph import EntityGraph, facts_about, facts_like, passages_of

@@ -14,7 +14,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Walk:
+class RandomWalk:
     """A random walk. `steps[a, b]` is the probability to go from b to a, by edge weight (SciPy CSR, shape (size, size))."""
 
     steps: Any
@@ -24,7 +24,7 @@ class Walk:
     @classmethod
     def along(
         cls, firsts: NDArray[np.integer], seconds: NDArray[np.integer], weights: NDArray[np.floating], size: int
-    ) -> Walk:
+    ) -> RandomWalk:
         """A walk along edges in both directions; the weights of parallel edges add up."""
         from scipy.sparse import csr_matrix
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from hoptrail.corpus.structure_names import SIMILARITY_TREE
 from hoptrail.language.tasks import Abstain
-from hoptrail.structures.structure_names import SIMILARITY_TREE
 from hoptrail.types import Kind
 from hoptrail_papers.sirerag.sirerag import Pooled, PooledSettings
 from hoptrail_papers.sirerag.tree_pool import TreePool

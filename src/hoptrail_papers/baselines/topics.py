@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import PASSAGES, TOPICS
 from hoptrail.language.tasks import Summarise, Task
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import encode_texts
 from hoptrail.structures.passage_tasks import PassageTasks
-from hoptrail.structures.structure_names import PASSAGES, TOPICS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words_in
 from hoptrail.types import Extraction, Kind, Span, Unit, content_id

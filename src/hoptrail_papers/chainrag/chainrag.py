@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
+from hoptrail.corpus.structure_names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
 from hoptrail.errors import TaskFailed
 from hoptrail.language.anaphora import word_references
 from hoptrail.language.completing import complete
@@ -42,7 +43,7 @@ from hoptrail.retrieval.rankings import pack, ranked
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.retrieval.units.unit_search import dense_search, nearest
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, check_limits
-from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
+from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict, content_id
 from hoptrail_papers.chainrag.graph_search import SentenceGraph
 
@@ -109,7 +110,8 @@ class SentenceSearch:
         """A search over the whole corpus, or over the passages nearest to `question`."""
         if settings.unit == "sentence" and settings.per_question:
             passages = [hit.unit for hit in dense_search(corpus, question, settings.candidates)]
-            own = SentenceGraph.over(passages, corpus.snapshot, settings.links, corpus.structures.sentence_graph)
+            structures = corpus.structures or StructureSettings()
+            own = SentenceGraph.over(passages, corpus.snapshot, settings.links, structures.sentence_graph)
             return cls(corpus, settings, reranker, own, own.ids)
         stored = SentenceGraph.of(corpus.snapshot, settings.links) if settings.walks else None
         return cls(corpus, settings, reranker, stored, None)

@@ -46,7 +46,7 @@ RETRIEVERS: dict[str, Callable[[Corpus, str, int], Ranking]] = {
 }
 
 
-class Wording(StrEnum):
+class SubQuestionWording(StrEnum):
     """The wording of a sub-question: `stand-alone` if it depends on no other; otherwise one of the others."""
 
     STAND_ALONE = "stand-alone"
@@ -66,7 +66,7 @@ class ProbeRow:
     retriever: str
     place: str
     named: bool | None
-    wording: Wording
+    wording: SubQuestionWording
     questions: int
     recall: float
 
@@ -100,7 +100,7 @@ class _Probe:
     """One wording of one gold step, the passages it should find, and whether the completed step names their titles."""
 
     number: int
-    wording: Wording
+    wording: SubQuestionWording
     text: str
     gold: frozenset[str]
     named: bool
@@ -138,12 +138,12 @@ def _probes(plan: GoldPlan, titles: Mapping[str, str]) -> Iterator[_Probe]:
     findings = tuple(Finding(step.question, step.question, step.answers[0]) for step in plan.steps)
     for position, step in enumerate(plan.steps):
         completed = complete(step.question, findings[:position])
-        wordings = {Wording.STAND_ALONE: step.question}
+        wordings = {SubQuestionWording.STAND_ALONE: step.question}
         if step.needs:
             wordings = {
-                Wording.REMOVED: REFERENCE.sub(" ", step.question),
-                Wording.POINTED: REFERENCE.sub(DEMONSTRATIVE, step.question),
-                Wording.COMPLETED: completed,
+                SubQuestionWording.REMOVED: REFERENCE.sub(" ", step.question),
+                SubQuestionWording.POINTED: REFERENCE.sub(DEMONSTRATIVE, step.question),
+                SubQuestionWording.COMPLETED: completed,
             }
         named = all(_names(completed, titles.get(passage, "")) for passage in step.passages)
         for wording, text in wordings.items():
@@ -159,8 +159,8 @@ def _names(question: str, title: str) -> bool:
 def _rows(
     retriever: str, probes: Sequence[_Probe], corpus: Corpus, names: Mapping[str, Sequence[str]], k: int
 ) -> list[ProbeRow]:
-    """Rows by place, LATER last; within a place the total before its split, and wordings in the order of `Wording`."""
-    recalls: defaultdict[tuple[str, bool | None, Wording], list[float]] = defaultdict(list)
+    """Rows by place, LATER last; within a place the total before its split, and wordings in the order of `SubQuestionWording`."""
+    recalls: defaultdict[tuple[str, bool | None, SubQuestionWording], list[float]] = defaultdict(list)
     for probe in probes:
         units = RETRIEVERS[retriever](corpus, probe.text, k * UNITS_A_PASSAGE)
         found = project_to_passages(units, partial(corpus_ids, ids=names))
@@ -171,6 +171,6 @@ def _rows(
         ProbeRow(retriever, place, named, wording, len(values), mean(values))
         for place in (*numbers, LATER)
         for named in (None, True, False)
-        for wording in Wording
+        for wording in SubQuestionWording
         if (values := recalls.get((place, named, wording)))
     ]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed, Rows, is_among, unpaired
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
 from hoptrail.corpus.writer import Change, Writer
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.models.encoder import FloatMatrix
@@ -30,7 +31,6 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentences import SentencePlaces, sentence_places
-from hoptrail.structures.structure_names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
 from hoptrail.text.mentions import Shape
 from hoptrail.types import Kind
 from hoptrail_papers.chainrag.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs, unordered

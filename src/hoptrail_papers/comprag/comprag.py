@@ -23,13 +23,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
+from hoptrail.corpus.structure_names import TRIPLES
 from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import rescored, scores_of
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
 from hoptrail.setting_limits import Share, check_limits
-from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.types import Ranking
 from hoptrail_papers.comprag.composition import CompositionSettings
 from hoptrail_papers.comprag.graph import TripleGraphSettings, search_triples

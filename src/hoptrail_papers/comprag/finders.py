@@ -68,7 +68,7 @@ def _finder_by_parse(model: str) -> TripleFinder:
     return find
 
 
-class Parsed(Protocol):
+class ParsedToken(Protocol):
     """The used part of a parsed token: its place `i`, its part of speech (`VERB`), and its dependency (`nsubj`) on its head.
 
     A root is its own head. The children depend on the token directly, in the order of the text.
@@ -83,12 +83,12 @@ class Parsed(Protocol):
     @property
     def pos_(self) -> str: ...
     @property
-    def head(self) -> Parsed: ...
+    def head(self) -> ParsedToken: ...
     @property
-    def children(self) -> Iterable[Parsed]: ...
+    def children(self) -> Iterable[ParsedToken]: ...
 
 
-def triples_in_parse(tokens: Iterable[Parsed], about: str) -> tuple[Triple, ...]:
+def triples_in_parse(tokens: Iterable[ParsedToken], about: str) -> tuple[Triple, ...]:
     """The triples of a parsed text in order, at most 8; `about` (the text's subject) replaces pronouns."""
     found: dict[Triple, None] = {}
     for verb in tokens:
@@ -101,7 +101,7 @@ def triples_in_parse(tokens: Iterable[Parsed], about: str) -> tuple[Triple, ...]
     return tuple(found)[:_MOST]
 
 
-def _subjects(verb: Parsed) -> list[Parsed]:
+def _subjects(verb: ParsedToken) -> list[ParsedToken]:
     """The verb's subjects: its own, those of a coordinated verb (`was born in Foss and died there`), or the noun it describes."""
     own = [part for child in verb.children if child.dep_ in _SUBJECTS for part in _coordinated(child)]
     if not own and verb.dep_ == "conj":
@@ -111,7 +111,7 @@ def _subjects(verb: Parsed) -> list[Parsed]:
     return own
 
 
-def _objects(verb: Parsed) -> Iterator[tuple[str, Parsed]]:
+def _objects(verb: ParsedToken) -> Iterator[tuple[str, ParsedToken]]:
     """Relations with their objects; a preposition of the verb or of its complement is a part of the relation."""
     said = " ".join([*(child.text for child in verb.children if child.dep_ in _BEFORE_VERB), verb.text])
     yield from _prepositional_objects(verb, said)
@@ -122,7 +122,7 @@ def _objects(verb: Parsed) -> Iterator[tuple[str, Parsed]]:
             yield from _prepositional_objects(child, f"{said} {_phrase(child)}")
 
 
-def _prepositional_objects(head: Parsed, said: str) -> Iterator[tuple[str, Parsed]]:
+def _prepositional_objects(head: ParsedToken, said: str) -> Iterator[tuple[str, ParsedToken]]:
     for preposition in head.children:
         if preposition.dep_ in _PREPOSITIONS:
             for target in preposition.children:
@@ -131,19 +131,19 @@ def _prepositional_objects(head: Parsed, said: str) -> Iterator[tuple[str, Parse
                         yield f"{said} {preposition.text}", part
 
 
-def _coordinated(token: Parsed) -> Iterator[Parsed]:
+def _coordinated(token: ParsedToken) -> Iterator[ParsedToken]:
     yield token
     for child in token.children:
         if child.dep_ == "conj" and child.pos_ not in {"VERB", "AUX"}:
             yield from _coordinated(child)
 
 
-def _phrase(head: Parsed) -> str:
+def _phrase(head: ParsedToken) -> str:
     """A noun with its modifiers, in the order of the text."""
     return " ".join(token.text for token in sorted(_parts(head), key=lambda token: token.i))
 
 
-def _parts(head: Parsed) -> Iterator[Parsed]:
+def _parts(head: ParsedToken) -> Iterator[ParsedToken]:
     yield head
     for child in head.children:
         if child.dep_ in _PHRASE:

@@ -20,7 +20,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.rankings import best_first, ranked_units
 from hoptrail.setting_limits import AtLeast1, Limited, Share, ShareBelow1
 from hoptrail.types import Kind, Ranking
-from hoptrail_papers.baselines.pagerank import Walk
+from hoptrail_papers.baselines.pagerank import RandomWalk
 from hoptrail_papers.comprag.question_triples import QuestionTriples
 from hoptrail_papers.comprag.space import RELATION, TripleSpace
 
@@ -111,7 +111,7 @@ def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
     if not rows:
         return {}
     ends = np.array([(places[a], places[b]) for a, b in graph.edges], dtype=np.intp).reshape(-1, 2)
-    walk = Walk.along(ends[:, 0], ends[:, 1], np.array(list(graph.edges.values())), len(rows))
+    walk = RandomWalk.along(ends[:, 0], ends[:, 1], np.array(list(graph.edges.values())), len(rows))
     ranks = walk.ranks(np.array([graph.seeds.get(row, 0.0) for row in rows]), damping)
     return dict(zip(rows, ranks.tolist(), strict=True))
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.searching import VectorMirror, top_rows
+from hoptrail.corpus.structure_names import TRIPLES
 from hoptrail.errors import NotBuilt
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.structures.structure_names import TRIPLES
 from hoptrail.types import Kind
 from hoptrail_papers.comprag.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of
 from hoptrail_papers.comprag.lemmas import lemmatised

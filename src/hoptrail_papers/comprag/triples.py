@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
+from hoptrail.corpus.structure_names import EXTRACTIONS, TRIPLES
 from hoptrail.execution.executor import Work, batched, from_to
 from hoptrail.fingerprints import fingerprint
 from hoptrail.models.encoder import unit_length
@@ -19,7 +20,6 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived, Target
 from hoptrail.structures.encoding import Encoded, encode_batches
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.structure_names import EXTRACTIONS, TRIPLES
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Extraction, Kind, Triple, Unit, content_id
 from hoptrail_papers.comprag.finders import check_triple_finder, open_triple_finder

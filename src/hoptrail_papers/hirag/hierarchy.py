@@ -20,6 +20,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import scores_of, shares_of_best
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search, keyword_search, nearest
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
+from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.text.mentions import find_names
 from hoptrail.text.sentences import without_space
 from hoptrail.text.words import words_in
@@ -155,7 +156,7 @@ class HierarchicalSearch:
 
     def _profile_lines(self, documents: Collection[str]) -> list[Span]:
         """The spans of profiles from a file, which belong only to the profile, unless the settings keep them in chunks."""
-        if self._settings.profile_lines or not self._corpus.structures.profiles.from_file:
+        if self._settings.profile_lines or not (self._corpus.structures or StructureSettings()).profiles.from_file:
             return []
         profiles = self._corpus.snapshot.units(Kind.PROFILE, {profile_id(document) for document in documents})
         return [span for profile in profiles for span in profile.sources]

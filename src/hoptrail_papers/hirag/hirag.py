@@ -30,6 +30,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, Literal
 
+from hoptrail.corpus.structure_names import PASSAGES, PROFILES
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
@@ -39,7 +40,6 @@ from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, integrate, 
 from hoptrail.retrieval.rankings import interleave, pack
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.setting_limits import AtLeast1, Limited, ShareAbove0
-from hoptrail.structures.structure_names import PASSAGES, PROFILES
 from hoptrail.text.lexicon import QUESTION_WORDS
 from hoptrail.text.normal_forms import folded
 from hoptrail.text.words import content_stems, words

@@ -22,13 +22,13 @@ from itertools import groupby
 from pathlib import Path
 
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.execution.executor import batched
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived, Target
 from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.json_lines import LinesFile, Unfit, parsed
-from hoptrail.structures.structure_names import EXTRACTIONS, PASSAGES, PROFILES
 from hoptrail.text.normal_forms import base_title, folded, squeeze, without_article
 from hoptrail.text.sentences import without_space
 from hoptrail.text.words import words

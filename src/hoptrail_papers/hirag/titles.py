@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.structures.title_scanning import name_key
 from hoptrail.text.lexicon import STOP_WORDS
 from hoptrail.text.normal_forms import base_title, folded, squeeze
+from hoptrail.text.title_scanning import name_key
 from hoptrail.text.words import LETTERS
 from hoptrail.types import Kind
 from hoptrail_papers.hirag.profiles import DISAMBIGUATION, profile_id

@@ -16,11 +16,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hoptrail.corpus.structure_names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.setting_limits import AtLeast0, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived
 from hoptrail.structures.extractions import stored_in_order
-from hoptrail.structures.structure_names import AGGREGATES, EXTRACTIONS, TOPICS
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind, Span, Unit, content_id
 from hoptrail_papers.baselines.topics import grouped_by_topic

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from hoptrail.corpus import structure_names
 from hoptrail.language.effort import FROM_MEMORY, Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Finding, Integrate, Read, Reading, Recall, Step
@@ -29,7 +30,6 @@ from hoptrail.recipes.answering import CitedHop, memory_hop
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import pack
-from hoptrail.structures import structure_names
 from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Kind, Ranking, Unit
 from hoptrail_papers.sirerag.pool_search import Scorer, search_pool

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.datasets import Dataset, Question
-from hoptrail.structures.structure_names import RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.types import Kind, Unit
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.sirerag.tree_nodes import groups_of

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from hoptrail.corpus.structure_names import ENTITY_TREE, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
 from hoptrail.models.encoder import FloatMatrix, unit_length
-from hoptrail.structures.structure_names import ENTITY_TREE, JOINT_TREE, RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.types import Kind, Link, Unit
 from hoptrail_papers.sirerag.tree_nodes import Level, Members, Node, Weights, groups_of, level_of
 

@@ -18,14 +18,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, cast
 
-from hoptrail.corpus.writer import Writer
-from hoptrail.language.tasks import Language
-from hoptrail.models.encoder import FloatMatrix
-from hoptrail.setting_limits import AtLeast1, Limit, Limited, Share, ShareInside
-from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaration import Structure
-from hoptrail.structures.encoding import encode_texts
-from hoptrail.structures.structure_names import (
+from hoptrail.corpus.structure_names import (
     AGGREGATES,
     ENTITY_TREE,
     EXTRACTIONS,
@@ -34,6 +27,13 @@ from hoptrail.structures.structure_names import (
     RELATEDNESS_TREE,
     SIMILARITY_TREE,
 )
+from hoptrail.corpus.writer import Writer
+from hoptrail.language.tasks import Language
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.setting_limits import AtLeast1, Limit, Limited, Share, ShareInside
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.declaration import Structure
+from hoptrail.structures.encoding import encode_texts
 from hoptrail.types import Kind
 from hoptrail_papers.sirerag.clustering import ClusteringSettings, open_clusterer
 from hoptrail_papers.sirerag.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped

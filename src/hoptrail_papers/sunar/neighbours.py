@@ -19,12 +19,12 @@ import numpy as np
 
 from hoptrail.corpus.columns import Directed, Rows, is_among, joined, unpaired
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.types import Kind
 from hoptrail_papers.keyword_statistics import KeywordStatistics
 from hoptrail_papers.nearest import BLOCK, DECIMALS, Least, Nearest, best_of

@@ -27,6 +27,7 @@ from functools import cache, cached_property
 from statistics import fmean
 from typing import ClassVar, Literal
 
+from hoptrail.corpus.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
@@ -45,7 +46,6 @@ from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.rankings import interleave, pack, ranked
 from hoptrail.retrieval.units.unit_search import dense_search, keyword_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
-from hoptrail.structures.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.types import Hit, Ranking
 from hoptrail_papers.sunar.adaptive import (
     HYBRID,

@@ -26,7 +26,7 @@ _ACCOUNTS = ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SE
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class StoreAddress:
     """SCHEME://BUCKET/PATH, without secrets. Use `of`."""
 
     scheme: str

@@ -23,7 +23,7 @@ from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import translating_errors
 from hoptrail.errors import IndexDamaged, IndexUnavailable
-from hoptrail_scale.publishing.address import Address, is_address
+from hoptrail_scale.publishing.address import StoreAddress, is_address
 from hoptrail_scale.publishing.manifest import (
     CHUNKS,
     Manifest,
@@ -78,8 +78,8 @@ class Follower:
 
     def __init__(self, address: str, cache: Path) -> None:
         """Raises: UsageError: it is not an address."""
-        self._objects = Objects(Address.of(address))
-        self._home = cache / Address.of(address).folder_name
+        self._objects = Objects(StoreAddress.of(address))
+        self._home = cache / StoreAddress.of(address).folder_name
         self._version: UpdateVersion | None = None
         self._folder: Path | None = None
 
@@ -165,7 +165,7 @@ def restore(source: str, folder: Path) -> None:
         copy_index(Path(source), folder)
         return
     check_empty(folder)
-    objects = Objects(Address.of(source))
+    objects = Objects(StoreAddress.of(source))
     current = read_pointer(objects)
     if current is None:
         raise _nothing_published(objects.address)
@@ -173,7 +173,7 @@ def restore(source: str, folder: Path) -> None:
         _place(objects, read_manifest(objects, current[0].manifests[0]), folder)
 
 
-def _nothing_published(address: Address) -> IndexUnavailable:
+def _nothing_published(address: StoreAddress) -> IndexUnavailable:
     return IndexUnavailable(
         f"nothing is published at {address}. Publish an index with `hoptrail publish --index DIR {address}`."
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hoptrail.corpus.places import DATABASE
 from hoptrail.errors import IndexDamaged, IndexMismatch
 from hoptrail.types.json_object import reader_of
-from hoptrail_scale.publishing.address import Address
+from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.objects import Objects
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def read_manifest(objects: Objects, name: str) -> Manifest:
     return parse_manifest(content, name, objects.address)
 
 
-def parse_manifest(content: bytes, name: str, address: Address | Path) -> Manifest:
+def parse_manifest(content: bytes, name: str, address: StoreAddress | Path) -> Manifest:
     """Parse the content of a manifest; errors name the address or folder that it is from.
     Raises: IndexMismatch, IndexDamaged: see `read_pointer`.
     """
@@ -156,16 +156,16 @@ def parse_manifest(content: bytes, name: str, address: Address | Path) -> Manife
 class MissingObject(IndexDamaged):
     """A publication names an object that does not exist: damage, unless the publication was removed meanwhile."""
 
-    def __init__(self, name: str, address: Address) -> None:
+    def __init__(self, name: str, address: StoreAddress) -> None:
         super().__init__(f"{name} of {address} is missing. Publish the index anew with `hoptrail publish --afresh`.")
 
 
-def damaged_chunk(chunk: str, address: Address) -> IndexDamaged:
+def damaged_chunk(chunk: str, address: StoreAddress) -> IndexDamaged:
     """The error for an altered chunk."""
     return _damaged(f"{CHUNKS}/{chunk}", address, "its content does not have the checksum in its name")
 
 
-def _damaged(name: str, address: Address | Path, reason: str) -> IndexDamaged:
+def _damaged(name: str, address: StoreAddress | Path, reason: str) -> IndexDamaged:
     return IndexDamaged(
         f"{name} of {address} is damaged: {reason}. Publish the index anew with `hoptrail publish --afresh`."
     )
@@ -175,7 +175,7 @@ def _to_json(record: Manifest | Pointer) -> bytes:
     return json.dumps(asdict(record), separators=(",", ":"), sort_keys=True).encode()
 
 
-def _from_json(kind: type[Read], content: bytes, name: str, address: Address | Path) -> Read:
+def _from_json(kind: type[Read], content: bytes, name: str, address: StoreAddress | Path) -> Read:
     from pydantic import ValidationError
 
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hoptrail.errors import StorageError
 from hoptrail.models.redacting import without
-from hoptrail_scale.publishing.address import Address, endpoint, secrets, without_tls
+from hoptrail_scale.publishing.address import StoreAddress, endpoint, secrets, without_tls
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion
@@ -37,7 +37,7 @@ class Unchanged(Exception):
 class Objects:
     """The objects below an address, by name. Thread-safe. Failures other than those documented raise StorageError."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: StoreAddress) -> None:
         from obstore.store import from_url
 
         self.address = address
@@ -138,7 +138,7 @@ _SIGNS = (
 """Checked in this order: a message of an earlier kind may contain words of a later one."""
 
 
-def refusal(address: Address, error: Exception) -> StorageError:
+def refusal(address: StoreAddress, error: Exception) -> StorageError:
     """The error to raise when an object store, or the connection to it, fails."""
     return StorageError(_advice(address, kind_of(error)) or f"{address}: {_first_line(error)}")
 
@@ -155,7 +155,7 @@ def _first_line(error: Exception) -> str:
     return without(text.split(", /", 1)[0], secrets())[:300]
 
 
-def _advice(address: Address, kind: str) -> str:
+def _advice(address: StoreAddress, kind: str) -> str:
     where = f" at {endpoint()}" if endpoint() else ""
     credentials = _CREDENTIALS[address.scheme]
     return {

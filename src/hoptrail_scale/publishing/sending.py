@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from hoptrail.corpus.places import DATABASE
 from hoptrail.errors import IndexBusy, IndexDamaged, StorageError
-from hoptrail_scale.publishing.address import Address
+from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.manifest import (
     CHUNKS,
     FORMAT,
@@ -79,7 +79,7 @@ def publish(folder: Path, address: str, *, keep_hours: float = KEEP_HOURS, afres
         IndexBusy: another process has published there meanwhile; its publication is current.
         StorageError: the store refuses; the earlier publication is unchanged.
     """
-    objects = Objects(Address.of(address))
+    objects = Objects(StoreAddress.of(address))
     pointer, version = read_pointer(objects) or (None, None)
     with open_commit(folder) as commit:
         before = None if pointer is None or afresh else read_manifest(objects, pointer.manifests[0])

@@ -16,18 +16,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hoptrail.corpus.snapshot import SharedSnapshot
-from hoptrail.documents.corpus_part import Part
+from hoptrail.documents.corpus_part import CorpusPart
 from hoptrail.errors import IndexDamaged, IndexUnavailable, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
 from hoptrail.index.builder import Building
+from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.language.factory import LanguageContext
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
-from hoptrail.settings import Settings
 from hoptrail_scale.on_ray import RayExecutor
-from hoptrail_scale.publishing.address import Address
+from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import restore
 from hoptrail_scale.publishing.objects import Objects
 from hoptrail_scale.publishing.sending import publish
@@ -65,7 +65,7 @@ def build_shards(
     settings = settings or Settings()
     task = _Task(tuple(str(Path(source).resolve()) for source in sources), address, tuple(recipes), settings)
     _check(task, count)
-    objects = Objects(Address.of(address))
+    objects = Objects(StoreAddress.of(address))
     try:
         stored = _count_at(objects)
     except IndexDamaged:
@@ -73,7 +73,7 @@ def build_shards(
     if stored not in (None, count):
         raise UsageError(f"{address} holds {stored} shards, not {count}: name another address for another number.")
     work = Work("building shard", partial(_build, task), str)
-    reports = list(executor.map(work, [Part(number, count) for number in range(1, count + 1)]))
+    reports = list(executor.map(work, [CorpusPart(number, count) for number in range(1, count + 1)]))
     objects.put(COUNT, json.dumps({"shards": count}).encode())
     return reports
 
@@ -82,7 +82,7 @@ def open_shards(address: str, executor: RayExecutor, settings: Settings | None =
     """Open the shards at an address as actors of Ray, which live as long as `executor` is entered.
     Raises: IndexUnavailable: there are none. Otherwise as `ShardedIndex`.
     """
-    count = _count_at(Objects(Address.of(address)))
+    count = _count_at(Objects(StoreAddress.of(address)))
     if count is None:
         raise IndexUnavailable(f"there are no shards at {address}. Build them with `hoptrail shards`.")
     return ShardedIndex(RayShards(executor, shard_addresses(address, count)), settings)
@@ -90,10 +90,10 @@ def open_shards(address: str, executor: RayExecutor, settings: Settings | None =
 
 def shard_addresses(address: str, count: int) -> list[str]:
     """The addresses of the shards of a corpus."""
-    return [f"{address.rstrip('/')}/{Part(number, count)}" for number in range(1, count + 1)]
+    return [f"{address.rstrip('/')}/{CorpusPart(number, count)}" for number in range(1, count + 1)]
 
 
-def _build(task: _Task, part: Part) -> IndexingReport:
+def _build(task: _Task, part: CorpusPart) -> IndexingReport:
     """In a worker: bring one shard up to date, from what is published of it, and publish it."""
     address = shard_addresses(task.address, part.count)[part.number - 1]
     with TemporaryDirectory(prefix="hoptrail-shard-", ignore_cleanup_errors=True) as temporary:
@@ -115,7 +115,7 @@ def build_part(
     sources: Sequence[str | Path],
     recipes: Sequence[str],
     settings: Settings,
-    part: Part,
+    part: CorpusPart,
     encoder: Encoder,
 ) -> IndexingReport:
     """Bring the index of one part of a corpus in step with its sources. Raises: as `Index.add`."""

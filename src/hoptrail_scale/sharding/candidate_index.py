@@ -11,21 +11,23 @@ import numpy as np
 
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.keywords import WordCounts
+from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Name
-from hoptrail.structures.passage_graph import NAMES
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.structures.structure_names import MENTIONS
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Kind, Usage
-from hoptrail_scale.sharding.shard import Contents
+from hoptrail_scale.sharding.shard import ShardContents
 
 
 @contextmanager
-def candidate_index(parts: Sequence[Contents], head: Head, whole: WordCounts, encoder: Encoder) -> Iterator[Snapshot]:
+def candidate_index(
+    parts: Sequence[ShardContents], head: Head, whole: WordCounts, encoder: Encoder
+) -> Iterator[Snapshot]:
     """A snapshot of the passages of all parts, until the end of `with`.
 
     Words count as in the `whole` corpus. `head` is that of a shard. Names are found anew, because a sentence of one shard may
@@ -45,7 +47,7 @@ def candidate_index(parts: Sequence[Contents], head: Head, whole: WordCounts, en
             yield snapshot
 
 
-def _names(parts: Sequence[Contents], context: BuildContext) -> Iterator[tuple[str, str]]:
+def _names(parts: Sequence[ShardContents], context: BuildContext) -> Iterator[tuple[str, str]]:
     """Names with the ids of their units. A title stays with the passage that has it in its shard: of a document the first passage
     that was gathered may be another.
     """
@@ -56,7 +58,7 @@ def _names(parts: Sequence[Contents], context: BuildContext) -> Iterator[tuple[s
             yield row.key, row.unit
 
 
-def _put(parts: Sequence[Contents], writer: Writer) -> None:
+def _put(parts: Sequence[ShardContents], writer: Writer) -> None:
     """Write all parts. A document that two shards hold is one document."""
     documents = {document.id: document for part in parts for document in part.documents}
     units = {unit.id: unit for part in parts for unit in part.units}

@@ -94,7 +94,7 @@ class Leads:
 
 
 @dataclass(frozen=True)
-class Contents:
+class ShardContents:
     """Passages of a shard with everything that recipes read: their documents, sentences, vectors and extractions."""
 
     documents: tuple[Document, ...]
@@ -168,7 +168,7 @@ class Shard:
         rows, walk.promise = walk.best(most), promise
         return tuple(self._snapshot.texts.ids(graph.passage_numbers[rows]))
 
-    def contents(self, ids: Collection[str], *, sentences: bool) -> Contents:
+    def contents(self, ids: Collection[str], *, sentences: bool) -> ShardContents:
         """The passages among `ids` that are here, with their `sentences` if they are asked for."""
         snapshot = self._snapshot
         passages = tuple(snapshot.texts.in_order(sorted(snapshot.table.stored(Kind.PASSAGE, ids))))
@@ -176,14 +176,14 @@ class Shard:
         vectors = snapshot.search.vectors_in_order([Kind.PASSAGE], names)
         documents = tuple(snapshot.documents({span.document for unit in passages for span in unit.sources}))
         if not sentences or not passages:
-            return Contents(documents, passages, vectors, {}, frozenset())
+            return ShardContents(documents, passages, vectors, {}, frozenset())
         graph = PassageGraph.of(snapshot)
         rows = rows_of(snapshot.texts.numbers(names), graph.passage_numbers)
         _, within = graph.sentences.of_all(rows)
         read = snapshot.texts.units(graph.sentence_vectors.numbers[within])
         together = np.concatenate([vectors, graph.sentence_vectors[within]])
         titled = frozenset(name for name, title in zip(names, graph.titles[rows].tolist(), strict=True) if title >= 0)
-        return Contents(documents, (*passages, *read), together, dict(snapshot.extractions(names)), titled)
+        return ShardContents(documents, (*passages, *read), together, dict(snapshot.extractions(names)), titled)
 
     def _departures(self, asked: Asked) -> tuple[Departure, ...]:
         walk = self._begin(asked)

@@ -24,6 +24,7 @@ from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Found
 from hoptrail.errors import UsageError
+from hoptrail.index.settings import Settings
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.lazy import LazyLanguage
 from hoptrail.language.tasks import Language
@@ -35,9 +36,8 @@ from hoptrail.recipes.hybrid import HybridSettings
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.recipes.trail import TrailSettings
 from hoptrail.retrieval.corpus import Corpus, check_question
-from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, bridge_vectors, choose_bridges
+from hoptrail.retrieval.paths.candidates import AS_TRAINED, Bridge, CandidateSettings, bridge_vectors, choose_bridges
 from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.settings import Settings
 from hoptrail.types import Answer, Ranking
 from hoptrail_scale.sharding.candidate_index import candidate_index
 from hoptrail_scale.sharding.scatter import Scatter
@@ -127,7 +127,7 @@ class ShardedIndex:
         depth = max(DEPTH, limit or own.k)
         if isinstance(own, HybridSettings):
             depth = max(depth, own.search.depth, own.rerank_depth)
-        paths = own.search.candidates if isinstance(own, TrailSettings) else None
+        paths = AS_TRAINED if isinstance(own, TrailSettings) else None
         asked = self._asked(check_question(question), paths, by_vector=not isinstance(own, Bm25Settings))
         with self._gathered(asked, depth) as snapshot:
             corpus = Corpus(snapshot, lambda: self.encoder, self.settings.structures)

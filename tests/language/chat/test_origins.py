@@ -7,7 +7,7 @@ from threading import Thread
 
 from fakeai.brains import by_task
 from fakeai.clients import replies_in
-from hoptrail.language.chat.origins import RECENT, Origins
+from hoptrail.language.chat.origins import RECENT, RecentTexts
 from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Language, Read
 from hoptrail.types import Unit
 from language_chat import ANSWER, QUESTION, Speaking
@@ -84,7 +84,7 @@ def test_remembered_replies_are_followed_as_well(speaking: Speaking, isk: Unit, 
 
 
 def test_words_are_found_whole_in_any_case_and_a_bare_yes_is_no_trace() -> None:
-    origins = Origins()
+    origins = RecentTexts()
     origins.note(["Isk", "yes", ""], ("d1",))
     origins.note(["東京"], ("d2", "d1"))
     origins.note(["nothing"], ())
@@ -94,7 +94,7 @@ def test_words_are_found_whole_in_any_case_and_a_bare_yes_is_no_trace() -> None:
 
 
 def test_it_holds_a_bounded_number_of_texts_from_many_threads() -> None:
-    origins = Origins()
+    origins = RecentTexts()
 
     def note(number: int) -> None:
         for at in range(RECENT // 2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from hoptrail.models.reader import Answer, Reading, ToRead
+from hoptrail.models.reader import SpanAnswer, TextReading, ToRead
 
 
 class ScriptedReader:
@@ -22,16 +22,16 @@ class ScriptedReader:
         self._settles = settles
         self.asked: list[ToRead] = []
 
-    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
+    def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
         """A reading of each."""
         self.asked += pairs
         return [self._reading(pair) for pair in pairs]
 
-    def _reading(self, pair: ToRead) -> Reading:
+    def _reading(self, pair: ToRead) -> TextReading:
         listed = self._script.get(pair.question, {})
         places = {words: pair.text.find(words) for words in listed}
-        found = [Answer(at, at + len(words), listed[words]) for words, at in places.items() if at >= 0]
+        found = [SpanAnswer(at, at + len(words), listed[words]) for words, at in places.items() if at >= 0]
         best = tuple(sorted(found, key=lambda one: -one.margin))
         odds = [odds for words, odds in self._settles.items() if words in pair.text]
         settles = max([*odds, *(one.margin for one in best)], default=-8.0)
-        return Reading(best, yes=0.0, no=0.0, neither=1.0, helps=0.97 if best else 0.1, settles=settles)
+        return TextReading(best, yes=0.0, no=0.0, neither=1.0, helps=0.97 if best else 0.1, settles=settles)

@@ -20,7 +20,7 @@ from hoptrail.language.offline.statement_reading import (
     weighed,
 )
 from hoptrail.language.tasks import Read
-from hoptrail.models.reader import Reading, ToRead
+from hoptrail.models.reader import TextReading, ToRead
 from hoptrail.types import Unit
 from language.offline.scripted_reader import ScriptedReader
 
@@ -90,9 +90,9 @@ def test_the_closest_statements_are_read_once_whatever_is_asked_of_them(passage:
 class Verdicts:
     """Says yes of what names the Gull, and of anything else that it tells nothing."""
 
-    def read(self, pairs: Sequence[ToRead]) -> list[Reading]:
+    def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
         shares = [(0.9, 0.05, 0.05) if "Gull" in pair.text else (0.02, 0.03, 0.95) for pair in pairs]
-        return [Reading((), yes, no, neither, helps=yes, settles=8 * yes - 4) for yes, no, neither in shares]
+        return [TextReading((), yes, no, neither, helps=yes, settles=8 * yes - 4) for yes, no, neither in shares]
 
 
 def test_a_question_that_begins_with_a_verb_is_answered_by_yes_or_no(passage: MakeUnit) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.language.offline.statement_text import StatementText
-from hoptrail.models.reader import Answer, Reading
+from hoptrail.models.reader import SpanAnswer, TextReading
 from hoptrail.text.statements import statements_of
 from hoptrail.types import BlockKind, Unit
 from pieces import unit_of
@@ -69,8 +69,8 @@ def test_an_answer_is_cut_to_its_cell_and_keeps_its_unit(text: StatementText, wo
 
 def test_answers_come_once_best_first_without_those_in_headings() -> None:
     at = SENTENCE.text.index("340")
-    words = (Answer(6, 12, 5.0), Answer(at, at + 3, 4.0), Answer(at, at + 6, 3.0), Answer(0, 4, 1.0))
-    reading = Reading(words, yes=0.0, no=0.0, neither=1.0, helps=1.0)
+    words = (SpanAnswer(6, 12, 5.0), SpanAnswer(at, at + 3, 4.0), SpanAnswer(at, at + 6, 3.0), SpanAnswer(0, 4, 1.0))
+    reading = TextReading(words, yes=0.0, no=0.0, neither=1.0, helps=1.0)
     assert SENTENCE.spans(reading) == [("340 kg", 4.0), ("Yard", 1.0)]
 
 

@@ -4,132 +4,132 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.questions.comparisons import Rule, find_comparison
+from hoptrail.language.questions.comparisons import ComparisonRule, find_comparison
 
 ASKED_OF_EACH = {
     "Which lighthouse was built earlier, Foss Light or Arden Light?": (
-        Rule.EARLIER,
+        ComparisonRule.EARLIER,
         "When was Foss Light built?",
         "When was Arden Light built?",
     ),
     "Which was published more recently, Night Ferry or The Glass Hen?": (
-        Rule.LATER,
+        ComparisonRule.LATER,
         "When was Night Ferry published?",
         "When was The Glass Hen published?",
     ),
     "Who was born later, Ida Berg or Bo Marsh?": (
-        Rule.LATER,
+        ComparisonRule.LATER,
         "When was Ida Berg born?",
         "When was Bo Marsh born?",
     ),
     "Who died first, Ida Berg or Bo Marsh?": (
-        Rule.EARLIER,
+        ComparisonRule.EARLIER,
         "When did Ida Berg die?",
         "When did Bo Marsh die?",
     ),
     "Was Ida Berg or Bo Marsh born first?": (
-        Rule.EARLIER,
+        ComparisonRule.EARLIER,
         "When was Ida Berg born?",
         "When was Bo Marsh born?",
     ),
     "Was the Night Ferry or the Grey Gull built later?": (
-        Rule.LATER,
+        ComparisonRule.LATER,
         "When was the Night Ferry built?",
         "When was the Grey Gull built?",
     ),
     "Who lived longer, Ida Berg or Bo Marsh?": (
-        Rule.LONGER_LIFE,
+        ComparisonRule.LONGER_LIFE,
         "When was Ida Berg born?",
         "When did Ida Berg die?",
         "When was Bo Marsh born?",
         "When did Bo Marsh die?",
     ),
     "Whose brother was born first, Ida Berg or Bo Marsh?": (
-        Rule.EARLIER,
+        ComparisonRule.EARLIER,
         "Who is the brother of Ida Berg?",
         "When was #1 born?",
         "Who is the brother of Bo Marsh?",
         "When was #3 born?",
     ),
     "Which ship has the captain who died later, Night Ferry or Grey Gull?": (
-        Rule.LATER,
+        ComparisonRule.LATER,
         "Who is the captain of Night Ferry?",
         "When did #1 die?",
         "Who is the captain of Grey Gull?",
         "When did #3 die?",
     ),
     "Which club has more members, Arden FC or Dun FC?": (
-        Rule.MORE,
+        ComparisonRule.MORE,
         "How many members does Arden FC have?",
         "How many members does Dun FC have?",
     ),
     "Which crew sold more tickets last spring, Foss Yard or Arden Yard?": (
-        Rule.MORE,
+        ComparisonRule.MORE,
         "How many tickets last spring has Foss Yard sold?",
         "How many tickets last spring has Arden Yard sold?",
     ),
     "Who was elected more times, Ida Berg or Bo Marsh?": (
-        Rule.MORE,
+        ComparisonRule.MORE,
         "How many times has Ida Berg been elected?",
         "How many times has Bo Marsh been elected?",
     ),
     "Who has been in the club longer, Ida Berg or Bo Marsh?": (
-        Rule.EARLIER,
+        ComparisonRule.EARLIER,
         "Since when has Ida Berg been in the club?",
         "Since when has Bo Marsh been in the club?",
     ),
     "Who joined the club first, the present treasurer or Bo Marsh?": (
-        Rule.EARLIER,
+        ComparisonRule.EARLIER,
         "When was it that the present treasurer joined the club?",
         "When was it that Bo Marsh joined the club?",
     ),
     "Which lake has the larger area, Lake Orrin or Lake Foss?": (
-        Rule.MORE,
+        ComparisonRule.MORE,
         "What is the area of Lake Orrin?",
         "What is the area of Lake Foss?",
     ),
     "Which bridge is lower, Tarn Bridge or Ox Bridge?": (
-        Rule.LESS,
+        ComparisonRule.LESS,
         "How high is Tarn Bridge?",
         "How high is Ox Bridge?",
     ),
     "Which boat is more expensive, Gull or Tern?": (
-        Rule.MORE,
+        ComparisonRule.MORE,
         "What is the price of Gull?",
         "What is the price of Tern?",
     ),
     "Which is older, Arden University or Dun University?": (
-        Rule.EARLIER,
+        ComparisonRule.EARLIER,
         "When was Arden University founded?",
         "When was Dun University founded?",
     ),
     "Are Ida Berg and Bo Marsh from the same country?": (
-        Rule.SAME,
+        ComparisonRule.SAME,
         "What is the nationality of Ida Berg?",
         "What is the nationality of Bo Marsh?",
     ),
     "Do Ida Berg and Bo Marsh share the same trade?": (
-        Rule.SAME,
+        ComparisonRule.SAME,
         "What is the trade of Ida Berg?",
         "What is the trade of Bo Marsh?",
     ),
     "Were Night Ferry and The Glass Hen written by the same poet?": (
-        Rule.SAME,
+        ComparisonRule.SAME,
         "Who was Night Ferry written by?",
         "Who was The Glass Hen written by?",
     ),
     "Were Ida Berg and Bo Marsh born in the same place?": (
-        Rule.SAME,
+        ComparisonRule.SAME,
         "Where was Ida Berg born?",
         "Where was Bo Marsh born?",
     ),
     "Are Foss Light and Arden Light located in the same county?": (
-        Rule.SAME,
+        ComparisonRule.SAME,
         "In which county is Foss Light located?",
         "In which county is Arden Light located?",
     ),
     "Are the director of Night Ferry and the director of The Glass Hen both Danish?": (
-        Rule.BOTH,
+        ComparisonRule.BOTH,
         "Who is the director of Night Ferry?",
         "Is #1 Danish?",
         "Who is the director of The Glass Hen?",
@@ -138,15 +138,15 @@ ASKED_OF_EACH = {
 }
 
 CLAIMED = {
-    "Is Ida Berg younger than Bo Marsh?": (Rule.LATER, "When was Ida Berg born?"),
-    "Is the Arden Bank younger than the Dun Bank?": (Rule.LATER, "When was the Arden Bank founded?"),
-    "Did Night Ferry come out after The Glass Hen?": (Rule.LATER, "When did Night Ferry come out?"),
-    "Was Arden founded more recently than Foss?": (Rule.LATER, "When was Arden founded?"),
-    "Was Arden founded earlier than Foss?": (Rule.EARLIER, "When was Arden founded?"),
-    "Does Lake Orrin have a greater depth than Lake Foss?": (Rule.MORE, "What is the depth of Lake Orrin?"),
-    "Did Ida Berg live longer than Bo Marsh?": (Rule.LONGER_LIFE, "When was Ida Berg born?"),
+    "Is Ida Berg younger than Bo Marsh?": (ComparisonRule.LATER, "When was Ida Berg born?"),
+    "Is the Arden Bank younger than the Dun Bank?": (ComparisonRule.LATER, "When was the Arden Bank founded?"),
+    "Did Night Ferry come out after The Glass Hen?": (ComparisonRule.LATER, "When did Night Ferry come out?"),
+    "Was Arden founded more recently than Foss?": (ComparisonRule.LATER, "When was Arden founded?"),
+    "Was Arden founded earlier than Foss?": (ComparisonRule.EARLIER, "When was Arden founded?"),
+    "Does Lake Orrin have a greater depth than Lake Foss?": (ComparisonRule.MORE, "What is the depth of Lake Orrin?"),
+    "Did Ida Berg live longer than Bo Marsh?": (ComparisonRule.LONGER_LIFE, "When was Ida Berg born?"),
     "Is the captain of the Gull older than the captain of the Tern?": (
-        Rule.EARLIER,
+        ComparisonRule.EARLIER,
         "Who is the captain of Gull?",
     ),
 }

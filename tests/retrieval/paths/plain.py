@@ -13,13 +13,13 @@ from random import Random
 import numpy as np
 
 from corpus.worlds import ranked
+from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.models.encoder import FloatMatrix, Progress, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import CandidateSettings, Walk
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.question_scores import QuestionScores
-from hoptrail.structures.passage_graph import NAMES
 from hoptrail.types import Document, Kind, Unit
 from structures.site import names_of
 from world import Counting, make_document

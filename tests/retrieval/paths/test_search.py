@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from benchmarks.train_paths import written
 
+from hoptrail.corpus.passage_graph import Lists
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.errors import IndexUnavailable, NotBuilt, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix, Progress
@@ -28,11 +30,9 @@ from hoptrail.retrieval.paths.scoring import (
     read_scorer,
     stored_scorer,
 )
-from hoptrail.retrieval.paths.search import BRIDGE, DIRECT, PathSettings, describe, search_paths
+from hoptrail.retrieval.paths.search import BRIDGE, DIRECT, describe, search_paths
 from hoptrail.structures.extractions import Extractions
-from hoptrail.structures.passage_graph import Lists
 from hoptrail.structures.sentences import Sentences
-from hoptrail.structures.structure_names import MENTIONS
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Document
 from retrieval.paths.plain import QUESTION as MADE_QUESTION
@@ -197,7 +197,7 @@ def test_after_the_sure_ones_the_direct_order_takes_turns(corpus: Corpus) -> Non
 
 
 def test_least_link_is_kept(corpus: Corpus) -> None:
-    unlinked = search_paths(corpus, QUESTION, 6, PathSettings(least_link=1))
+    unlinked = search_paths(corpus, QUESTION, 6, CandidateSettings(least_link=1))
     assert {hit.channel for hit in unlinked} == {DIRECT}
 
 
@@ -212,7 +212,7 @@ def test_a_hit_is_a_bridge_if_a_likely_name_that_was_not_asked_for_joins_it_to_o
     likely = sorted(likely for _, name, likely in onward if name not in asked)
     for least in (likely[0], likely[len(likely) // 2], likely[-1]):
         expected = {b for b, name, likely in onward if name not in asked and likely >= least}
-        found = search_paths(made.corpus, MADE_QUESTION, 999, PathSettings(least_link=least))
+        found = search_paths(made.corpus, MADE_QUESTION, 999, CandidateSettings(least_link=least))
         units = described.scores.graph.passages(rows)
         bridged = {units[int(rows[place])].id for place in expected}
         assert {hit.unit.id for hit in found if hit.channel == BRIDGE} == bridged
@@ -239,7 +239,7 @@ def test_every_bridge_leads_to_a_further_passage(corpus: Corpus) -> None:
 
 
 def test_without_bridges_nothing_is_asked_twice(corpus: Corpus) -> None:
-    settings = PathSettings(CandidateSettings(bridges=0))
+    settings = CandidateSettings(bridges=0)
     assert len(search_paths(corpus, QUESTION, 3, settings)) == 3
 
 
@@ -273,7 +273,7 @@ def test_impossible_settings_are_refused() -> None:
     with pytest.raises(UsageError, match="candidates"):
         CandidateSettings(candidates=0)
     with pytest.raises(UsageError, match="least_link"):
-        PathSettings(least_link=2)
+        CandidateSettings(least_link=2)
 
 
 def test_the_scorer_in_the_package_survives_writing() -> None:

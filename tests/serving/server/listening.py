@@ -10,8 +10,8 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.http_server import server_config
-from hoptrail.settings import ServerLimits
 
 
 @contextmanager

@@ -77,7 +77,12 @@ def wait_for_server(port: int, is_alive: Callable[[], bool]) -> None:
 PROCESSES = multiprocessing.get_context("forkserver") if sys.platform == "linux" else multiprocessing.get_context()
 if sys.platform == "linux":
     # The last four are what a command imports when it is asked for, and every server needs.
-    late = ["hoptrail.serving.server.app", "hoptrail.index.builder", "hoptrail.settings", "hoptrail.recipes.settings"]
+    late = [
+        "hoptrail.serving.server.app",
+        "hoptrail.index.builder",
+        "hoptrail.index.settings",
+        "hoptrail.recipes.settings",
+    ]
     PROCESSES.set_forkserver_preload(["serving.server.served", "hoptrail.serving.cli", "world", *late])
 
 
@@ -95,9 +100,9 @@ def fork_server(folder: Path, *names: str) -> tuple[BaseProcess, httpx.Client]:
 def _serve(folder: Path, names: Sequence[str], port: int) -> None:
     import uvicorn
 
+    from hoptrail.index.settings import ServerLimits
     from hoptrail.serving.server.app import create_app
     from hoptrail.serving.server.http_server import server_config
-    from hoptrail.settings import ServerLimits
     from serving.server.served import workspace
 
     limits = ServerLimits()

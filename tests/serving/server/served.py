@@ -15,10 +15,10 @@ from fastapi.testclient import TestClient
 from starlette.types import ASGIApp
 
 from hoptrail import Index, Settings
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.workspaces import Workspace
-from hoptrail.settings import ServerLimits
 from world import HashingEncoder
 
 NORTH, SOUTH = "north-key-0123456789", "south-key-9876543210"

@@ -10,8 +10,8 @@ import pytest
 
 from command import Hoptrail
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.app import create_app
-from hoptrail.settings import ServerLimits
 from serving.server.processes import fork_server
 from serving.server.served import MakeApp, client_of, ended, upload, workspace
 from serving.server.test_jobs import files_with, hold, texts, titles

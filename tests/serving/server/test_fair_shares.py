@@ -17,11 +17,11 @@ from fastapi import FastAPI
 
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.errors import DocumentError
+from hoptrail.index.settings import ServerLimits
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.serving.server import uploads
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.question_threads import Turn, Turns
-from hoptrail.settings import ServerLimits
 from hoptrail.types import Ranking
 from serving.server.listening import listening
 from serving.server.served import NORTH, OPERATOR, QUESTION, SOUTH, MakeApp, client_of, ended

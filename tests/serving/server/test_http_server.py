@@ -13,10 +13,10 @@ import pytest
 
 from command import Hoptrail
 from hoptrail.errors import UsageError
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.guard import is_loopback
 from hoptrail.serving.server.http_server import check_address
 from hoptrail.serving.server.keys import Keys, find_keys, variable_of
-from hoptrail.settings import ServerLimits
 from serving.server.listening import listening
 from serving.server.processes import serving
 from serving.server.served import MakeApp, ended

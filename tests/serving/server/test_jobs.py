@@ -26,11 +26,11 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.index.contents import DocumentSummary
 from hoptrail.index.indexing import Watcher
+from hoptrail.index.settings import ServerLimits
 from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.serving.server import workspaces
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.wire import Text, as_file
-from hoptrail.settings import ServerLimits
 from hoptrail.types import Document, Kind
 from serving.server.served import MakeApp, client_of, ended, upload, workspace
 from world import FACTS, HashingEncoder

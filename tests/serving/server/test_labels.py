@@ -15,7 +15,7 @@ from hoptrail.errors import UsageError
 from hoptrail.serving.server import suggesting
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import find_keys
-from hoptrail.serving.server.question_threads import Patience
+from hoptrail.serving.server.question_threads import WorkDeadline
 from hoptrail.serving.server.workspaces import Workspace, limited
 from serving.server.served import AGENT, SECRET, call_tool, client_of, listed_tools
 from serving.server.test_security import OF_WORKSPACES, REQUESTS, Route, send
@@ -109,7 +109,7 @@ def test_the_label_opens_what_has_it(served: FastAPI, public: TestClient, full: 
 
 def test_suggestions_are_kept_for_what_a_key_may_see(labelled: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Workspace("main", Index(labelled.folder, labelled.settings))
-    patience = Patience(60)
+    patience = WorkDeadline(60)
     monkeypatch.setattr(suggesting, "_answered", lambda *_: iter(["of all"]))
     assert suggesting.suggested(whole, patience) == ("of all",)
     monkeypatch.setattr(suggesting, "_answered", lambda *_: iter(["of the public"]))

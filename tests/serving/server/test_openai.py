@@ -17,11 +17,11 @@ from openai import OpenAI
 
 from hoptrail import Index
 from hoptrail.errors import EndpointBusy
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.answer_text import CITED, harmless, written
 from hoptrail.serving.contract import FAILED, NOTHING_FOUND
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.workspaces import Workspace
-from hoptrail.settings import ServerLimits
 from serving.server.listening import listening
 from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp
 from world import FACTS

@@ -16,7 +16,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.man.man_tables import read_table
 from hoptrail.documents.man.mdoc_lists import MdocLists
 from hoptrail.documents.man.page import TAG, Page
-from hoptrail.documents.man.roff import Line
+from hoptrail.documents.man.roff import RoffLine
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
@@ -43,7 +43,7 @@ class _Reader:
         self._name, self._section = "", ""
         self._lists = MdocLists(self.page)
         self._link = ""
-        handlers: tuple[tuple[str, Callable[[Line], Iterator[Piece]]], ...] = (
+        handlers: tuple[tuple[str, Callable[[RoffLine], Iterator[Piece]]], ...] = (
             ("TH Dt Dd", self._head),
             ("SH SS Sh Ss", self._heading),
             ("PP P LP", self._paragraph),
@@ -84,7 +84,7 @@ class _Reader:
         name = next((one for one in names if one.lower() == self._name.lower()), self._name)
         return f"{name}({self._section})" if name and self._section else name
 
-    def _head(self, line: Line) -> Iterator[Piece]:
+    def _head(self, line: RoffLine) -> Iterator[Piece]:
         """Note name, section and date; the rest becomes a row."""
         given = list(map(squeeze, self.page.shown(line)))
         if line.macro == "Dd":
@@ -96,32 +96,32 @@ class _Reader:
             cells = tuple((label, one) for label, one in zip(("Source", "Manual"), others, strict=False) if one)
             yield Piece(BlockKind.ROW, cells=cells, place=f"line {line.number}", labelled=True)
 
-    def _heading(self, line: Line) -> Iterator[Piece]:
+    def _heading(self, line: RoffLine) -> Iterator[Piece]:
         level = 1 if line.macro in {"SH", "Sh"} else 2
         self._lists.reset()
-        yield from self.page.heading(self.page.inline(Line(0, "B", line.rest)), level, f"line {line.number}")
+        yield from self.page.heading(self.page.inline(RoffLine(0, "B", line.rest)), level, f"line {line.number}")
 
-    def _paragraph(self, _line: Line) -> Iterator[Piece]:
+    def _paragraph(self, _line: RoffLine) -> Iterator[Piece]:
         if self.page.code is not None:
             yield from self._gap(_line)
             return
         yield from self.page.close(self.page.bases[-1])
         self.page.lines = 0
 
-    def _gap(self, _line: Line) -> Iterator[Piece]:
+    def _gap(self, _line: RoffLine) -> Iterator[Piece]:
         """End the paragraph, but not its item; within an example, leave a line blank."""
         if self.page.code is None:
             yield from self.page.flush()
         elif self.page.code:
             self.page.code.append("")
 
-    def _tagged(self, _line: Line) -> Iterator[Piece]:
+    def _tagged(self, _line: RoffLine) -> Iterator[Piece]:
         """Begin an item whose tag is the next line, or add a tag."""
         if _line.macro == "TP" or not self.page.lists.depth:
             yield from self.page.item()
         self.page.expected = TAG
 
-    def _indented(self, line: Line) -> Iterator[Piece]:
+    def _indented(self, line: RoffLine) -> Iterator[Piece]:
         """Begin an item whose tag is an argument, or a hanging paragraph before it; without a tag, continue the item."""
         tag = squeeze((self.page.shown(line) or [""])[0])
         if tag:
@@ -131,11 +131,11 @@ class _Reader:
             yield from self.page.item(self.page.words.take(), self.page.place)
         yield from self.page.flush()
 
-    def _hanging(self, line: Line) -> Iterator[Piece]:
+    def _hanging(self, line: RoffLine) -> Iterator[Piece]:
         yield from self._paragraph(line)
         self.page.is_hanging = True
 
-    def _indent(self, line: Line) -> Iterator[Piece]:
+    def _indent(self, line: RoffLine) -> Iterator[Piece]:
         """Begin or end an indentation. A paragraph of one line before it is the tag of an item, as DocBook and AsciiDoc write."""
         page = self.page
         if line.macro == "RE":
@@ -150,12 +150,12 @@ class _Reader:
         yield from page.flush()
         page.bases.append(page.lists.depth)
 
-    def _example(self, line: Line) -> Iterator[Piece]:
+    def _example(self, line: RoffLine) -> Iterator[Piece]:
         """Begin or end an example, in which lines are kept."""
         yield from self.page.flush()
         self.page.code = [] if line.macro in {"nf", "EX", "Vb", "CS"} else None
 
-    def _new_line(self, line: Line) -> Iterator[Piece]:
+    def _new_line(self, line: RoffLine) -> Iterator[Piece]:
         if self.page.code is None and not self.page.expected and line.macro != "OP":
             self.page.words.break_line()
         if line.macro in {"SY", "OP"}:
@@ -163,7 +163,7 @@ class _Reader:
             self.page.words.add(f"[{shown}]" if line.macro == "OP" else shown)
         yield from ()
 
-    def _reference(self, line: Line) -> Iterator[Piece]:
+    def _reference(self, line: RoffLine) -> Iterator[Piece]:
         """A link, whose address is written after its text, and a reference to another page."""
         given = [*self.page.shown(line), "", "", ""]
         if line.macro in {"UR", "MT"}:
@@ -175,14 +175,14 @@ class _Reader:
         elif line.macro in {"URL", "MTO"}:
             text = f"{given[1]} <{given[0]}>{given[2]}"
         quoted = text.replace("\\", "\\\\").replace('"', '""')
-        yield from self.page.write(Line(line.number, "B", f'"{quoted}"'))
+        yield from self.page.write(RoffLine(line.number, "B", f'"{quoted}"'))
 
-    def _refer(self, line: Line) -> Iterator[Piece]:
+    def _refer(self, line: RoffLine) -> Iterator[Piece]:
         self.refers_to = self.refers_to or line.rest.strip()
         yield from ()
 
 
-def _until(macro: str, lines: Iterator[Line]) -> list[Line]:
+def _until(macro: str, lines: Iterator[RoffLine]) -> list[RoffLine]:
     """The lines before one with `macro`, which is taken as well."""
     return list(takewhile(lambda line: line.macro != macro, lines))
 

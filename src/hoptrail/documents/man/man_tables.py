@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from hoptrail.documents.blocks import Piece
-from hoptrail.documents.man.roff import Line
-from hoptrail.documents.markup import Table, TableCell
+from hoptrail.documents.man.roff import RoffLine
+from hoptrail.documents.markup import OpenTable, TableCell
 
 _TAB = re.compile(r"tab[ \t]*\((?P<tab>.)\)", re.IGNORECASE)
 _RULES = frozenset(("", "_", "=", "\\_"))
@@ -31,7 +31,7 @@ class _Row:
         return any(self.cells) and all(bold for cell, bold in zip(self.cells, self.bold, strict=True) if cell)
 
 
-def read_table(lines: list[Line], inline: Callable[[Line], str]) -> Iterator[Piece]:
+def read_table(lines: list[RoffLine], inline: Callable[[RoffLine], str]) -> Iterator[Piece]:
     """Yield the rows. `inline` writes a line without macros and escapes. The first row is a header if the format centres it or
     sets it in bold unlike the others, if all its cells are in bold, or if only it has a rule below.
     """
@@ -41,7 +41,7 @@ def read_table(lines: list[Line], inline: Callable[[Line], str]) -> Iterator[Pie
         or (rows[0].is_bold and not rows[1].is_bold)
         or (rows[0].ruled and not any(row.ruled for row in rows[1:-1]))
     )
-    table = Table()
+    table = OpenTable()
     above: list[str] = []
     for place, row in enumerate(rows):
         cells = [above[at] if cell == "\\^" and at < len(above) else cell for at, cell in enumerate(row.cells)]
@@ -59,7 +59,7 @@ def _heads_by_format(formats: list[str]) -> bool:
     )
 
 
-def _parts(lines: list[Line], inline: Callable[[Line], str]) -> tuple[list[str], list[_Row]]:
+def _parts(lines: list[RoffLine], inline: Callable[[RoffLine], str]) -> tuple[list[str], list[_Row]]:
     """The formats of rows, and the rows."""
     tab, formats, rows = "\t", list[str](), list[_Row]()
     in_format, block, is_first = True, False, True

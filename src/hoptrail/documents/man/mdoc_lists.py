@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.man.page import LONG_TAG, Page
-from hoptrail.documents.man.roff import Line, arguments
-from hoptrail.documents.markup import Table, TableCell
+from hoptrail.documents.man.roff import RoffLine, arguments
+from hoptrail.documents.markup import OpenTable, TableCell
 from hoptrail.types import BlockKind
 
 _UNTAGGED = frozenset(("-bullet", "-dash", "-hyphen", "-item", "-enum"))
@@ -21,11 +21,11 @@ class MdocLists:
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self._open: list[tuple[str, Table]] = []  # with their kinds
+        self._open: list[tuple[str, OpenTable]] = []  # with their kinds
         self._displays: list[list[str] | None] = []
         self._is_row = False
         self._is_header = False
-        self.handlers: dict[str, Callable[[Line], Iterator[Piece]]] = {
+        self.handlers: dict[str, Callable[[RoffLine], Iterator[Piece]]] = {
             "Bl": self._begin,
             "It": self._item,
             "El": self._end,
@@ -40,7 +40,7 @@ class MdocLists:
         """Forget what is open, at a new section."""
         self._open, self._displays, self._is_row = [], [], False
 
-    def _gap(self, _line: Line) -> Iterator[Piece]:
+    def _gap(self, _line: RoffLine) -> Iterator[Piece]:
         yield from self._flush()
         if not self._open:
             yield from self._page.close(self._page.bases[-1])
@@ -57,21 +57,21 @@ class MdocLists:
             cells = [TableCell(cell) for cell in self._page.words.take_cells()]
             yield table.row(cells, self._page.place)
 
-    def _begin(self, line: Line) -> Iterator[Piece]:
+    def _begin(self, line: RoffLine) -> Iterator[Piece]:
         yield from self._flush()
         given = arguments(line.rest)
-        self._open.append((given[0] if given else "", Table()))
+        self._open.append((given[0] if given else "", OpenTable()))
         yield from self._page.lists.waiting()
         self._page.begin_list(ordered="-enum" in given)
         self._page.bases.append(self._page.lists.depth)
 
-    def _end(self, _line: Line) -> Iterator[Piece]:
+    def _end(self, _line: RoffLine) -> Iterator[Piece]:
         if self._open:
             yield from self._flush()
             self._open.pop()
             yield from self._page.close(max(0, self._page.outdent() - 1))
 
-    def _item(self, line: Line) -> Iterator[Piece]:
+    def _item(self, line: RoffLine) -> Iterator[Piece]:
         """Begin an item with its tag, or a row of a table with its cells."""
         yield from self._flush()
         parts, page = arguments(line.rest), self._page
@@ -95,25 +95,25 @@ class MdocLists:
         elif parts:
             yield from page.write(replace(line, macro="No"))
 
-    def _end_tag(self, line: Line) -> Iterator[Piece]:
+    def _end_tag(self, line: RoffLine) -> Iterator[Piece]:
         """End a tag of several lines."""
         page = self._page
         page.mdoc.write(["Xc", *arguments(line.rest)], page.words)
         if page.expected == LONG_TAG:
             yield from page.flush()
 
-    def _display(self, line: Line) -> Iterator[Piece]:
+    def _display(self, line: RoffLine) -> Iterator[Piece]:
         yield from self._page.flush()
         self._displays.append(self._page.code)
         is_code = {"-literal", "-unfilled"} & set(arguments(line.rest))
         self._page.code = [] if is_code else None
 
-    def _end_display(self, _line: Line) -> Iterator[Piece]:
+    def _end_display(self, _line: RoffLine) -> Iterator[Piece]:
         yield from self._page.flush()
         if self._displays:
             self._page.code = self._displays.pop()
 
-    def _line(self, line: Line) -> Iterator[Piece]:
+    def _line(self, line: RoffLine) -> Iterator[Piece]:
         """An example of one line."""
         page = self._page
         yield from page.flush()

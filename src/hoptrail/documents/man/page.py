@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.man.mdoc import MACROS, Mdoc, Words
-from hoptrail.documents.man.roff import Line, Roff, arguments
-from hoptrail.documents.markup import Lists, Table, TableCell
+from hoptrail.documents.man.roff import Roff, RoffLine, arguments
+from hoptrail.documents.markup import OpenLists, OpenTable, TableCell
 from hoptrail.types import BlockKind
 
 TAG, LONG_TAG = 8, 9
@@ -30,7 +30,7 @@ class Page:
     """
 
     roff: Roff = field(default_factory=Roff)
-    lists: Lists = field(default_factory=Lists)
+    lists: OpenLists = field(default_factory=OpenLists)
     words: Words = field(default_factory=Words)
     bases: list[int] = field(default_factory=lambda: [0])
     code: list[str] | None = None
@@ -48,11 +48,11 @@ class Page:
     def __post_init__(self) -> None:
         self.mdoc = Mdoc(self.roff.visible)
 
-    def shown(self, line: Line) -> list[str]:
+    def shown(self, line: RoffLine) -> list[str]:
         """The arguments of a line without escapes."""
         return [self.roff.visible(one) for one in arguments(line.rest)]
 
-    def inline(self, line: Line) -> str:
+    def inline(self, line: RoffLine) -> str:
         """The text of a line, or of a macro within the text."""
         if not line.macro:
             return self.roff.visible(line.rest)
@@ -60,7 +60,7 @@ class Page:
         self._write_macro(line, words)
         return words.take()
 
-    def write(self, line: Line) -> Iterator[Piece]:
+    def write(self, line: RoffLine) -> Iterator[Piece]:
         """Add a line to the paragraph, example or tag."""
         if not (self.words or self.code):
             self.place = f"line {line.number}"
@@ -84,7 +84,7 @@ class Page:
         if self.expected not in {0, LONG_TAG} and self.words and not goes_on:
             yield from self.flush()
 
-    def _write_macro(self, line: Line, words: Words) -> None:
+    def _write_macro(self, line: RoffLine, words: Words) -> None:
         """Write a macro within the text; of an unknown one, the arguments."""
         if line.macro in MACROS:
             self.mdoc.write([line.macro, *arguments(line.rest)], words)
@@ -114,7 +114,7 @@ class Page:
     def _rows(self) -> Iterator[Piece]:
         """Yield the rows of a paragraph that is a table with tabs. The first is a header if the second consists of rules."""
         rows = self.words.take_rows()
-        table, is_headed = Table(), len(rows) > 2 and not any(cell.strip("-=_") for cell in rows[1])
+        table, is_headed = OpenTable(), len(rows) > 2 and not any(cell.strip("-=_") for cell in rows[1])
         for at, row in enumerate(rows):
             table.in_head = is_headed and at == 0
             if at != 1 or not is_headed:

@@ -42,7 +42,7 @@ _LONGEST_STRING = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RoffLine:
     """A line of a page: a macro with what follows it, or without a macro text. `number` counts lines of the file."""
 
     number: int
@@ -57,7 +57,7 @@ class Roff:
     strings: dict[str, str] = field(default_factory=lambda: dict(_STRINGS))
     numbers: dict[str, int] = field(default_factory=lambda: {".g": 1})
 
-    def lines(self, text: str) -> Iterator[Line]:
+    def lines(self, text: str) -> Iterator[RoffLine]:
         """Yield the lines with text and macros in order, without comments, definitions and branches that do not apply."""
         source = _joined(text)
         branches: list[bool] = []
@@ -77,10 +77,10 @@ class Roff:
                 elif name in {"ds", "ds1", "as", "as1", "nr"}:
                     self._define(name, rest)
                 elif name:
-                    yield Line(number, name, rest.replace("\\}", ""))
+                    yield RoffLine(number, name, rest.replace("\\}", ""))
                 break
             else:
-                yield Line(number, "", line.replace("\\}", ""))
+                yield RoffLine(number, "", line.replace("\\}", ""))
 
     def _condition(self, name: str, rest: str, branches: list[bool]) -> tuple[bool, str]:
         """Whether the branch applies, and what follows the condition."""

@@ -27,7 +27,7 @@ _DEEPEST = 3
 
 
 @dataclass(frozen=True)
-class Line:
+class TextLine:
     """Fragments beside each other, from left to right."""
 
     fragments: tuple[Fragment, ...]
@@ -75,7 +75,7 @@ class Line:
 class Column:
     """Lines in reading order between the edges `left` and `right`."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     left: float
     right: float
 
@@ -103,11 +103,11 @@ def _column(fragments: Sequence[Fragment]) -> Column:
     return Column(lines, min(line.left for line in lines), max(line.right for line in lines))
 
 
-def lines_of(fragments: Sequence[Fragment]) -> Iterator[Line]:
+def lines_of(fragments: Sequence[Fragment]) -> Iterator[TextLine]:
     """Yield the lines from the top down. Small fragments slightly above or below a large one are on its line."""
     ordered = sorted(fragments, key=lambda fragment: (fragment.base, fragment.left))
     for row in runs(ordered, _on_one_line):
-        yield Line(tuple(sorted(row, key=lambda fragment: fragment.left)))
+        yield TextLine(tuple(sorted(row, key=lambda fragment: fragment.left)))
 
 
 def _on_one_line(row: Sequence[Fragment], fragment: Fragment) -> bool:

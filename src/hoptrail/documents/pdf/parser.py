@@ -22,7 +22,7 @@ from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import BOLD_SHARE
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
-from hoptrail.documents.pdf.layout import Line, lines_of
+from hoptrail.documents.pdf.layout import TextLine, lines_of
 from hoptrail.documents.pdf.ocr import Ocr
 from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
 from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
@@ -199,7 +199,7 @@ def vocabulary(lines: Iterable[str]) -> frozenset[str]:
     return frozenset(word.casefold().strip(".,;:()") for line in lines for word in line.split()[:-1])
 
 
-def joined(lines: Sequence[Line], known: frozenset[str]) -> str:
+def joined(lines: Sequence[TextLine], known: frozenset[str]) -> str:
     """The lines as one text. A hyphen at the end of a line stays if `known` has the word with it, or before a capital."""
     text = ""
     for line in lines:
@@ -249,7 +249,7 @@ def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragmen
     return remaining
 
 
-def _edge(lines: Sequence[Line], repeated: Sequence[bool]) -> Iterator[Fragment]:
+def _edge(lines: Sequence[TextLine], repeated: Sequence[bool]) -> Iterator[Fragment]:
     """Yield the fragments of repeated lines before a gap and further text, given the lines from an edge of the page."""
     count = 0
     while count < min(_EDGE, len(lines) - 1) and repeated[count]:
@@ -260,13 +260,13 @@ def _edge(lines: Sequence[Line], repeated: Sequence[bool]) -> Iterator[Fragment]
         yield from line.fragments
 
 
-def _keys(line: Line) -> tuple[_Key, _Key]:
+def _keys(line: TextLine) -> tuple[_Key, _Key]:
     """The words of a line without digits and its height, rounded in two ways: lines of nearly the same height share a key."""
     words = _NUMBER.sub("#", line.text)
     return (words, round(line.base / _HEIGHT)), (words, round(line.base / _HEIGHT + 0.5) + 1_000_000)
 
 
-def _is_repeated(number: int, line: Line, pages_by_key: dict[_Key, list[int]], pages: int) -> bool:
+def _is_repeated(number: int, line: TextLine, pages_by_key: dict[_Key, list[int]], pages: int) -> bool:
     """Whether a line is the number of its page (counted from 0), or nearby pages repeat it. In a document of two pages it must
     then have a number, as two letters may begin alike.
     """

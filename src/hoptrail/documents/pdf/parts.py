@@ -15,8 +15,8 @@ from statistics import median
 from hoptrail.documents.blocks import DEEPEST_HEADING
 from hoptrail.documents.markup import LONGEST_BOLD_HEADING
 from hoptrail.documents.pdf.fragments import Fragment
-from hoptrail.documents.pdf.layout import Column, Line, columns_of
-from hoptrail.documents.pdf.tables import LEADERS, Cells, Grid, aligned_tables
+from hoptrail.documents.pdf.layout import Column, TextLine, columns_of
+from hoptrail.documents.pdf.tables import LEADERS, Grid, TableRows, aligned_tables
 from hoptrail.types import BlockKind
 
 LARGER = 1.12
@@ -38,7 +38,7 @@ class Part:
 
     kind: BlockKind
     page: int
-    lines: list[Line] = field(default_factory=list)
+    lines: list[TextLine] = field(default_factory=list)
     level: int = 0
     ordered: bool = False
     rows: tuple[tuple[str, ...], ...] = ()
@@ -111,7 +111,7 @@ class _Builder:
             self.parts[-1].right = column.right
             place += 1
 
-    def _table(self, table: Cells | None, line: Line, page: int, grids: Sequence[Grid]) -> None:
+    def _table(self, table: TableRows | None, line: TextLine, page: int, grids: Sequence[Grid]) -> None:
         if table is not None:
             self.parts.append(Part(BlockKind.ROW, page, rows=table.rows))
             return
@@ -119,9 +119,9 @@ class _Builder:
             if fragment.text.startswith(GRID):
                 self.parts.append(Part(BlockKind.ROW, page, rows=grids[int(fragment.text[len(GRID) :])].rows))
             else:
-                self.parts.append(Part(BlockKind.PARAGRAPH, page, [Line((fragment,))]))
+                self.parts.append(Part(BlockKind.PARAGRAPH, page, [TextLine((fragment,))]))
 
-    def _line(self, line: Line, before: Line | None, column: Column, page: int, leading: float) -> None:
+    def _line(self, line: TextLine, before: TextLine | None, column: Column, page: int, leading: float) -> None:
         last = self.parts[-1] if self.parts else None
         level = self._heading_level(line, before, page, leading)
         if level:
@@ -142,7 +142,7 @@ class _Builder:
             else:
                 self.parts.append(Part(BlockKind.PARAGRAPH, page, [line]))
 
-    def _heading(self, line: Line, before: Line | None, page: int, level: int) -> None:
+    def _heading(self, line: TextLine, before: TextLine | None, page: int, level: int) -> None:
         last = self._last(BlockKind.HEADING)
         near = before is not None and line.base - before.base < 1.7 * line.size
         if last is not None and last.level == level and near:
@@ -150,7 +150,7 @@ class _Builder:
         else:
             self.parts.append(Part(BlockKind.HEADING, page, [line], level))
 
-    def _heading_level(self, line: Line, before: Line | None, page: int, leading: float) -> int:
+    def _heading_level(self, line: TextLine, before: TextLine | None, page: int, leading: float) -> int:
         text = line.text
         words = plain_words(text)
         known = self._style.bookmarks.get((page, words))
@@ -175,14 +175,14 @@ class _Builder:
     def _last(self, kind: BlockKind) -> Part | None:
         return self.parts[-1] if self.parts and self.parts[-1].kind is kind else None
 
-    def _code(self, line: Line, before: Line | None, page: int) -> None:
+    def _code(self, line: TextLine, before: TextLine | None, page: int) -> None:
         last = self._last(BlockKind.CODE)
         if last is not None and (before is None or before.mono):
             last.lines.append(line)
         else:
             self.parts.append(Part(BlockKind.CODE, page, [line]))
 
-    def _begins_item(self, line: Line, before: Line | None, column: Column, leading: float) -> bool:
+    def _begins_item(self, line: TextLine, before: TextLine | None, column: Column, leading: float) -> bool:
         if BULLET.match(line.text) and len(line.text) > 2:
             return True
         if not _NUMBERED.match(line.text):
@@ -192,14 +192,14 @@ class _Builder:
             return True
         return not self._belongs_to(last, before, line, column, leading)
 
-    def _depth(self, line: Line) -> int:
+    def _depth(self, line: TextLine) -> int:
         """The depth of a list item, by its indent relative to the items above."""
         if not self._last(BlockKind.ITEM):
             self._indents = []
         self._indents = [indent for indent in self._indents if indent < line.left - 0.5 * line.size] + [line.left]
         return len(self._indents)
 
-    def _belongs_to(self, last: Part, before: Line, line: Line, column: Column, leading: float) -> bool:
+    def _belongs_to(self, last: Part, before: TextLine, line: TextLine, column: Column, leading: float) -> bool:
         if last.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM} or _differ(before, line):
             return False
         gap = line.base - before.base
@@ -223,7 +223,7 @@ class _Builder:
         return None
 
 
-def _is_entry(line: Line) -> bool:
+def _is_entry(line: TextLine) -> bool:
     """Whether a line belongs to a table of contents: it has dot leaders, or a number far to the right of its text."""
     if LEADERS.search(line.text):
         return True
@@ -232,18 +232,18 @@ def _is_entry(line: Line) -> bool:
     return far and last.text.isdecimal() and any(map(str.isalpha, line.fragments[0].text))
 
 
-def _leading(lines: Sequence[Line]) -> float:
+def _leading(lines: Sequence[TextLine]) -> float:
     gaps = [after.base - line.base for line, after in pairwise(lines)]
     usual = [gap for gap, line in zip(gaps, lines, strict=False) if 0.5 * line.size < gap < 2 * line.size]
     return median(usual) if usual else 1.3 * median(line.size for line in lines)
 
 
-def _differ(one: Line, other: Line) -> bool:
+def _differ(one: TextLine, other: TextLine) -> bool:
     """Whether two lines differ in font size by more than 8 %."""
     return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
 
 
-def _ended_early(before: Line, line: Line, column: Column) -> bool:
+def _ended_early(before: TextLine, line: TextLine, column: Column) -> bool:
     """Whether the first word of a line would have fitted on the line before, which ends a sentence or is much shorter."""
     word = line.text.split(" ", 1)[0]
     width = (line.right - line.left) / max(1, len(line.text)) * (len(word) + 1)
@@ -253,7 +253,7 @@ def _ended_early(before: Line, line: Line, column: Column) -> bool:
     return fits and begins and (short or _ENDED.search(before.text) is not None)
 
 
-def _continues(part: Part, line: Line) -> bool:
+def _continues(part: Part, line: TextLine) -> bool:
     """Whether a line continues the sentence of a part in another column or page."""
     before = part.lines[-1]
     if _differ(before, line) or _ENDED.search(before.text):

@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 from hoptrail.documents.pdf.fragments import Fragment
-from hoptrail.documents.pdf.layout import Line, lines_of
+from hoptrail.documents.pdf.layout import TextLine, lines_of
 
 _MOST_PATHS = 4000
 """Paths examined per page; only drawings have more."""
@@ -207,7 +207,7 @@ LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class TableRows:
     """Rows of a table with the same number of cells; `first` and `last` are its lines in the column."""
 
     rows: tuple[tuple[str, ...], ...]
@@ -215,7 +215,7 @@ class Cells:
     last: int
 
 
-def aligned_tables(lines: Sequence[Line]) -> Iterator[Cells]:
+def aligned_tables(lines: Sequence[TextLine]) -> Iterator[TableRows]:
     """Yield tables: at least three consecutive lines with the same number of parts, aligned in columns, and without leaders.
     A line with fewer parts close below a row, each at the left edge of a column after the first, continues that row's cells.
     """
@@ -223,15 +223,15 @@ def aligned_tables(lines: Sequence[Line]) -> Iterator[Cells]:
     while start < len(lines):
         rows, end = _run(lines, start)
         if len(rows) >= _FEWEST_ROWS and _in_columns([row[0] for row in rows]):
-            yield Cells(tuple(_texts(row) for row in rows), start, end - 1)
+            yield TableRows(tuple(_texts(row) for row in rows), start, end - 1)
             start = end
         else:
             start += 1
 
 
-def _run(lines: Sequence[Line], start: int) -> tuple[list[list[Line]], int]:
+def _run(lines: Sequence[TextLine], start: int) -> tuple[list[list[TextLine]], int]:
     parts = len(_parts(lines[start]))
-    rows: list[list[Line]] = []
+    rows: list[list[TextLine]] = []
     for place in range(start, len(lines)):
         line = lines[place]
         gap = line.base - lines[place - 1].base if rows else 0.0
@@ -247,13 +247,13 @@ def _run(lines: Sequence[Line], start: int) -> tuple[list[list[Line]], int]:
     return rows, len(lines)
 
 
-def _column_at(row: Line, fragment: Fragment) -> int:
+def _column_at(row: TextLine, fragment: Fragment) -> int:
     """The column after the first at whose left edge a fragment stands; 0 if there is none."""
     near = (abs(fragment.left - cell.left) < 0.3 * fragment.size for cell in row.fragments)
     return next((number for number, alike in enumerate(near) if alike), 0)
 
 
-def _texts(row: Sequence[Line]) -> tuple[str, ...]:
+def _texts(row: Sequence[TextLine]) -> tuple[str, ...]:
     texts = [fragment.text for fragment in row[0].fragments]
     for line in row[1:]:
         for fragment in line.fragments:
@@ -261,11 +261,11 @@ def _texts(row: Sequence[Line]) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _parts(line: Line) -> tuple[Fragment, ...]:
+def _parts(line: TextLine) -> tuple[Fragment, ...]:
     return line.fragments if not _MARK.fullmatch(line.fragments[0].text) else ()
 
 
-def _in_columns(lines: Sequence[Line]) -> bool:
+def _in_columns(lines: Sequence[TextLine]) -> bool:
     columns = list(zip(*(line.fragments for line in lines), strict=True))
     apart = all(max(cell.right for cell in one) < min(cell.left for cell in other) for one, other in pairwise(columns))
     marks = len({cell.text for cell in columns[0]}) == 1  # every line begins with the same mark: a comment or list

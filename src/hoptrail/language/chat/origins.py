@@ -21,7 +21,7 @@ RECENT = 4096
 """Remembered texts: those of some fifty questions at once. They are only needed within their question."""
 
 
-class Origins:
+class RecentTexts:
     """The recent texts with their documents. Thread-safe."""
 
     def __init__(self) -> None:

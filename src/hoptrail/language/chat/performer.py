@@ -25,7 +25,7 @@ from hoptrail.language.chat.context import sentences_of, show_findings
 from hoptrail.language.chat.drafting import Drafted, Drafting
 from hoptrail.language.chat.grounding import extraction_from, shortened
 from hoptrail.language.chat.ladder import Climbed, Draft, Draw, Ladder
-from hoptrail.language.chat.origins import Origins
+from hoptrail.language.chat.origins import RecentTexts
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.chat.summarising import summarise_all
 from hoptrail.language.completing import resolve_references, unresolved
@@ -56,7 +56,7 @@ class ChatLanguage:
         self._drafting = Drafting(settings.prompts)
         self._chat = chat
         self._ladder = Ladder(chat, settings)
-        self._origins = Origins()
+        self._origins = RecentTexts()
 
     @property
     def name(self) -> str:

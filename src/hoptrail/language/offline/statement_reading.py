@@ -24,7 +24,7 @@ from statistics import fmean
 from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged
 from hoptrail.language.offline.statement_text import StatementText
 from hoptrail.language.questions.question_kinds import kind_asked
-from hoptrail.models.reader import Reading, TextReader, ToRead, log_odds, settling
+from hoptrail.models.reader import TextReader, TextReading, ToRead, log_odds, settling
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.values import same_answer
@@ -116,7 +116,7 @@ class ReadStatements:
     """
 
     close: tuple[Close, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[TextReading, ...]
     spans: tuple[list[tuple[str, float]], ...]
     settles: tuple[float, ...]
 
@@ -230,7 +230,7 @@ class StatementReader:
         return ReadStatements(close, tuple(readings), spans, tuple(_cut(reading.settles) for reading in readings))
 
 
-def affirms(reading: Reading) -> float:
+def affirms(reading: TextReading) -> float:
     """The log odds of yes over no."""
     return _cut(log_odds(reading.yes) - log_odds(reading.no))
 

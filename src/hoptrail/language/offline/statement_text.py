@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import under_headings
-from hoptrail.models.reader import Reading
+from hoptrail.models.reader import TextReading
 from hoptrail.text.dates import date_spans
 from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.mentions import find_names
@@ -43,7 +43,7 @@ class StatementText:
         above = sum(len(part) + 1 for part in (said.unit.title, " > ".join(said.path)) if part)
         return cls(said, text, len(said.unit.title), min(above, len(text)))
 
-    def spans(self, reading: Reading) -> list[tuple[str, float]]:
+    def spans(self, reading: TextReading) -> list[tuple[str, float]]:
         """The answers of a reading of the text with their margins over no answer, best first, each once."""
         found: dict[str, float] = {}
         for words in reading.answers:

@@ -22,7 +22,7 @@ from hoptrail.text.values import date_order, read_date, read_number, same_value
 from hoptrail.text.words import content_stems, stem, words
 
 
-class Rule(StrEnum):
+class ComparisonRule(StrEnum):
     """How the values of the two sides decide the question."""
 
     EARLIER = "earlier"
@@ -35,7 +35,7 @@ class Rule(StrEnum):
     BOTH = "both"
 
 
-YES_OR_NO = frozenset({Rule.SAME, Rule.BOTH})
+YES_OR_NO = frozenset({ComparisonRule.SAME, ComparisonRule.BOTH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Comparison:
     sides: tuple[str, str]
     questions: tuple[str, ...]
     values_from: int
-    by: Rule
+    by: ComparisonRule
     claimed: bool = False
     """Whether the question asks yes or no about the first side: `Is A longer than B?`."""
 
@@ -68,9 +68,9 @@ class Comparison:
         first, second = ([answer for answer in side if answer is not None] for side in answers_of)
         if not len(first) == len(second) == count - self.values_from:
             return None
-        if self.by is Rule.SAME:
+        if self.by is ComparisonRule.SAME:
             return "yes" if same_value(first[0], second[0]) else "no"
-        if self.by is Rule.BOTH:
+        if self.by is ComparisonRule.BOTH:
             return "yes" if first[0] == second[0] == "yes" else "no"
         order = _order(self.by, first, second)
         if self.claimed:
@@ -114,7 +114,7 @@ def _choice(text: str) -> Comparison | None:
 
 
 def _comparison(
-    sides: tuple[str, str], role: str, asked: Sequence[str], by: Rule, *, claimed: bool = False
+    sides: tuple[str, str], role: str, asked: Sequence[str], by: ComparisonRule, *, claimed: bool = False
 ) -> Comparison | None:
     """The comparison that first resolves the `role` of each side, if any; None if nothing is `asked`."""
     leading = (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
@@ -138,21 +138,21 @@ _BEEN = re.compile(r"\bha(?:s|ve) been (?P<rest>.+)$")
 _LONGER = frozenset({"longer", "longest"})
 
 
-def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], Rule]:
+def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tuple[str, ...], ComparisonRule]:
     """The questions that give a side's value (none if the words name no value), and how the values decide."""
     stems = {word.stem for word in words(ask)}
     if "live" in stems and ordering in {"longer", "longest", "shorter", "shortest"}:
-        by = Rule.LONGER_LIFE if ordering.startswith("long") else Rule.SHORTER_LIFE
+        by = ComparisonRule.LONGER_LIFE if ordering.startswith("long") else ComparisonRule.SHORTER_LIFE
         return (f"When was {side} born?", f"When did {side} die?"), by
     if ordering in _LONGER and (been := _BEEN.search(ask)):
         rest = " ".join(word.text for word in words(been["rest"]) if word.lower not in _LONGER)
-        return (f"Since when has {side} been {rest}?",), Rule.EARLIER
+        return (f"Since when has {side} been {rest}?",), ComparisonRule.EARLIER
     recent = ordering in lexicon.LATER or (ordering in {"more", "most"} and "recent" in ask)
     if recent or ordering in lexicon.EARLIER:
-        by = Rule.LATER if recent else Rule.EARLIER
+        by = ComparisonRule.LATER if recent else ComparisonRule.EARLIER
         return (_date_question(ask, stems, ordering, side, person=person),), by
     number = _number_question(ask, ordering, side)
-    return ((number,) if number else ()), Rule.MORE if ordering in lexicon.MORE else Rule.LESS
+    return ((number,) if number else ()), ComparisonRule.MORE if ordering in lexicon.MORE else ComparisonRule.LESS
 
 
 def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, person: bool) -> str:
@@ -243,7 +243,7 @@ def _claim(text: str) -> Comparison | None:
     return _comparison((sides[0], sides[1]), role, asked, by, claimed=True)
 
 
-def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tuple[tuple[str, ...], Rule]:
+def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tuple[tuple[str, ...], ComparisonRule]:
     """The questions that give a side's value (none if the claim is not about one value), and how the values decide."""
     said, more, noun = match["said"] or "", match["more"] or "", match["noun"] or ""
     recently = (more, noun) == ("more", "recently")
@@ -251,10 +251,10 @@ def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tupl
         later = match["order"] == "after" or recently or more in lexicon.LATER
         plain = _EVENT.fullmatch(said) and not (later and said in lexicon.NAMED_AFTER)
         asked = (f"When {match['auxiliary'].lower()} {side} {said}?",)
-        return asked if plain else (), Rule.LATER if later else Rule.EARLIER
+        return asked if plain else (), ComparisonRule.LATER if later else ComparisonRule.EARLIER
     known = {"": not noun and more in lexicon.AGES | lexicon.POSITIVES.keys(), "live": more in {"longer", "shorter"}}
     if not known.get(said, said in {"have", "have a"} and noun):
-        return (), Rule.SAME
+        return (), ComparisonRule.SAME
     return _attribute(f"{said} {more} {noun}".strip(), more, side, person=person)
 
 
@@ -283,10 +283,10 @@ def _pair(text: str) -> Comparison | None:
     side = "{found}" if role else "{side}"
     names = (first.text, second.text)
     if same is not None:
-        return _comparison(names, role, [_same_question(same.group(1).lower(), rest, side)], Rule.SAME)
+        return _comparison(names, role, [_same_question(same.group(1).lower(), rest, side)], ComparisonRule.SAME)
     kind = _kind(rest)
     one_of = "one of the " if words(lead)[0].lower in lexicon.COPULAS and _are_many(kind) else ""
-    return _comparison(names, role, [f"Is {side} {one_of}{kind}?"] if kind else [], Rule.BOTH)
+    return _comparison(names, role, [f"Is {side} {one_of}{kind}?"] if kind else [], ComparisonRule.BOTH)
 
 
 def _two_names(text: str) -> tuple[Mention, Mention] | None:
@@ -344,21 +344,21 @@ def _are_many(kind: str) -> bool:
     return plain and kind.endswith("s") and not kind.endswith("ss")
 
 
-def _order(by: Rule, first: Sequence[str], second: Sequence[str]) -> int | None:
+def _order(by: ComparisonRule, first: Sequence[str], second: Sequence[str]) -> int | None:
     """Negative if the first side is the answer, positive if the second is, 0 for a tie; None if a value cannot be read."""
     order: int | None = None
-    if by in {Rule.EARLIER, Rule.LATER}:
+    if by in {ComparisonRule.EARLIER, ComparisonRule.LATER}:
         dates = read_date(first[0]), read_date(second[0])
         if dates[0] and dates[1]:
             order = date_order(dates[0], dates[1])
     else:
-        lives = by in {Rule.LONGER_LIFE, Rule.SHORTER_LIFE}
+        lives = by in {ComparisonRule.LONGER_LIFE, ComparisonRule.SHORTER_LIFE}
         one, other = (_years(*values) if lives else read_number(values[0]) for values in (first, second))
         if one is not None and other is not None:
             order = (one > other) - (one < other)
     if order is None:
         return None
-    return -order if by in {Rule.LATER, Rule.MORE, Rule.LONGER_LIFE} else order
+    return -order if by in {ComparisonRule.LATER, ComparisonRule.MORE, ComparisonRule.LONGER_LIFE} else order
 
 
 def _years(birth: str, death: str) -> float | None:

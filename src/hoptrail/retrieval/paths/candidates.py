@@ -22,15 +22,15 @@ from hoptrail.corpus.searching import Matrix, top_rows
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.question_scores import QuestionScores, best_column
-from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
-from hoptrail.structures.title_scanning import name_key
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
+from hoptrail.text.title_scanning import name_key
 
 Places = NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateSettings(Limited):
-    """How many candidates there are, and how widely they are searched. The scorer was trained with these values."""
+    """How many candidates there are, how widely they are searched, and what the scorer, trained with these values, decides."""
 
     read: AtLeast1 = 8000
     """Passages whose sentences are compared with the queries: the best by words and by their vectors."""
@@ -45,7 +45,13 @@ class CandidateSettings(Limited):
     """A name in at most this many passages leads to all of them."""
     common: AtLeast0 = 600
     """A name in at most this many passages leads to the few nearest to the question, a commoner one nowhere."""
+    sure: AtLeast0 = 5
+    """The first hits, by the learned order alone; after them it alternates with the order of the direct search."""
+    least_link: Share = 0.1
+    """Least probability, 0 to 1, that two passages are both evidence for the second to be a hit reached by a name."""
 
+
+AS_TRAINED = CandidateSettings()
 
 STRETCH = 0.6
 """Weight of the best stretch relative to the whole question."""

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Rows
 from hoptrail.corpus.names import NameList
+from hoptrail.corpus.passage_graph import MADE_BY, NAMES, make_graph, stored_graph
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.errors import NotBuilt
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures.passage_graph import NAMES, make_graph, stored_graph
-from hoptrail.structures.structure_names import MENTIONS
-from hoptrail.structures.title_mentions import TitleMentions
-from hoptrail.structures.title_scanning import MOST_WORDS, can_be_found, names_in
+from hoptrail.text.title_scanning import MOST_WORDS, can_be_found, names_in
 from hoptrail.types import Kind, Unit
 
 
@@ -43,8 +42,7 @@ class PassageGraph:
     @classmethod
     def of(cls, snapshot: Snapshot) -> PassageGraph:
         """The graph of a snapshot, made once. Raises: NotBuilt: there are no sentences, or no names (by an earlier version)."""
-        current = TitleMentions().fingerprint
-        if snapshot.head.structures.get(MENTIONS, current) != current:
+        if snapshot.head.structures.get(MENTIONS, MADE_BY) != MADE_BY:
             raise NotBuilt(
                 f"the structure `mentions` of {snapshot.folder} was built by an earlier version of hoptrail. Run `hoptrail index "
                 f"--index {snapshot.folder} --for trail` once: nothing is encoded again."
@@ -100,7 +98,7 @@ class PassageGraph:
 
 
 class _Titles:
-    """The names that are titles of passages. Satisfies `structures.title_scanning.Names`."""
+    """The names that are titles of passages. Satisfies `text.title_scanning.NameLookup`."""
 
     def __init__(self, graph: PassageGraph) -> None:
         self._graph = graph
@@ -110,5 +108,5 @@ class _Titles:
         return can_be_found(key) and number >= 0 and bool(self._graph.owners.counts(number))
 
     def longest(self, first: str) -> int:
-        """See `Names.longest`; this gives an upper bound."""
+        """See `NameLookup.longest`; this gives an upper bound."""
         return MOST_WORDS if self._graph.keys.begins(f"{first} ") else int(self._graph.number(first) >= 0)

@@ -13,8 +13,8 @@ from hoptrail.corpus.searching import top_rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.structures.title_scanning import name_key
 from hoptrail.text.mentions import find_names
+from hoptrail.text.title_scanning import name_key
 
 KEYWORDS, PASSAGES, SENTENCES = 0.4, 0.3, 0.3
 """Weights in a query's score of a passage: by words, by its vector, by its best sentence, each as a share of the best."""

@@ -6,19 +6,16 @@ and ordered by a scorer trained on training questions (`scoring.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
+from hoptrail.corpus.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.paths.candidates import CandidateSettings, find_candidates
+from hoptrail.retrieval.paths.candidates import AS_TRAINED, CandidateSettings, find_candidates
 from hoptrail.retrieval.paths.features import CandidateFeatures
 from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.question_scores import QuestionScores
 from hoptrail.retrieval.paths.scoring import Judged, in_order, stored_scorer
-from hoptrail.setting_limits import AtLeast0, Limited, Share
-from hoptrail.structures.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
 from hoptrail.types import Hit, Kind, Ranking
 
 STRUCTURES = (PASSAGES, SENTENCES, EXTRACTIONS, MENTIONS)
@@ -28,20 +25,9 @@ BRIDGE = "bridge"
 """Channels of hits: found by the question itself, or reached by a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathSettings(Limited):
-    """How candidates are found and ordered."""
-
-    candidates: CandidateSettings = field(default_factory=CandidateSettings)
-    sure: AtLeast0 = 5
-    """The first hits, by the learned order alone; after them it alternates with the order of the direct search."""
-    least_link: Share = 0.1
-    """Least probability, 0 to 1, that two passages are both evidence for the second to be a hit by the channel `BRIDGE`."""
-
-
-def search_paths(corpus: Corpus, question: str, limit: int, settings: PathSettings = PathSettings()) -> Ranking:
+def search_paths(corpus: Corpus, question: str, limit: int, settings: CandidateSettings = AS_TRAINED) -> Ranking:
     """The `limit` passages most likely to be evidence; scores are 1 / position. Raises: NotBuilt: a structure is missing."""
-    described = describe(corpus, question, settings.candidates)
+    described = describe(corpus, question, settings)
     if described is None:
         return ()
     judged = stored_scorer().judge(described)

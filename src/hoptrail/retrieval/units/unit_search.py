@@ -10,7 +10,7 @@ import numpy as np
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import CHANNEL, best_first, convex_scores, ranked, ranked_units, reciprocal_ranks
-from hoptrail.setting_limits import AtLeast1, NotNegative, Share, check_limits
+from hoptrail.setting_limits import AtLeast1, Share, check_limits
 from hoptrail.types import Hit, Kind, Ranking
 
 
@@ -40,12 +40,11 @@ class HybridSearchSettings:
     """How the two rankings are fused, `depth` hits of each.
 
     `fusion` is `convex` (scores as shares of the best, weighted `dense_weight` for dense and the rest for keyword) or `rrf`
-    (ranks, with `rrf_constant`).
+    (ranks).
     """
 
     fusion: str = "convex"
     dense_weight: Share = 0.5
-    rrf_constant: NotNegative = 60.0
     depth: AtLeast1 = 100
 
     def __post_init__(self) -> None:
@@ -56,11 +55,13 @@ class HybridSearchSettings:
     def fused(self, rankings: Sequence[Mapping[str, float]], weights: Sequence[float], depth: int) -> dict[str, float]:
         """The fused scores of rankings of at most `depth` units; `rrf` ignores the weights."""
         if self.fusion == "rrf":
-            return reciprocal_ranks(rankings, self.rrf_constant)
+            return reciprocal_ranks(rankings)
         return convex_scores(rankings, weights, depth)
 
 
-def hybrid_search(corpus: Corpus, question: str, limit: int, settings: HybridSearchSettings) -> Ranking:
+def hybrid_search(
+    corpus: Corpus, question: str, limit: int, settings: HybridSearchSettings = HybridSearchSettings()
+) -> Ranking:
     """The `limit` best passages by keyword and dense search fused."""
     depth = max(limit, settings.depth)
     snapshot, vector = corpus.snapshot, corpus.encoder.encode([question])

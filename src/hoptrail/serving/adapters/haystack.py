@@ -13,8 +13,8 @@ import tomllib
 from pathlib import Path
 
 from hoptrail.index.index import Index
+from hoptrail.index.settings import settings_from, to_toml
 from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, text_and_json
-from hoptrail.settings import settings_from, to_toml
 from hoptrail.types.json_object import JsonObject
 
 try:

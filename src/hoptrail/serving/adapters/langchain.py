@@ -55,7 +55,7 @@ class HoptrailRetriever(BaseRetriever):
         return await run_in_executor(None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), k=k)
 
 
-class Asked(BaseModel):
+class _Asked(BaseModel):
     """The arguments of the tool."""
 
     question: str = Field(description="A question that can be understood by itself.")
@@ -73,7 +73,7 @@ class HoptrailTool(BaseTool):
         "Answers a question from the documents, combining several of them if needed, and cites the supporting sentences. "
         "If the documents do not settle the question, it says so and gives the closest statements."
     )
-    args_schema: type[BaseModel] = Asked
+    args_schema: type[BaseModel] = _Asked
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     index: Index
     recipe: str | None = None

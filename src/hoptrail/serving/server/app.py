@@ -13,12 +13,12 @@ from typing import Protocol, runtime_checkable
 from fastapi import FastAPI
 
 from hoptrail.errors import HoptrailError
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server import openai_routes, refusals, routes_answering, routes_documents, routes_status
 from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.services import Services, services_for
 from hoptrail.serving.server.workspaces import STOP_SECONDS, Workspace, limited
-from hoptrail.settings import ServerLimits
 
 log = logging.getLogger("hoptrail.server")
 
@@ -26,7 +26,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Host names of this machine."""
 
 
-class Follower(Protocol):
+class IndexFollower(Protocol):
     """Looks for newer states of an index in the background, from `start` to `end`, which waits up to `patience` seconds."""
 
     def start(self) -> None: ...
@@ -37,7 +37,7 @@ class Follower(Protocol):
 class ChangingIndex(Protocol):
     """An index that others change, such as a published one (entry points `hoptrail.indexes`)."""
 
-    def following(self, workspace: str, warm: Callable[[], None]) -> Follower:
+    def following(self, workspace: str, warm: Callable[[], None]) -> IndexFollower:
         """What looks for newer states of it; `warm` is called after one was found."""
 
 

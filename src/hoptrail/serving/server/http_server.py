@@ -17,9 +17,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hoptrail.errors import UsageError
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.guard import is_loopback
 from hoptrail.serving.server.keys import Keys, variable_of
-from hoptrail.settings import ServerLimits
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -82,7 +82,7 @@ class FairQueue:
 class JobThread:
     """Takes jobs from a queue. `begin` starts the thread, and restarts it if it has died."""
 
-    def __init__(self, workspace: Workspace, book: JobBook, performer: Performer) -> None:
+    def __init__(self, workspace: Workspace, book: JobBook, performer: JobRunner) -> None:
         self._workspace = workspace
         self._book = book
         self._performer = performer
@@ -189,7 +189,7 @@ TURN_BYTES = MIB
 """Reading time and size of text in one turn, after which no further document is read."""
 
 
-class Patience:
+class ParsingAllowance:
     """The parsing time allowed for a client's documents. A document that uses it up halves the time for the next, down to one
     second; a document read in time adds a second again. So a hundred endless documents cost minutes, not hours.
     """
@@ -208,7 +208,7 @@ class Patience:
         self._seconds[client] = max(1, allowed // 2) if seconds >= allowed * SECOND else min(self._most, allowed + 1)
 
 
-class Performer:
+class JobRunner:
     """Executes the jobs of one workspace, for a single thread. `note` records the state of a job."""
 
     def __init__(self, workspace: Workspace, uploads: Uploads, metrics: Metrics, note: Callable[[Job], None]) -> None:
@@ -216,7 +216,7 @@ class Performer:
         self._uploads = uploads
         self._metrics = metrics
         self._note = note
-        self._patience = Patience(workspace.index.settings.reading.parsing_seconds)
+        self._patience = ParsingAllowance(workspace.index.settings.reading.parsing_seconds)
 
     def turn(self, job: Job) -> bool:
         """Execute one batch of a job, once no other thread of this server writes. Returns whether the job is complete.

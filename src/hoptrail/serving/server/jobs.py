@@ -12,7 +12,7 @@ from threading import Event
 from typing import BinaryIO
 
 from hoptrail.serving.server.job import OVER, Item, Job, JobBook, State
-from hoptrail.serving.server.job_thread import JobThread, Performer
+from hoptrail.serving.server.job_thread import JobRunner, JobThread
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, stopping, too_many
 from hoptrail.serving.server.uploads import NoRoom, Upload, Uploads, WrongType
@@ -28,7 +28,7 @@ class Jobs:
         self._workspace = workspace
         self._most = most
         self._book = JobBook(workspace.index.folder, uploads)
-        self._thread = JobThread(workspace, self._book, Performer(workspace, uploads, metrics, self._book.note))
+        self._thread = JobThread(workspace, self._book, JobRunner(workspace, uploads, metrics, self._book.note))
         self._taken_up = False
         self._closed = False
 

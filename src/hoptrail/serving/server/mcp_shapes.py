@@ -26,7 +26,7 @@ class DocumentArguments(Strict):
     document: Annotated[Name, Field(description="The document's id.")]
 
 
-class Hit(Strict):
+class HitShape(Strict):
     unit: str
     kind: str
     score: float
@@ -34,7 +34,7 @@ class Hit(Strict):
     document: str
 
 
-class Statement(Strict):
+class StatementShape(Strict):
     """`start` and `end` are its span in the document, in code points; `text` is readable (a table row as `header: value`).
     `date` is the ISO date that applies, or empty; `file` is the name of its file.
     """
@@ -51,7 +51,7 @@ class Statement(Strict):
     unit: str
 
 
-class Evidence(Statement):
+class EvidenceShape(StatementShape):
     """`text` is the document from `start` to `end`, `said` the same as a person would read it. `replaced`: a later statement,
     which the answer is from, replaces it.
     """
@@ -62,15 +62,15 @@ class Evidence(Statement):
     said: str
 
 
-class Hop(Strict):
+class HopShape(Strict):
     question: str
     asked: str
-    hits: list[Hit]
+    hits: list[HitShape]
     answer: str | None
     verdict: Literal["answered", "unsupported", "unanswered", "failed"]
 
 
-class Usage(Strict):
+class UsageShape(Strict):
     calls: int
     prompt_tokens: int
     completion_tokens: int
@@ -89,12 +89,12 @@ class Indexing(Strict):
     goes_on: bool
 
 
-class Guess(Strict):
+class GuessShape(Strict):
     """The likeliest answer where none is sure enough."""
 
     text: str
     confidence: float
-    evidence: list[Evidence]
+    evidence: list[EvidenceShape]
 
 
 class Answered(Strict):
@@ -109,24 +109,24 @@ class Answered(Strict):
     kind: Literal["short", "yes-no", "list", "steps", "passage", "none"]
     items: list[str]
     confidence: float | None
-    closest: list[Statement]
-    guess: Guess | None
+    closest: list[StatementShape]
+    guess: GuessShape | None
     asked: str
     recipe: str
     language: str
-    evidence: list[Evidence]
-    trail: list[Hop]
-    usage: Usage
+    evidence: list[EvidenceShape]
+    trail: list[HopShape]
+    usage: UsageShape
     indexing: Indexing | None = None
 
 
-class Source(Strict):
+class SourceShape(Strict):
     document: str
     start: int
     end: int
 
 
-class HitWithText(Hit):
+class HitWithText(HitShape):
     """`date` is the latest date that applies to a part of it."""
 
     title: str
@@ -134,7 +134,7 @@ class HitWithText(Hit):
     place: str
     date: str
     text: str
-    sources: list[Source]
+    sources: list[SourceShape]
 
 
 class Found(Strict):
@@ -144,13 +144,13 @@ class Found(Strict):
     indexing: Indexing | None = None
 
 
-class Step(Strict):
+class StepShape(Strict):
     hop: int
     question: str
     asked: str
     answer: str | None
     verdict: str
-    evidence: list[Evidence]
+    evidence: list[EvidenceShape]
 
 
 class Explained(Strict):
@@ -160,7 +160,7 @@ class Explained(Strict):
     question: str
     answer: str | None
     recipe: str
-    steps: list[Step]
+    steps: list[StepShape]
     text: str
 
 
@@ -173,7 +173,7 @@ class JobItem(Strict):
     notes: list[str]
 
 
-class Progress(Strict):
+class ProgressShape(Strict):
     what: str
     done: int
     total: int
@@ -187,12 +187,12 @@ class JobState(Strict):
     id: str
     kind: str
     state: str
-    progress: Progress
+    progress: ProgressShape
     error: dict[str, str] | None
     items: list[JobItem]
 
 
-class Status(Strict):
+class StatusShape(Strict):
     """`contents` is the output of `hoptrail show --json`, with the number of documents in place of their list."""
 
     workspace: str

@@ -10,11 +10,11 @@ import asyncio
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from hoptrail.serving.server.openai_shapes import ChatRequest, Completion, ResponseRequest, ResponseWriter, model_json
+from hoptrail.serving.server.openai_shapes import ChatBody, Completion, ResponseRequest, ResponseWriter, model_json
 from hoptrail.serving.server.refusals import OPENAI, Refusal
 from hoptrail.serving.server.services import Here, Place, Served, Services
 from hoptrail.serving.server.streaming import answered, stream
-from hoptrail.serving.server.wire import Question
+from hoptrail.serving.server.wire import QuestionRequest
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.types.json_object import JsonObject
 
@@ -36,7 +36,7 @@ def model(here: Here, name: str) -> JsonObject:
 
 
 @router.post("/chat/completions", response_class=JSONResponse)
-async def complete(request: Request, here: Here, served: Served, chat: ChatRequest) -> Response:
+async def complete(request: Request, here: Here, served: Served, chat: ChatBody) -> Response:
     """Answer the user's last message, at once or as a stream, with citations in the text and in the field `hoptrail`."""
     completion = Completion(chat.model, bool(chat.stream_options and chat.stream_options.include_usage))
     return await _answer(request, here, served, chat, completion)
@@ -52,10 +52,10 @@ async def _answer(
     request: Request,
     here: Place,
     served: Services,
-    body: ChatRequest | ResponseRequest,
+    body: ChatBody | ResponseRequest,
     shape: Completion | ResponseWriter,
 ) -> Response:
-    asked = Question(question=body.question, recipe=body.model, as_of=body.as_of)
+    asked = QuestionRequest(question=body.question, recipe=body.model, as_of=body.as_of)
     if not here.workspace.index.is_empty and body.model not in await asyncio.to_thread(_usable_recipes, here.workspace):
         raise _unknown()
     if body.stream:

@@ -34,18 +34,18 @@ class OpenRequest(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class Part(OpenRequest):
+class MessagePart(OpenRequest):
     """A part of a message; a question with a part that is not text is refused."""
 
     type: Annotated[str, Field(max_length=50)]
     text: str | None = None
 
 
-class Message(OpenRequest):
+class ChatMessage(OpenRequest):
     """A message, whose content is a text or a list of parts. Only the last one of the user is read."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[Part] | None = None
+    content: str | list[MessagePart] | None = None
 
 
 class StreamOptions(OpenRequest):
@@ -54,11 +54,11 @@ class StreamOptions(OpenRequest):
     include_usage: bool | None = None
 
 
-class ChatRequest(OpenRequest):
+class ChatBody(OpenRequest):
     """The user's last message is the question; earlier ones are ignored. The model is a recipe. `as_of` is our extension."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
-    messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=1000)]
     as_of: AsOf | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
@@ -82,7 +82,7 @@ class ChatRequest(OpenRequest):
         return question_in(self.messages, "messages", unsupported)
 
 
-def question_in(messages: Sequence[Message | Item], field_name: str, unsupported: Mapping[str, object]) -> str:
+def question_in(messages: Sequence[ChatMessage | InputItem], field_name: str, unsupported: Mapping[str, object]) -> str:
     """The text of the user's last message; `field_name` names the field of the messages in errors.
     Raises: Refusal: there is none, it is too long, or it is not text; or something `unsupported` is requested.
     """
@@ -90,7 +90,7 @@ def question_in(messages: Sequence[Message | Item], field_name: str, unsupported
         if requested:
             raise _unsupported(what)
     content = next((message.content for message in reversed(messages) if message.role == "user"), None)
-    parts = [Part(type="text", text=content)] if isinstance(content, str) else content or []
+    parts = [MessagePart(type="text", text=content)] if isinstance(content, str) else content or []
     if any(part.type not in TEXTS for part in parts):
         raise _unsupported("Images, sound and files in messages")
     question = "\n".join(part.text or "" for part in parts).strip()
@@ -199,11 +199,11 @@ _CONSTANT: JsonObject = {
 """Fields that are the same in every response, whatever the request."""
 
 
-class Item(OpenRequest):
+class InputItem(OpenRequest):
     """An item of the input. Items without a role are not messages and are ignored."""
 
     role: Literal["system", "developer", "user", "assistant"] | None = None
-    content: str | list[Part] | None = None
+    content: str | list[MessagePart] | None = None
 
 
 class ResponseRequest(OpenRequest):
@@ -212,7 +212,7 @@ class ResponseRequest(OpenRequest):
     """
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
-    input: str | Annotated[list[Item], Field(min_length=1, max_length=1000)]
+    input: str | Annotated[list[InputItem], Field(min_length=1, max_length=1000)]
     as_of: AsOf | None = None
     stream: bool | None = None
     metadata: Annotated[dict[str, Annotated[str, Field(max_length=512)]], Field(max_length=16)] | None = None
@@ -233,7 +233,7 @@ class ResponseRequest(OpenRequest):
             "Stored prompts": self.prompt,
             "Responses in the background": self.background,
         }
-        messages = [Item(role="user", content=self.input)] if isinstance(self.input, str) else self.input
+        messages = [InputItem(role="user", content=self.input)] if isinstance(self.input, str) else self.input
         return question_in(messages, "input", unsupported)
 
 

@@ -28,9 +28,9 @@ from typing import Any, Self, TypeVar
 from fastapi import Request
 
 from hoptrail.errors import Interrupted
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, stopping, too_many
-from hoptrail.settings import ServerLimits
 
 T = TypeVar("T")
 
@@ -120,7 +120,7 @@ class Turn:
             self._turns.give(self)
 
 
-class Patience:
+class WorkDeadline:
     """A deadline that can be ended early. Calling it in the working thread returns whether it is over, and may first let other
     questions compute.
     """
@@ -173,9 +173,9 @@ class Desk:
             raise too_many("Too many questions at once.", f"Ask again in {RETRY_SECONDS} seconds.", RETRY_SECONDS)
 
     def hand_in(
-        self, work: Callable[[Patience], T], client: str = "", *, computes: bool = True
-    ) -> tuple[asyncio.Future[T], Patience]:
-        """Queue `work` for a thread; it is called with the `Patience` that stops it. Work that `computes` takes turns with other
+        self, work: Callable[[WorkDeadline], T], client: str = "", *, computes: bool = True
+    ) -> tuple[asyncio.Future[T], WorkDeadline]:
+        """Queue `work` for a thread, called with the `WorkDeadline` that stops it. Work that `computes` takes turns with other
         clients; work that waits for a model elsewhere does not.
         Raises: Refusal: the queue of this client is full, or the server is stopping.
         """
@@ -183,7 +183,7 @@ class Desk:
         if self._closed:
             raise stopping()
         turn = Turn(self._turns, client) if computes and client else None
-        patience = Patience(self._limits.ask_seconds, turn.offer if turn else None)
+        patience = WorkDeadline(self._limits.ask_seconds, turn.offer if turn else None)
 
         def begin() -> T:
             if patience.is_over:
@@ -198,7 +198,7 @@ class Desk:
         self._begin_next()
         return outcome, patience
 
-    async def wait_for(self, request: Request | None, work: Callable[[Patience], T], *, computes: bool = True) -> T:
+    async def wait_for(self, request: Request | None, work: Callable[[WorkDeadline], T], *, computes: bool = True) -> T:
         """The result of `work`, as long as the client stays connected (None: a single client, which stays).
         Raises: Refusal: as `hand_in`; or the client disconnected; or it took too long.
         """

@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from hoptrail import errors
-from hoptrail.system.exhaustion import exhausted
+from hoptrail.errors import exhausted
 from hoptrail.types.json_object import JsonObject
 
 OPENAI = "/v1/"

@@ -12,7 +12,7 @@ from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.streaming import EVENTS, answered, searching, stream
 from hoptrail.serving.server.suggesting import suggested
-from hoptrail.serving.server.wire import Question, Search
+from hoptrail.serving.server.wire import QuestionRequest, Search
 from hoptrail.serving.server.workspaces import computes_here
 from hoptrail.types.json_object import JsonObject
 
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api", tags=["answering"])
 
 
 @router.post("/ask", response_class=JSONResponse)
-async def ask(request: Request, here: Here, served: Served, asked: Question) -> Response:
+async def ask(request: Request, here: Here, served: Served, asked: QuestionRequest) -> Response:
     """Answer a question, as `hoptrail ask --json` does; with `Accept: text/event-stream`, hop by hop."""
     if EVENTS in request.headers.get("accept", ""):
         return await stream(served, here, asked)

@@ -8,13 +8,13 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Query, Request
 
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.jobs import Jobs
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Desk
 from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.workspaces import Workspace, by_name, limited
-from hoptrail.settings import ServerLimits
 from hoptrail.types import Document
 
 READING = frozenset({"GET", "HEAD"})

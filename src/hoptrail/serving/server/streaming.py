@@ -29,10 +29,10 @@ from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving import contract
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.question_threads import Patience, result_of
+from hoptrail.serving.server.question_threads import WorkDeadline, result_of
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place, Services
-from hoptrail.serving.server.wire import Question, Search, question_of
+from hoptrail.serving.server.wire import QuestionRequest, Search, question_of
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, Cited, Hop, Span
 from hoptrail.types.json_object import JsonObject
@@ -69,8 +69,8 @@ class Narrator:
 
 
 def answering(
-    workspace: Workspace, asked: Question, metrics: Metrics, send_event: SendEvent
-) -> Callable[[Patience], Answer]:
+    workspace: Workspace, asked: QuestionRequest, metrics: Metrics, send_event: SendEvent
+) -> Callable[[WorkDeadline], Answer]:
     """The work that answers a question, to be run in a thread.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
     """
@@ -78,7 +78,7 @@ def answering(
     language = workspace.language(asked.language)
     plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "", documents=asked.documents)
 
-    def work(patience: Patience) -> Answer:
+    def work(patience: WorkDeadline) -> Answer:
         narrator = Narrator(plain.corpus, send_event, metrics)
         listened = ObservedLanguage(language, Listener(narrator.asked, narrator.found, patience))
         whole = resolve_follow_up(question, asked.before.as_answer(), listened) if asked.before else question
@@ -107,11 +107,11 @@ def event(name: str, content: JsonObject) -> str:
     return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=True)}\n\n"
 
 
-def searching(workspace: Workspace, asked: Search) -> Callable[[Patience], JsonObject]:
+def searching(workspace: Workspace, asked: Search) -> Callable[[WorkDeadline], JsonObject]:
     """The work that searches, as `hoptrail search --json` prints it, to be run in a thread. Raises: Refusal: no question."""
     question = question_of(asked)
 
-    def work(_: Patience) -> JsonObject:
+    def work(_: WorkDeadline) -> JsonObject:
         recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "")
         name = reported_name(asked.recipe or workspace.index.settings.recipe, recipe)
         return contract.search_json(question, name, recipe.retrieve(question)) | indexing_of(workspace)
@@ -119,7 +119,7 @@ def searching(workspace: Workspace, asked: Search) -> Callable[[Patience], JsonO
     return work
 
 
-async def answer_to(request: Request | None, served: Services, place: Place, asked: Question) -> Answer:
+async def answer_to(request: Request | None, served: Services, place: Place, asked: QuestionRequest) -> Answer:
     """The answer, as long as the client of the request stays connected (see `Desk.wait_for`).
     Raises: Refusal, HoptrailError: the question cannot be processed, or nobody waits for it any more.
     """
@@ -128,14 +128,14 @@ async def answer_to(request: Request | None, served: Services, place: Place, ask
     return await served.desk.wait_for(request, work, computes=computes_here(place.workspace, asked.language))
 
 
-async def answered(request: Request, served: Services, place: Place, asked: Question) -> JsonObject:
+async def answered(request: Request, served: Services, place: Place, asked: QuestionRequest) -> JsonObject:
     """The whole answer, as `hoptrail ask --json` prints it. Raises: as `answer_to`."""
     answer = await answer_to(request, served, place, asked)
     return contract.answer_json(answer) | indexing_of(place.workspace)
 
 
 async def stream(
-    served: Services, place: Place, asked: Question, format_event: Callable[[str, JsonObject], str] = event
+    served: Services, place: Place, asked: QuestionRequest, format_event: Callable[[str, JsonObject], str] = event
 ) -> StreamingResponse:
     """The events of one question, formatted by `format_event`. Starts the work at once; closing the response stops it.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised here, while the response can still have an error
@@ -163,7 +163,7 @@ async def _events(
     first: str,
     events: asyncio.Queue[str | None],
     future: asyncio.Future[Answer],
-    patience: Patience,
+    patience: WorkDeadline,
     format_event: Callable[[str, JsonObject], str],
     workspace: Workspace,
 ) -> AsyncIterator[str]:

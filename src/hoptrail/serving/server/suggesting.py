@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.listener import Listener, ObservedLanguage
-from hoptrail.serving.server.question_threads import Patience
+from hoptrail.serving.server.question_threads import WorkDeadline
 from hoptrail.text.normal_forms import base_title
 from hoptrail.types import LIKELY, BlockKind, Document
 
@@ -47,7 +47,7 @@ def _suggestions_of(_: Snapshot) -> _Suggestions:
     return _Suggestions()
 
 
-def suggested(workspace: Workspace, patience: Patience) -> tuple[str, ...]:
+def suggested(workspace: Workspace, patience: WorkDeadline) -> tuple[str, ...]:
     """The suggestions for the current state, searched for once per state; none while another thread searches.
     Raises: Interrupted: nobody is waiting for them any more.
     """

@@ -34,9 +34,9 @@ from hoptrail.documents.forms import ENDINGS, name_of
 from hoptrail.documents.marks import FILE_TIME
 from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, IndexBusy, disk_errors
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import shown
-from hoptrail.settings import ServerLimits
 from hoptrail.text.dates import find_date
 from hoptrail.types import Document, content_id
 from hoptrail.types.json_object import JsonObject
@@ -146,7 +146,7 @@ class Uploads:
                 if isinstance(item, DocumentError):
                     failures.append(item)
                     continue
-                row = _row(item, upload, self._reading)
+                row = _row(item, upload)
                 if documents.setdefault(row["id"], item.id) != item.id:
                     failures.append(DocumentError(upload.name, f"{row['id']}: an earlier document has this id"))
                     continue
@@ -220,7 +220,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _row(document: Document, upload: Upload, limits: ReadingLimits) -> JsonObject:
+def _row(document: Document, upload: Upload) -> JsonObject:
     """A document as a JSON line, with its sentences only if splitting its text would give different ones."""
     lines = f"{walking.shown(upload.path.resolve())}#"
     source = document.sources[0]
@@ -238,7 +238,7 @@ def _row(document: Document, upload: Upload, limits: ReadingLimits) -> JsonObjec
         date, origin = find_date(upload.name), FILE_NAME
     if date:
         row |= {"date": date, "date_from": origin}
-    if document.sentence_ends != ends_within(document.text, document.blocks, limits.longest_sentence):
+    if document.sentence_ends != ends_within(document.text, document.blocks):
         row["sentences"] = [document.slice(span) for span in document.sentences()]
     return row
 

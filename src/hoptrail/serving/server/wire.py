@@ -44,7 +44,7 @@ AsOf = Annotated[
 Asked = Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
 
 
-class Step(Strict):
+class EarlierHop(Strict):
     """A hop of an earlier answer: what was asked, and its answer."""
 
     asked: Asked
@@ -56,7 +56,7 @@ class Before(Strict):
 
     question: Asked
     answer: Annotated[str, Field(max_length=QUESTION_LIMIT)] | None
-    trail: Annotated[list[Step], Field(max_length=100)] = []
+    trail: Annotated[list[EarlierHop], Field(max_length=100)] = []
 
     def as_answer(self) -> Answer:
         """The same as an `Answer` without evidence."""
@@ -67,7 +67,7 @@ class Before(Strict):
         return Answer(self.question, self.answer, recipe="", language="", trail=Trail(hops))
 
 
-class Question(Strict):
+class QuestionRequest(Strict):
     """`recipe` and `language` default to the settings. `documents` (ids) limits the question to these. With `before`, a follow-up
     such as `and when was she born?` is completed from that answer.
     """
@@ -96,7 +96,7 @@ class Text(Strict):
     text: str
 
 
-def question_of(asked: Question | Search) -> str:
+def question_of(asked: QuestionRequest | Search) -> str:
     """The question, checked. Raises: Refusal: it is empty."""
     try:
         return check_question(asked.question)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Places
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail_papers.sirerag.clustering.leiden import leiden_groups
-from hoptrail_papers.sirerag.clustering.raptor import Raptor, require_packages
+from hoptrail_papers.sirerag.clustering.raptor import RaptorClustering, require_packages
 from hoptrail_papers.sirerag.clustering.settings import ClusteringSettings
 
 __all__ = ["Cluster", "ClusteringSettings", "Groups", "Words", "halves", "open_clusterer"]
@@ -44,7 +44,7 @@ def open_clusterer(settings: ClusteringSettings) -> Cluster:
     """The clustering that the settings describe. Raises: UsageError: its packages are not installed."""
     if settings.method == "raptor":
         require_packages()
-        return partial(_within_caps, Raptor(settings).group, settings.most_words, None)
+        return partial(_within_caps, RaptorClustering(settings).group, settings.most_words, None)
     return partial(_within_caps, partial(leiden_groups, settings), settings.most_words, settings.largest)
 
 

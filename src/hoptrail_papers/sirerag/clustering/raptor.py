@@ -39,7 +39,7 @@ def require_packages() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Raptor:
+class RaptorClustering:
     """A `Method`: see `group`."""
 
     settings: ClusteringSettings

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import Keys
-from hoptrail.settings import ServerLimits
 from serving.server.browser.opening import CHROMIUM, opened
 from serving.server.listening import listening
 from serving.server.served import NORTH, workspace

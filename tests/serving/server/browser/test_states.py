@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.app import create_app
-from hoptrail.settings import ServerLimits
 from serving.server.browser.opening import SECONDS, PageLog, answer_from_server, drop, look, with_browser
 from serving.server.browser.states import MAIL, Citations, answers, make_folder
 from serving.server.listening import listening

@@ -17,11 +17,12 @@ from hoptrail.corpus.columns import Numbers, Rows, bounds_of, paired, ranges, ro
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Origins
-from hoptrail.structures.title_scanning import MOST_NAMESAKES
+from hoptrail.text.title_scanning import MOST_NAMESAKES
 from hoptrail.types import Kind
 
 NAMES = "names"
 """The kind of names that link passages."""
+MADE_BY = "2"  # changed by hand when the structure `mentions` makes other names
 
 
 @dataclass(frozen=True, slots=True)

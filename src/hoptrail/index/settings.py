@@ -22,6 +22,7 @@ from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.walking import Selection
 from hoptrail.errors import UsageError
+from hoptrail.index.labels import check_label
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.factory import check_language
 from hoptrail.language.offline.settings import OfflineSettings
@@ -33,7 +34,6 @@ from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.setting_limits import Above0, AtLeast0, AtLeast1, Limited
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types.json_object import JsonObject
-from hoptrail.types.labels import check_label
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

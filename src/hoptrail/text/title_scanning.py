@@ -13,11 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.normal_forms import base_title, composed
 from hoptrail.text.words import LETTERS
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import Span, Unit
 
 MOST_WORDS = 12
 """Longer titles, in words, are not searched for."""
@@ -27,7 +26,7 @@ MOST_NAMESAKES = 20
 _WORD = re.compile(LETTERS)
 
 
-class Names(Protocol):
+class NameLookup(Protocol):
     """Names to find in texts, by their keys (`name_key`)."""
 
     def __contains__(self, key: str, /) -> bool: ...
@@ -37,7 +36,7 @@ class Names(Protocol):
 
 
 class NameSet:
-    """Names in memory. Satisfies `Names`."""
+    """Names in memory. Satisfies `NameLookup`."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._keys = frozenset(filter(can_be_found, keys))
@@ -54,7 +53,7 @@ class NameSet:
         return self._longest.get(first, 0)
 
 
-def names_in(text: str, names: Names) -> tuple[str, ...]:
+def names_in(text: str, names: NameLookup) -> tuple[str, ...]:
     """The keys of the names in `text`, in order and without repeats; none overlaps another."""
     matches = list(_WORD.finditer(text))
     words = [_plain(match.group()) for match in matches]
@@ -69,7 +68,7 @@ def names_in(text: str, names: Names) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _size_at(words: list[str], at: int, names: Names) -> int:
+def _size_at(words: list[str], at: int, names: NameLookup) -> int:
     """The number of words of the longest name that begins at word `at`; 0 where there is none."""
     for size in range(min(names.longest(words[at]), len(words) - at), 0, -1):
         if " ".join(words[at : at + size]) in names:
@@ -128,9 +127,3 @@ def _plain(word: str) -> str:
         return word.lower()
     letters = unicodedata.normalize("NFKD", composed(word))
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
-
-
-def title_index(snapshot: Snapshot) -> dict[str, list[str]]:
-    """`first_passages` of an index."""
-    titles = dict(snapshot.table.titles(Kind.PASSAGE))
-    return first_passages((span, id_, titles[id_]) for id_, span in snapshot.table.first_sources(Kind.PASSAGE))
