@@ -36,10 +36,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Extract(Task[Extraction]):
-    """Find the entities and facts of `unit`; `before` is the preceding passage, which may resolve its references."""
+    """Find the entities and facts of `unit`; `before` is the preceding passage, which may resolve its references. With `figures`
+    a model lists dates and quantities as entities, too.
+    """
 
     unit: Unit
     before: Unit | None = None
+    figures: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,13 @@ class Decompose(Task[Decomposition]):
 
 @dataclass(frozen=True, slots=True)
 class Complete(Task[str]):
-    """Rewrite `question` so that it stands alone, with earlier answers in place of references to them."""
+    """Rewrite `question` so that it stands alone, with earlier answers in place of references to them. A model rewrites those in
+    words, and with `by_model` also those that rules can fill in (`#1`).
+    """
 
     question: str
     findings: tuple[Finding, ...]
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,7 @@ class Recall(Task[Reading]):
     """Answer `question` from the model's memory, without evidence. Only used if a recipe's settings ask for it."""
 
     question: str
+    abstain: Abstain = Abstain.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +193,7 @@ class Sample(Task[Samples]):
     question: str
     evidence: tuple[Unit, ...]
     samples: int
+    abstain: Abstain = Abstain.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)

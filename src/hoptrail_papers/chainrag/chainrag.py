@@ -286,7 +286,9 @@ class Chainrag(Hopwise):
         return _with_summary(pack(found, max(1, self.settings.evidence_tokens - room)), carried)
 
     def _complete(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
-        """The sub-question with earlier answers filled in; unchanged if it needs none or the completion is rejected."""
+        """The sub-question with earlier answers filled in; unchanged if it needs none or the completion is rejected, except that
+        references to what was not found are worded.
+        """
         mode = self.settings.completion
         if mode == "off":
             return question
@@ -294,7 +296,9 @@ class Chainrag(Hopwise):
         return complete_question(
             question,
             findings,
-            lambda: complete(question, findings) if rules else meter.perform(Complete(question, findings)),
+            lambda: (
+                complete(question, findings) if rules else meter.perform(Complete(question, findings, by_model=True))
+            ),
         )
 
     def _retrieve_evidence(self, asked: str, search: SentenceSearch, meter: Meter) -> Ranking:

@@ -11,17 +11,20 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema, create_model
 
 from hoptrail.models.prompt_text import whole_text
 
 UNSURE = 0.5
 """The confidence of a reply that gives none."""
-TEXT_LIMITS = {"quote": 240, "reasoning": 400, "summary": 1600, "text": 300, "type": 40}
+TEXT_LIMITS = {"quote": 240, "reasoning": 400, "text": 300, "type": 40}
 TEXT_LIMIT = 160
 """Most characters of a text, by field: several times what prompts ask for. Small models do not stop by themselves."""
+WORD_LIMIT = 16
+"""Most characters of a summary for each word that is asked for."""
 LIST_LIMITS = {"evidence": 4, "sentence": 4, "steps": 6, "triple": 3}
 LIST_LIMIT, RECORDS_LIMIT = 8, 40
 """Most items of a list of texts or numbers, and of a list of records. A reply about one question at all limits still fits the
@@ -149,6 +152,15 @@ class SummariseReply(BaseModel):
     """A summary."""
 
     summary: Text
+    words: ClassVar[int] = 100
+
+
+@cache
+def summary_in(words: int) -> type[SummariseReply]:
+    """The form of a summary in at most `words` words."""
+    form = create_model(SummariseReply.__name__, __base__=SummariseReply)
+    form.words = words
+    return form
 
 
 class DecomposeReply(BaseModel):
@@ -224,6 +236,13 @@ class SampleReply(BaseModel):
     answer: OptionalText
 
 
+class GuessReply(BaseModel):
+    """A thought, and the answer that it leads to, whatever it is worth."""
+
+    reasoning: OptionalText = None
+    answer: Text
+
+
 class EquateReply(BaseModel):
     """What sets two answers apart, and whether they mean the same."""
 
@@ -238,7 +257,8 @@ def schema_of(reply: type[BaseModel]) -> str:
 
 def limited_schema_of(reply: type[BaseModel]) -> str:
     """The schema with limits on texts and lists (`maxLength`, `maxItems`), for servers that decode by it."""
-    return json.dumps(_limited(_strict(reply.model_json_schema())))
+    summary = {"summary": WORD_LIMIT * reply.words} if issubclass(reply, SummariseReply) else {}
+    return json.dumps(_limited(_strict(reply.model_json_schema()), TEXT_LIMITS | summary))
 
 
 def _strict(part: Any) -> Any:
@@ -252,20 +272,20 @@ def _strict(part: Any) -> Any:
     return schema
 
 
-def _limited(part: Any, field: str = "") -> Any:
+def _limited(part: Any, limits: Mapping[str, int], field: str = "") -> Any:
     """A schema with limits; `field` is the property that contains it."""
     if isinstance(part, list):
-        return [_limited(item, field) for item in part]
+        return [_limited(item, limits, field) for item in part]
     if not isinstance(part, dict):
         return part
     schema = {
-        key: {name: _limited(item, name) for name, item in value.items()}
+        key: {name: _limited(item, limits, name) for name, item in value.items()}
         if key in {"properties", "$defs"}
-        else _limited(value, field)
+        else _limited(value, limits, field)
         for key, value in part.items()
     }
     if part.get("type") == "string" and "enum" not in part:
-        schema["maxLength"] = TEXT_LIMITS.get(field, TEXT_LIMIT)
+        schema["maxLength"] = limits.get(field, TEXT_LIMIT)
     if part.get("type") == "array":
         most = RECORDS_LIMIT if "$ref" in part["items"] else LIST_LIMIT
         schema["maxItems"] = LIST_LIMITS.get(field, most)
