@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-ADDED = "added"
-"""Marks, in a field's metadata, a setting that came after others of its class."""
-
+ADDED = "added"  # in a field's metadata: a setting that came after others of its class
 _SOURCE = frozenset({".py", ".md", ".json", ".npz"})
 
 
 def fingerprint(settings: DataclassInstance) -> str:
-    """Twelve hex digits that change when any value of `settings` does; the same on every machine. A setting marked as ADDED does
-    not count at its default: what was made before there was one stays valid.
+    """Twelve hex digits that change when any value of `settings` does, the same on every machine. ADDED settings count unless at
+    their defaults: what was made before there were any stays valid.
     """
-    added = [field.name for field in fields(settings) if ADDED in field.metadata]
-    unset = {name for name in added if getattr(settings, name) == getattr(type(settings)(), name)}
-    values = {name: value for name, value in asdict(settings).items() if name not in unset}
+    added = {field.name: field.default for field in fields(settings) if ADDED in field.metadata}
+    values = {name: value for name, value in asdict(settings).items() if name not in added or value != added[name]}
     content = json.dumps([type(settings).__name__, values], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 

@@ -11,6 +11,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
 from hoptrail.language.tasks import Extract, Language, Reply, Task
+from hoptrail.settings import settings_from
 from hoptrail.structures import passage_tasks
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
@@ -66,8 +67,8 @@ def test_a_finder_extracts_in_place_of_the_language_that_builds(site: Site, docu
     site.build(by_finder, add=documents, language=language)
     assert language.asked == []
     assert facts(site)["Isk"] == ["The Isk is a river.", "Isk rises in the Grey Hills and is 90 km long."]
-    with pytest.raises(UsageError, match="no entity finder 'bert'"):
-        ExtractionSettings(finder="bert")
+    with pytest.raises(UsageError, match=r"structures.extractions.finder: there is no entity finder 'bert'"):
+        settings_from({"structures": {"extractions": {"finder": "bert"}}}, "here")
 
 
 def test_what_was_extracted_before_there_were_finders_stays_valid() -> None:

@@ -36,9 +36,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Extract(Task[Extraction]):
-    """Find the entities and facts of `unit`; `before` is the preceding passage, which may resolve its references. With `figures`
-    a model lists dates and quantities as entities, too.
-    """
+    """Find entities (with `figures` dates and quantities, too) and facts of `unit`; `before` precedes it and may name them."""
 
     unit: Unit
     before: Unit | None = None
@@ -75,9 +73,7 @@ class Decompose(Task[Decomposition]):
 
 @dataclass(frozen=True, slots=True)
 class Complete(Task[str]):
-    """Rewrite `question` so that it stands alone, with earlier answers in place of references to them. A model rewrites those in
-    words, and with `by_model` also those that rules can fill in (`#1`).
-    """
+    """Rewrite `question` so that it stands alone, with earlier answers filled in, `by_model` also where rules could."""
 
     question: str
     findings: tuple[Finding, ...]

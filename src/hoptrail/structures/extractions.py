@@ -13,7 +13,6 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import ADDED
-from hoptrail.language.entity_finders import check_finder
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Extract, Task
 from hoptrail.structures.build_context import BuildContext
@@ -43,10 +42,6 @@ class ExtractionSettings:
     from_file: str = ""
     finder: str = field(default="", metadata={ADDED: True})
     figures: bool = field(default=False, metadata={ADDED: True})
-
-    def __post_init__(self) -> None:
-        if self.finder:
-            check_finder(self.finder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +84,8 @@ class Extractions(PassageTasks[Extraction]):
         if self.settings.finder:
             from hoptrail.language.offline.performer import OfflineLanguage
 
-            context = replace(
-                context, language=OfflineLanguage(settings=OfflineSettings(entities=self.settings.finder))
-            )
+            rules = OfflineLanguage(settings=OfflineSettings(entities=self.settings.finder))
+            context = replace(context, language=rules)
         PassageTasks.update(self, context)
 
 

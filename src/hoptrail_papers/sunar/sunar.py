@@ -135,7 +135,6 @@ PAPER = SunarSettings(
 )
 """Feedback ends early enough for the rest (another sub-question, MER) to stay within 30 tasks and 45,000 tokens a question."""
 UNBOUNDED = replace(PAPER, tasks=0, tokens=0)
-CROSS_ENCODER = "cross-encoder:nreimers/mmarco-mMiniLMv2-L12-H384-v1"
 REFERENCE = replace(
     PAPER,
     first_stage_per="question",
@@ -157,7 +156,7 @@ class Sunar(Hopwise):
         "paper-unbounded": UNBOUNDED,
         "paper-models": replace(
             UNBOUNDED,
-            scorer=CROSS_ENCODER,
+            scorer="cross-encoder:nreimers/mmarco-mMiniLMv2-L12-H384-v1",
             uncertainty=replace(PAPER.uncertainty, equivalence=f"nli:{INSTALLED[0]}"),
         ),
         "paper-vanilla": replace(PAPER, nar="vanilla"),
@@ -167,11 +166,9 @@ class Sunar(Hopwise):
         "vanilla": SunarSettings(nar="vanilla"),
         "rerank-only": SunarSettings(nar="off"),
         "no-mer": SunarSettings(meta_reasoning=False),
-        "guided-no-mer": SunarSettings(nar="guided", meta_reasoning=False),
         "dense": SunarSettings(first_stage="dense"),
         "whole": SunarSettings(decompose=False),
         "late-interaction": SunarSettings(scorer="late-interaction"),
-        "cross-encoder": SunarSettings(scorer=CROSS_ENCODER),
     }
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:

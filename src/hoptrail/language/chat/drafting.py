@@ -81,9 +81,7 @@ class Drafting:
         return _evidence_tokens(prompt, room, self._prompt(prompt).fill({**values, slot: ""}, short=room.small))
 
     def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None, closing: str = "") -> Drafted:
-        """A draft with the sentences that fit, `closing` behind them, and the end of the passage before.
-        Raises: TaskFailed: no room (when drafted).
-        """
+        """A draft with the sentences that fit before `closing`, and the end of the passage before. Raises: TaskFailed (later)."""
         title = squeeze(unit.title) or "(none)"
 
         def draft(room: Room) -> Draft:

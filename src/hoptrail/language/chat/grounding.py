@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hoptrail.language.chat.context import Sentence
@@ -27,27 +27,21 @@ FIGURES = word_set(
 
 
 def extraction_from(
-    unit: Unit,
-    reply: ExtractReply,
-    sentences: Sequence[Sentence],
-    before: Unit | None = None,
-    *,
-    figures: bool = False,
+    unit: Unit, reply: ExtractReply, sentences: Sequence[Sentence], before: Unit | None = None, *, figures: bool = False
 ) -> Extraction:
     """The parts of `reply` that are grounded in the unit's text or the passage before it."""
     reply = reply if figures else _without_figures(reply)
     named = _find_named(unit, reply, before)
-    facts = tuple(_fact(unit, fact, named, sentences) for fact in _grounded(reply, named))
+    facts = tuple(_fact(unit, fact, named, sentences) for fact in grounded_facts(unit, reply, before, figures=figures))
     return Extraction(tuple(dict.fromkeys(entity.name for entity in sorted(named.values()))), facts)
 
 
-def grounded_facts(unit: Unit, reply: ExtractReply, before: Unit | None = None) -> list[FactReply]:
+def grounded_facts(
+    unit: Unit, reply: ExtractReply, before: Unit | None = None, *, figures: bool = False
+) -> list[FactReply]:
     """The facts with a text and at least one known entity, if they have any: small models repeat the prompt's example."""
-    reply = _without_figures(reply)
-    return _grounded(reply, _find_named(unit, reply, before))
-
-
-def _grounded(reply: ExtractReply, named: Mapping[str, _Occurrence]) -> list[FactReply]:
+    reply = reply if figures else _without_figures(reply)
+    named = _find_named(unit, reply, before)
     return [
         fact
         for fact in reply.facts

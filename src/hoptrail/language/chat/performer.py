@@ -118,8 +118,8 @@ class _TaskRun:
         unit, before, figures = task.unit, task.before, task.figures
         if not unit.text.strip():
             return Extraction((), ())
-        closing = self._drafting.phrase("extract", "figures") if figures else ""
-        drafted = self._drafting.with_sentences("extract", unit, before, closing)
+        wish = self._drafting.phrase("extract", "figures") if figures else ""
+        drafted = self._drafting.with_sentences("extract", unit, before, wish)
         reply, draft = self._climb_required("extract", drafted, schemas.ExtractReply)
         # A second, smaller draft shows fewer sentences under the same numbers.
         return extraction_from(unit, reply, sentences_of(draft.units[0]), before, figures=figures)
@@ -145,9 +145,7 @@ class _TaskRun:
         return Decomposition(questions[: 1 if one else MOST_QUESTIONS])
 
     def _complete(self, task: tasks.Complete | tasks.Clarify) -> str:
-        """Resolve numbers by rule; ask the model only if words point back to an existing answer, or to clarify, or if it is to
-        rewrite numbers as well. The rule stands in for a rejected rewriting.
-        """
+        """Resolve numbers by rule, unless the model is to rewrite them; ask it only where something answered is pointed at."""
         if isinstance(task, tasks.Clarify):
             values = {"question": squeeze(task.question), "name": squeeze(task.name), "context": squeeze(task.context)}
             reply, _ = self._climb_required("clarify", self._drafting.fixed("clarify", **values), schemas.CompleteReply)

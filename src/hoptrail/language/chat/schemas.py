@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, WithJsonSchema, create_model
 
@@ -20,11 +20,9 @@ from hoptrail.models.prompt_text import whole_text
 
 UNSURE = 0.5
 """The confidence of a reply that gives none."""
-TEXT_LIMITS = {"quote": 240, "reasoning": 400, "text": 300, "type": 40}
+TEXT_LIMITS = {"quote": 240, "reasoning": 400, "summary": 1600, "text": 300, "type": 40}
 TEXT_LIMIT = 160
 """Most characters of a text, by field: several times what prompts ask for. Small models do not stop by themselves."""
-WORD_LIMIT = 16
-"""Most characters of a summary for each word that is asked for."""
 LIST_LIMITS = {"evidence": 4, "sentence": 4, "steps": 6, "triple": 3}
 LIST_LIMIT, RECORDS_LIMIT = 8, 40
 """Most items of a list of texts or numbers, and of a list of records. A reply about one question at all limits still fits the
@@ -152,15 +150,13 @@ class SummariseReply(BaseModel):
     """A summary."""
 
     summary: Text
-    words: ClassVar[int] = 100
 
 
 @cache
 def summary_in(words: int) -> type[SummariseReply]:
-    """The form of a summary in at most `words` words."""
-    form = create_model(SummariseReply.__name__, __base__=SummariseReply)
-    form.words = words
-    return form
+    """The form of a summary in at most `words` words: several times as long, as for other texts."""
+    summary = Annotated[Text, WithJsonSchema({"type": "string", "maxLength": 16 * words})]
+    return create_model(SummariseReply.__name__, __base__=SummariseReply, summary=(summary, ...))
 
 
 class DecomposeReply(BaseModel):
@@ -257,8 +253,7 @@ def schema_of(reply: type[BaseModel]) -> str:
 
 def limited_schema_of(reply: type[BaseModel]) -> str:
     """The schema with limits on texts and lists (`maxLength`, `maxItems`), for servers that decode by it."""
-    summary = {"summary": WORD_LIMIT * reply.words} if issubclass(reply, SummariseReply) else {}
-    return json.dumps(_limited(_strict(reply.model_json_schema()), TEXT_LIMITS | summary))
+    return json.dumps(_limited(_strict(reply.model_json_schema())))
 
 
 def _strict(part: Any) -> Any:
@@ -272,20 +267,20 @@ def _strict(part: Any) -> Any:
     return schema
 
 
-def _limited(part: Any, limits: Mapping[str, int], field: str = "") -> Any:
+def _limited(part: Any, field: str = "") -> Any:
     """A schema with limits; `field` is the property that contains it."""
     if isinstance(part, list):
-        return [_limited(item, limits, field) for item in part]
+        return [_limited(item, field) for item in part]
     if not isinstance(part, dict):
         return part
     schema = {
-        key: {name: _limited(item, limits, name) for name, item in value.items()}
+        key: {name: _limited(item, name) for name, item in value.items()}
         if key in {"properties", "$defs"}
-        else _limited(value, limits, field)
+        else _limited(value, field)
         for key, value in part.items()
     }
     if part.get("type") == "string" and "enum" not in part:
-        schema["maxLength"] = limits.get(field, TEXT_LIMIT)
+        schema.setdefault("maxLength", TEXT_LIMITS.get(field, TEXT_LIMIT))
     if part.get("type") == "array":
         most = RECORDS_LIMIT if "$ref" in part["items"] else LIST_LIMIT
         schema["maxItems"] = LIST_LIMITS.get(field, most)
