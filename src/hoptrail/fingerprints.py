@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+ADDED = "added"  # in a field's metadata: a setting that came after others of its class
 _SOURCE = frozenset({".py", ".md", ".json", ".npz"})
 
 
 def fingerprint(settings: DataclassInstance) -> str:
-    """Twelve hex digits that change when any value of `settings` does; the same on every machine."""
-    content = json.dumps([type(settings).__name__, asdict(settings)], sort_keys=True, default=str)
+    """Twelve hex digits that change when any value of `settings` does, the same on every machine. ADDED settings count unless at
+    their defaults: what was made before there were any stays valid.
+    """
+    added = {field.name: field.default for field in fields(settings) if ADDED in field.metadata}
+    values = {name: value for name, value in asdict(settings).items() if name not in added or value != added[name]}
+    content = json.dumps([type(settings).__name__, values], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 

@@ -236,14 +236,42 @@ def probe_lost_in_retrieval(
     work: Work = None,
     limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of passages for recall.")] = 2,
     settings: options.SettingsFile = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", metavar="NAME", help="Its sub-questions, over each question's own passages."),
+    ] = None,
 ) -> None:
     """Measure recall of sub-questions without the name that an earlier answer gives, and of their completions."""
     from hoptrail_papers.chainrag.lost_in_retrieval import probe_lost_in_retrieval as measure
 
     options.check_writable(out)
+    if language is not None:
+        recalls = _recall_in_own_contexts(data, work, settings, language, limit)
+        table = Table(*recalls, box=None, pad_edge=False)
+        table.add_row(*(f"{value:.2f}" if isinstance(value, float) else str(value) for value in recalls.values()))
+        _show_probe(recalls, table, out)
+        return
     with _indexed(data, ["hybrid"], work, settings) as (corpus, dataset, names):
         found = measure(corpus, dataset, names, limit)
     _show_probe(found.to_json(), render_lost_in_retrieval(found), out)
+
+
+def _recall_in_own_contexts(
+    data: Path, work: Path | None, settings: Path | None, language: str, limit: int
+) -> JsonObject:
+    from hoptrail.evaluation.datasets import load_dataset
+    from hoptrail.evaluation.own_context import Contexts
+    from hoptrail.evaluation.runner import INDEX_FOLDER, open_performers
+    from hoptrail_papers.chainrag.lost_in_retrieval import ORIGINAL, REWRITTEN, recall_in_own_contexts
+
+    if work is None:
+        raise UsageError("--language needs --work: the indexes and what is paid for are kept there.")
+    dataset = load_dataset(data)
+    usable = tuple(question for question in dataset.questions if question.candidates and question.supporting)
+    with options.watching() as watcher:
+        opened = options.open_index(work / INDEX_FOLDER / dataset.name, settings, language)
+        contexts = Contexts(replace(dataset, questions=usable), (ORIGINAL, REWRITTEN), opened, work, watcher)
+        return asdict(recall_in_own_contexts(contexts, open_performers(language, opened), limit))
 
 
 @probe.command("tree-coverage")
@@ -257,6 +285,21 @@ def probe_tree_coverage(
     with _indexed(data, ["sirerag"], work, settings) as (corpus, dataset, names):
         found = measure_tree_coverage(corpus.snapshot, dataset, names)
     _show_probe(found.to_json(), render_tree_coverage(found), out)
+
+
+@probe.command("extractions")
+def probe_extractions(
+    data: DataFolder, out: Out = None, work: Work = None, settings: options.SettingsFile = None
+) -> None:
+    """Count passages, facts, entities and aggregates, and the facts of an entity."""
+    from hoptrail_papers.sirerag.statistics import extraction_statistics
+
+    options.check_writable(out)
+    with _indexed(data, ["sirerag"], work, settings) as (corpus, _, _):
+        found = extraction_statistics(corpus.snapshot, corpus.structures.aggregates).to_json()
+    table = Table(*found, box=None, pad_edge=False)
+    table.add_row(*(f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" for value in found.values()))
+    _show_probe(found, table, out)
 
 
 @contextmanager

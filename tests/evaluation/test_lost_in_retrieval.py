@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from evaluation.bench import Bench
 from evaluation.oracle_world import CHAIN, LENGTHS, LONGER, PASSAGES
+from hoptrail import Index
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule
-from hoptrail.evaluation.datasets import Dataset, GoldStep, Question
+from hoptrail.evaluation.datasets import Dataset, GoldStep, Question, load_dataset
+from hoptrail.evaluation.own_context import Contexts
+from hoptrail.evaluation.runner import open_performers
 from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.passages import Passages
 from hoptrail_papers.chainrag.lost_in_retrieval import (
     LATER,
+    ORIGINAL,
+    REWRITTEN,
     LostInRetrieval,
     SubQuestionWording,
     label,
     probe_lost_in_retrieval,
+    recall_in_own_contexts,
 )
 from world import HashingEncoder
 
@@ -135,3 +142,24 @@ def test_the_json_names_retriever_place_and_wording(probe_index: tuple[Corpus, N
     assert set(content["retrievers"]["dense"]["2"]) == {"removed", "pointed", "completed"}
     assert content["retrievers"]["dense"]["1"]["stand-alone"]["questions"] == 1
     assert 0 <= content["retrievers"]["dense"]["1"]["stand-alone"]["recall@2"] <= 1
+
+
+def test_a_languages_sub_questions_are_searched_for_in_their_own_passages(tmp_path: Path) -> None:
+    """The second names nobody as decomposed, and Orla Finch as rewritten; questions that stay whole are left out."""
+    bench = Bench(tmp_path)
+    passages = PASSAGES | {"stranger": ("A person", "Nobody knows where this person was born.")}
+    bench.write(
+        "corpus.jsonl", [{"id": name, "title": title, "text": text} for name, (title, text) in passages.items()]
+    )
+    chain = replace(CHAIN, candidates=tuple(name for name in passages if name != "song"))
+    bench.write("questions.jsonl", [asdict(chain), asdict(replace(LONGER, candidates=("river", "arrow")))])
+    index = Index(bench.work / "index")
+    index.encoder = bench.encoder
+    contexts = Contexts(load_dataset(bench.data), (ORIGINAL, REWRITTEN), index, bench.work, Watcher())
+    found = recall_in_own_contexts(contexts, open_performers("oracle", index), k=1)
+    assert (found.questions, found.of) == (1, 2)
+    assert found.first == found.rewritten == 25, "one of four gold passages"
+    assert found.original == 0
+    whole = replace(contexts, dataset=replace(contexts.dataset, questions=contexts.dataset.questions[1:]))
+    with pytest.raises(UsageError, match="no question of tiny was decomposed"):
+        recall_in_own_contexts(whole, open_performers("oracle", index))

@@ -12,7 +12,7 @@ from hoptrail.errors import ModelUnavailable
 from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
-from hoptrail.language.tasks import Equate, Sample, Samples, Task
+from hoptrail.language.tasks import Abstain, Equate, Sample, Samples, Task
 from hoptrail_papers.sunar import answer_uncertainty
 from hoptrail_papers.sunar.answer_uncertainty import Uncertainty, UncertaintySettings, reference_penalty, semantic_sets
 from word_classifier import ENTAILMENT, write_word_classifier
@@ -120,10 +120,19 @@ def test_an_equivalence_that_there_is_not_is_refused(equivalence: str) -> None:
 
 
 def test_abstentions_count_only_where_asked_to() -> None:
+    """Each as a meaning of its own."""
     assert penalties([sampled("a", None, None)])[0] == [1, 1]
-    assert penalties([sampled("a", None, None)], abstentions=True)[0] == [2, 2]
+    assert penalties([sampled("a", None, None)], abstentions=True)[0] == [3, 3]
     assert penalties([sampled("a", None)], abstentions=True, equivalence="meaning") == ([2, 2], 0)
     assert penalties([sampled(None)])[0] == penalties([sampled(None)], abstentions=True)[0] == [1, 1]
+
+
+@pytest.mark.parametrize("abstentions", [True, False])
+def test_a_batch_that_says_nothing_is_the_least_certain(abstentions: bool) -> None:
+    """Not the most certain one, which ten abstentions of one meaning would be."""
+    silent, worded, relevant = [None] * 10, ["Oslo", "Bergen"] * 5, ["Oslo"] * 10
+    found = [penalties([sampled(*one)], abstentions=abstentions)[0][0] for one in (silent, worded, relevant)]
+    assert found == [10, 2, 1]
 
 
 def test_the_language_is_asked_for_as_many_samples_as_are_set() -> None:
@@ -136,7 +145,7 @@ def test_the_language_is_asked_for_as_many_samples_as_are_set() -> None:
 
     meter = Meter(RecordingLanguage([sampled("a")]))
     Uncertainty("Which?", meter, UncertaintySettings(samples=7)).penalties(UNITS[:3])
-    assert seen == [Sample("Which?", tuple(UNITS[:3]), 7)]
+    assert seen == [Sample("Which?", tuple(UNITS[:3]), 7, Abstain.NEVER)]
 
 
 def test_a_failed_sample_is_a_failed_task() -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fakeai.brains import task_of
+from fakeai.clients import context_at
+from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import UsageError
+from hoptrail.language.factory import open_language
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, QuotedReading, QuotedStep
 from hoptrail.language.tasks import (
@@ -212,6 +218,61 @@ def test_without_completion_a_name_is_lost_as_people_lose_it(corpus: Corpus) -> 
     settings = replace(Chainrag.presets["no-completion"], carried_words=0, abstain=Abstain.ALWAYS)
     answer = chainrag(corpus, script, settings).answer(QUESTION)
     assert [hop.asked for hop in answer.trail] == ["Who designed the Tallow Bridge ?", "Where was this person born ?"]
+
+
+NUMBERED = Decomposition(("Who designed the Tallow Bridge ?", "Where was #1 born ?"))
+
+
+@pytest.mark.parametrize("completion", ["language", "rules"])
+def test_a_number_without_an_answer_is_neither_searched_for_nor_read(corpus: Corpus, completion: Any) -> None:
+    unanswered: Script = [(Assess, 1.0), (Read, Reading(None))]
+    script: Script = [
+        (Decompose, NUMBERED),
+        *unanswered,
+        (Assess, 1.0),
+        (Read, Reading("Wrenmouth")),
+        (Integrate, Reading("x")),
+    ]
+    recipe = chainrag(corpus, script, ChainragSettings(completion=completion, carried_words=0))
+    answer = recipe.answer(QUESTION)
+    assert [hop.asked for hop in answer.trail][1] == "Where was this person born ?"
+    asked = [getattr(task, "question", "") for task in tasks_of(recipe)[1:]]
+    shown = [finding.asked for task in tasks_of(recipe) for finding in getattr(task, "findings", ())]
+    assert len(shown) == 2
+    assert not any("#" in text for text in (*asked, *shown))
+
+
+def test_a_model_rewrites_every_sub_question_that_refers_back(corpus: Corpus, tmp_path: Path) -> None:
+    """By the paper's settings and a server that counts: a call each, and what it was told is asked."""
+    parts = [*NUMBERED.questions, "Which river flows through #2 ?", "Where does the Isk rise ?"]
+    rewritten = {"Where": "Where was Orla Finch born ?", "Which": "Which river flows through Wrenmouth ?"}
+
+    def model(body: Body) -> str:
+        task, given = task_of(body), body["messages"][1]["content"]
+        rewriting = given.rpartition("Question to rewrite: ")[2]
+        said = {
+            "decompose": {"questions": parts},
+            "complete": {"question": next((new for word, new in rewritten.items() if rewriting.startswith(word)), "")},
+            "assess": {"enough": "yes"},
+            "integrate": {"answer": "the Grey Hills"},
+        }
+        answers = ("Orla Finch", "Wrenmouth", "the Isk", "the Grey Hills")
+        asked = zip((parts[0], *rewritten.values(), parts[3]), answers, strict=True)
+        read = {"answer": next((answer for question, answer in asked if question in given), None)}
+        return json.dumps(said.get(task, read))
+
+    with serving(FakeAI(model)) as fake:
+        recipe = Chainrag(corpus, open_language("chat", context_at(fake, tmp_path)), Chainrag.presets["paper"])
+        answer = recipe.answer(QUESTION)
+        tasks = [task_of(asked.body) for asked in fake.log]
+    assert answer.text == "the Grey Hills"
+    assert [hop.asked for hop in answer.trail] == [parts[0], *rewritten.values(), parts[3]]
+    assert tasks.count("complete") == 2
+    assert answer.usage.calls == len(tasks) == fake.bill.calls
+    for asked in fake.log[1:]:
+        assert not any(f"{word} #" in asked.prompt for word in ("was", "through"))
+    effort = recipe.settings.effort
+    assert effort.readings[0] + effort.others[0] <= len(tasks) <= effort.readings[1] + effort.others[1]
 
 
 def test_contexts_and_both_hand_over_what_all_hops_found(corpus: Corpus) -> None:

@@ -46,7 +46,7 @@ QUESTION = "Which river flows through the town where the designer of the Tallow 
 
 
 PRESETS = [f"{recipe}:{preset}" for recipe in recipe_names() for preset in presets_of(recipe)]
-WEIGHTS = ("late-interaction", "cross-encoder", ":bge")
+WEIGHTS = ("late-interaction", ":paper-models", ":bge")
 WITHOUT_WEIGHTS = [name for name in PRESETS if not any(weights in name for weights in WEIGHTS)]
 
 

@@ -53,6 +53,8 @@ CHANGED: dict[str, set[str]] = {
     "comprag:poster-product": {"space.composition.method"},
     "comprag:poster-lemmatised": {"space.lemmatise"},
     "comprag:reference": {"space.composition.method", "space.composition.unitary", "space.open_slots"},
+    "sunar:paper-unbounded": {"tasks", "tokens"},
+    "sunar:paper-models": {"tasks", "tokens", "scorer", "uncertainty.equivalence"},
     "sunar:paper-vanilla": {"nar"},
     "sunar:paper-no-mer": {"meta_reasoning"},
     "sunar:paper-rerank-only": {"nar"},

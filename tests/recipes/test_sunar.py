@@ -16,7 +16,18 @@ from hoptrail.errors import UsageError
 from hoptrail.language.factory import open_language
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
-from hoptrail.language.tasks import Complete, Decompose, Decomposition, Integrate, Read, Reading, Sample, Samples, Task
+from hoptrail.language.tasks import (
+    Abstain,
+    Complete,
+    Decompose,
+    Decomposition,
+    Integrate,
+    Read,
+    Reading,
+    Sample,
+    Samples,
+    Task,
+)
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import keyword_search
@@ -233,6 +244,26 @@ def test_past_the_bound_batches_are_as_uncertain_as_those_before(corpus: Corpus)
     assert scores(4, 2, tasks=2) == scores(4, 2, 3)
     vanilla = sunar(corpus, end, decompose=False, adaptive=adaptive)[0].answer(ASKED[0]).trail.hops[0].hits
     assert scores(1, 1, 1, tokens=1) == [hit.score for hit in vanilla], "scripted tasks cost no tokens"
+
+
+@pytest.mark.parametrize("abstain", [Abstain.NEVER, Abstain.ALWAYS])
+def test_sub_questions_are_answered_where_a_question_must_be(corpus: Corpus, abstain: Abstain) -> None:
+    """Also one that still says `she`; otherwise nothing read for it counts."""
+    replies: Script = [
+        (Decompose, Decomposition((ASKED[0],))),
+        HOP(0),
+        (Decompose, Decomposition(("Where was she born?",))),
+        (Complete, "Where was she born?"),
+        HOP(1),
+        (Decompose, Decomposition(())),
+        (Integrate, Reading("Wrenmouth")),
+    ]
+    recipe, tasks = sunar(corpus, replies, abstain=abstain)
+    second = recipe.answer(QUESTION).trail.hops[1]
+    assert {task.abstain for task in tasks if isinstance(task, Read)} == {abstain}
+    answered = abstain is Abstain.NEVER
+    assert (second.verdict is Verdict.ANSWERED) is answered
+    assert second.answer == ("Wrenmouth" if answered else None)
 
 
 def test_a_vanilla_question_costs_what_the_paper_counts(corpus: Corpus) -> None:

@@ -25,7 +25,7 @@ def model(body: Body) -> str:
         asked = [question for question in ASKED[:2] if question not in given]
         return json.dumps({"questions": asked[:1]})
     if task == "sample":
-        return json.dumps({"reasoning": "so", "answer": ["Orla Finch", "Finch", None][body["seed"] % 3]})
+        return json.dumps({"reasoning": "so", "answer": ["Orla Finch", "Finch"][body["seed"] % 2]})
     if task == "equate":
         return json.dumps({"difference": "nothing", "same": "yes"})
     return json.dumps(

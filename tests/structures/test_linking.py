@@ -57,15 +57,15 @@ def test_adjacent_sentences_are_at_most_three_apart_and_of_one_passage() -> None
     assert found == pytest.approx(expected)
 
 
-def test_key_entities_are_those_of_the_highest_mean_score_by_the_plain_definition() -> None:
+def test_key_entities_are_those_of_the_highest_mean_score_over_all_sentences() -> None:
+    """By the plain definition: every entity is searched for in all sentences, also in those that do not mention it."""
     named = [{"a", "b", "c"}, {"a", "d"}, {"a", "b"}, {"e"}, set(), {"a", "c", "d", "f"}]
-    lengths = [len(one) for one in named if one]
-    mean = sum(lengths) / len(lengths)
+    mean = sum(map(len, named)) / len(named)
 
     def importance(entity: str) -> float:
-        owners = [one for one in named if entity in one]
-        idf = math.log(1 + (len(named) - len(owners) + 0.5) / (len(owners) + 0.5))
-        scores = [idf * 2.5 / (1 + 1.5 * (0.25 + 0.75 * len(one) / mean)) for one in owners]
+        owners = sum(entity in one for one in named)
+        idf = math.log(1 + (len(named) - owners + 0.5) / (owners + 0.5))
+        scores = [idf * 2.5 / (1 + 1.5 * (0.25 + 0.75 * len(one) / mean)) if entity in one else 0 for one in named]
         return sum(scores) / len(scores)
 
     entities = sorted({entity for one in named for entity in one})
@@ -74,6 +74,15 @@ def test_key_entities_are_those_of_the_highest_mean_score_by_the_plain_definitio
         best = sorted(entities, key=lambda entity: -importance(entity))[:count]
         assert {entities[number] for number in kept.entities} == set(best)
     assert len(key_entities(mentions([]), 0, 0.5).rows) == 0
+
+
+def test_single_mentions_fall_out_before_what_sentences_share() -> None:
+    named = [{"Isk", "once"}, {"Isk", "never again"}, {"Arrow", "alone"}, {"Arrow", "singly"}, {"rarely", "seldom"}]
+    kept = key_entities(mentions(named), len(named), 0.25)
+    names = sorted(set().union(*named))
+    assert {names[number] for number in kept.entities} == {"Isk", "Arrow"}
+    equal = key_entities(mentions([{"Isk"}, {"Isk"}, {"Arrow"}, {"Arrow"}]), 4, 0.5)
+    assert set(equal.entities.tolist()) == {0, 1}, "of equals all are kept"
 
 
 @pytest.mark.parametrize("size", [0, 1, 2])

@@ -161,7 +161,7 @@ def test_what_more_sentences_name_than_the_settings_allow_links_none(tmp_path: P
 
 
 def test_entities_of_little_importance_link_none_where_a_share_of_them_is_chosen(tmp_path: Path) -> None:
-    """The keepers and ports that several islands share are the least important of all that is named."""
+    """Only links by entities go, the others stay."""
     settings = SentenceGraphSettings(entity_floor=1000, entity_most=1000, entity_links=1000)
     for share in (1.0, 0.6, 0.1):
         update(tmp_path / str(share), ISLANDS, replace(settings, key_share=share))

@@ -27,7 +27,9 @@ def complete(question: str, findings: Sequence[Finding]) -> str:
     latest = next((finding.answer for finding in reversed(findings) if finding.answer), None)
     if latest is None or len(question) > _MOST_ANALYSED or REFERENCE.search(question):
         return question
-    pointed = _DEMONSTRATIVE.sub(lambda match: _replace_demonstrative(match, latest), question, count=1)
+    # Only a demonstrative with a noun: not `that was` or `this is`.
+    kept = FUNCTION_WORDS | {"question"}
+    pointed = _DEMONSTRATIVE.sub(lambda said: said[0] if said[1].lower() in kept else latest, question, count=1)
     if pointed != question:
         return pointed
     return question if find_names(question) else _without_pronouns(question, latest)
@@ -53,11 +55,6 @@ def _replace_reference(match: re.Match[str], answers: Sequence[str | None]) -> s
     place = int(match.group(1)) - 1
     answer = answers[place] if 0 <= place < len(answers) else None
     return answer or match.group()
-
-
-def _replace_demonstrative(match: re.Match[str], latest: str) -> str:
-    """The latest answer, but only for a demonstrative with a noun: not for `that was` or `this is`."""
-    return match.group() if match.group(1).lower() in FUNCTION_WORDS | {"question"} else latest
 
 
 def _without_pronouns(question: str, latest: str) -> str:

@@ -17,8 +17,8 @@ T = TypeVar("T")
 class Meter:
     """Passes tasks on to `language` and adds up their cost; passes hops on to its listener.
 
-    `abstain` applies to the question itself; sub-questions may always abstain. `usage` and `tasks` include failed tasks, which
-    `failures` counts; the seconds are measured here.
+    `abstain` applies to the question itself; sub-questions may abstain, unless a recipe hands it on to them. `usage` and `tasks`
+    include failed tasks, which `failures` counts; the seconds are measured here.
     """
 
     def __init__(self, language: Language, abstain: Abstain = Abstain.ALWAYS) -> None:

@@ -36,10 +36,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Extract(Task[Extraction]):
-    """Find the entities and facts of `unit`; `before` is the preceding passage, which may resolve its references."""
+    """Find entities (with `figures` dates and quantities, too) and facts of `unit`; `before` precedes it and may name them."""
 
     unit: Unit
     before: Unit | None = None
+    figures: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,11 @@ class Decompose(Task[Decomposition]):
 
 @dataclass(frozen=True, slots=True)
 class Complete(Task[str]):
-    """Rewrite `question` so that it stands alone, with earlier answers in place of references to them."""
+    """Rewrite `question` so that it stands alone, with earlier answers filled in, `by_model` also where rules could."""
 
     question: str
     findings: tuple[Finding, ...]
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,7 @@ class Recall(Task[Reading]):
     """Answer `question` from the model's memory, without evidence. Only used if a recipe's settings ask for it."""
 
     question: str
+    abstain: Abstain = Abstain.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +190,7 @@ class Sample(Task[Samples]):
     question: str
     evidence: tuple[Unit, ...]
     samples: int
+    abstain: Abstain = Abstain.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)

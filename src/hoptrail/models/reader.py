@@ -83,6 +83,11 @@ class TextReading:
     helps: float
     settles: float = 0.0
 
+    @property
+    def answered(self) -> float:
+        """The probability that the text has an answer."""
+        return _logistic(self.answers[0].margin) if self.answers else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class _Pieces:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.anaphora import is_completion, is_left_open, points_back
+from hoptrail.language.anaphora import is_completion, is_left_open, points_back, word_references
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Language, Read, Reading, Recall
 from hoptrail.recipes.answering import (
@@ -86,13 +86,14 @@ def next_questions(
     goes_on: Callable[[Sequence[CitedHop]], bool] = lambda _: True,
     names: tuple[str, ...] = (),
     known: Collection[str] = (),
+    left_open_counts: bool = False,
 ) -> list[CitedHop]:
     """Ask one sub-question after another until none is left, one repeats or is `known`, a task fails, there are `most` hops, or
     `goes_on` (called with the hops so far) returns False. `names` are not to be cut.
 
     Each sub-question is chosen given the findings so far and, if it points back, completed from them. `ask` gets the
-    sub-question and its completed form. A hop whose completed form still says `she` or `#1` counts as failed:
-    what was read for it may be about anybody.
+    sub-question and its completed form, without numbers. A hop whose completed form still says `she` or `this author` counts as
+    failed unless `left_open_counts`: what was read for it may be about anybody.
     """
     hops: list[CitedHop] = []
     asked = set(known)
@@ -102,11 +103,11 @@ def next_questions(
             following = meter.perform(Decompose(question, findings, one_at_a_time=True, names=names)).questions
             if not following:
                 break
-            sub_question = completed = following[0]
-            left_open = False
+            sub_question, completed, left_open = following[0], following[0], False
             if points_back(sub_question, findings):
                 completed = meter.perform(Complete(sub_question, findings))
-                left_open = is_left_open(completed)
+                completed = word_references(completed, [one.asked for one in findings])
+                left_open = is_left_open(completed) and not left_open_counts
         except TaskFailed:
             hops += report_hops([failed_hop(question, question)], meter)
             break
@@ -149,11 +150,11 @@ def read_packed(
 
 
 def complete_question(question: str, findings: tuple[Finding, ...], complete: Callable[[], str]) -> str:
-    """The sub-question with earlier answers filled in; unchanged if it needs none or `complete` gives no valid completion."""
-    if all(finding.answer is None for finding in findings) or not points_back(question, findings):
-        return question
-    rewritten = complete()
-    return rewritten if is_completion(question, rewritten, findings) else question
+    """The sub-question with earlier answers filled in if it needs them and `complete` gives valid ones; others are worded."""
+    if any(finding.answer is not None for finding in findings) and points_back(question, findings):
+        rewritten = complete()
+        question = rewritten if is_completion(question, rewritten, findings) else question
+    return word_references(question, [finding.asked for finding in findings])
 
 
 def next_step(question: str, findings: tuple[Finding, ...], meter: Meter) -> tuple[str, str] | None:

@@ -25,14 +25,11 @@ def order_by_reading(found: Ranking, shown: Ranking, opinions: Sequence[Opinion]
     together (`linked`); then the rest in their order.
     """
     confident = sorted(opinions, key=lambda opinion: -opinion.confidence)
-    cited = chain.from_iterable(_of_spans(shown, _support(opinion)) for opinion in confident)
+    support = ([span for cited in opinion.hops for span in cited.support] for opinion in confident)
+    cited = chain.from_iterable(_of_spans(shown, spans) for spans in support)
     together = _of_spans(shown, linked)[:_LINKED]
     order = without_repeats((*found[:KEPT], *cited, *_asked_on(opinions), *together, *found))[: len(found)]
     return tuple(replace(hit, score=1 / position) for position, hit in enumerate(order, start=1))
-
-
-def _support(opinion: Opinion) -> list[Span]:
-    return [span for cited in opinion.hops for span in cited.support]
 
 
 def _of_spans(shown: Ranking, spans: Sequence[Span]) -> Ranking:

@@ -41,7 +41,7 @@ class ClosedBook(SinglePass):
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
         """The answer from the model's memory. Raises: TaskFailed: from the language."""
         del packed
-        return meter.perform(Recall(question))
+        return meter.perform(Recall(question, meter.abstain))
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
         """One hop without evidence; where it has an answer, its only hit notes that this came from memory."""

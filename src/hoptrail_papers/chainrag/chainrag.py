@@ -3,7 +3,8 @@
     sentence graph           sentences, linked by key entities (EC), likeness (SS) and     structures/sentences.py,
                              nearness in the text (SA)                                     structures/sentence_graph.py
     question decomposition   sequential, parallel or comparing sub-questions               task decompose
-    sub-question rewriting   one that points back is completed from all earlier answers    language/anaphora.py, task complete
+    sub-question rewriting   one that points back is rewritten by the language with all    language/anaphora.py, task complete
+                             earlier answers, a call each
     seed retrieval           dense candidates, reranked; the first are seeds               here, `SentenceSearch`
     expansion                add neighbours until the evidence settles the                 here, task assess
                              sub-question or a cap is met
@@ -11,13 +12,19 @@
                              summarised for the next
     integration              from the answers (AnsInt), the contexts (CxtInt), or both     task integrate
 
+Decomposing marks a reference by a number (`Where was #1 born?`), which is exact. It reaches neither a search nor a model: the
+model rewrites the sub-question with the first one in place of `#1`, rules stand in for a rejected rewriting, and where #1 has no
+answer, or nothing is completed, the name is lost as in the paper: `Where was this person born?`
+
 Deviations: the graph covers the corpus (the paper's covers the passages that come with a question: evaluate with
 `--own-context`). A question counts as multi-hop if it is decomposed; otherwise its one hop is the answer, without integrating.
 Whole words mark a sub-question that points back (the released code: substrings), and a completion that loses a name, or adds
 nothing from an earlier answer, is rejected. The completed sub-questions are integrated (the code: those before completion). A
 step of expansion keeps its best five neighbours (like the code; the presets keep a hundred, the paper all), because the
 corpus's graph is far larger than a question's. Sentences of one document are read as one text. No cross-encoder is included:
-name one in `search.reranker`. The entity finder is set under [offline], or is the language that builds the index.
+name one in `search.reranker`; without one, CxtInt's contexts keep the order of the hops. Where no sub-question has an answer,
+AnsInt reads the contexts under `never`, as its questions always have one. Entities are found by the language that builds the
+index, or by `finder` under [structures.extractions] (rules or spaCy, as `--settings paper:chainrag` has it).
 """
 
 from __future__ import annotations
@@ -199,10 +206,11 @@ class ChainragSettings(Limited):
 
     @property
     def effort(self) -> Effort:
-        """Per sub-question: one reading, one judgement before every step of expansion, one summary for the next."""
+        """Per sub-question: one reading, a judgement before every step of expansion, one rewriting, one summary for the next."""
         most = self.sub_questions if self.decompose else 1
         readings = most * (2 + (self.search.expansions if self.search.walks else 0)) + 1
-        return Effort((1, readings), (int(self.decompose), most + int(self.decompose)))
+        rewritings = most - 1 if self.completion == "language" else 0
+        return Effort((1, readings), (int(self.decompose), most + rewritings + int(self.decompose)))
 
 
 def _with(settings: ChainragSettings, **search: object) -> ChainragSettings:
@@ -288,7 +296,9 @@ class Chainrag(Hopwise):
         return _with_summary(pack(found, max(1, self.settings.evidence_tokens - room)), carried)
 
     def _complete(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
-        """The sub-question with earlier answers filled in; unchanged if it needs none or the completion is rejected."""
+        """The sub-question with earlier answers filled in; unchanged if it needs none or the completion is rejected, except that
+        references to what was not found are worded.
+        """
         mode = self.settings.completion
         if mode == "off":
             return question
@@ -296,7 +306,9 @@ class Chainrag(Hopwise):
         return complete_question(
             question,
             findings,
-            lambda: complete(question, findings) if rules else meter.perform(Complete(question, findings)),
+            lambda: (
+                complete(question, findings) if rules else meter.perform(Complete(question, findings, by_model=True))
+            ),
         )
 
     def _retrieve_evidence(self, asked: str, search: SentenceSearch, meter: Meter) -> Ranking:

@@ -66,7 +66,7 @@ class SharedEntities:
     """Finds the sentences that share the rarest entities with a sentence: EC.
 
     Only entities that 2 to `most` sentences mention are used: with one mention they link nothing, with too many they say
-    nothing. (The paper keeps the 60 % of highest BM25 importance, see `key_entities`, which drops little but single mentions.)
+    nothing. (The paper keeps the 60 % of highest BM25 importance, see `key_entities`.)
     A shared entity is worth log((n + 1) / mentions) / log(n + 1), between 0 and 1; the values of several are combined as
     independent probabilities, so that a weight stays below 1.
     """
@@ -123,19 +123,18 @@ def _combined(edges: Directed) -> Directed:
 
 
 def key_entities(mentions: Mentions, size: int, share: float) -> Mentions:
-    """The mentions of the `share` of entities with the highest mean BM25 score over the sentences that mention them (ChainRAG's
-    alpha). The "documents" of this BM25 are `size` sentences whose "words" are their entities; k1 = 1.5, b = 0.75.
+    """The mentions of the `share` of entities with the highest mean BM25 score over all `size` sentences, and of those that equal
+    the last of these (ChainRAG's alpha). The "documents" of this BM25 are the sentences, whose "words" are their entities;
+    k1 = 1.5, b = 0.75. So what many sentences mention counts more, and single mentions fall out first.
     """
     if share >= 1 or not len(mentions.rows):
         return mentions
     counts = _entity_counts(mentions)
     lengths = np.bincount(mentions.rows, minlength=size)
-    weights = 2.5 / (1 + 1.5 * (0.25 + 0.75 * lengths / lengths[lengths > 0].mean()))
+    weights = 2.5 / (1 + 1.5 * (0.25 + 0.75 * lengths / lengths.mean()))
     total = np.bincount(mentions.entities, weights[mentions.rows], minlength=len(counts))
-    importance = np.log1p((size - counts + 0.5) / (counts + 0.5)) * total / np.maximum(counts, 1)
-    kept = np.zeros(len(counts), np.bool_)
-    kept[np.argsort(-importance, kind="stable")[: int(np.ceil(share * len(counts)))]] = True
-    return mentions.of_entities(kept)
+    importance = np.log1p((size - counts + 0.5) / (counts + 0.5)) * total / size
+    return mentions.of_entities(importance >= np.percentile(importance, 100 * (1 - share)))
 
 
 def _entity_counts(mentions: Mentions) -> NDArray[np.int64]:

@@ -5,8 +5,11 @@ sub-question, of a later one as asked before anything is known, and of the same 
 a model and refer back by a pronoun or description. Gold ones have a placeholder (`Where was #1 born?`), which is no search text.
 So a sub-question that depends on an earlier one is measured in three wordings: without the placeholder, with a demonstrative in
 its place (the paper's case), and completed by rules from the gold answers. The arrow of steps written as triples (`#1 >> spouse`)
-is left out. Each wording is searched for in the whole corpus, without a language model. Not covered: sub-questions worded or
-completed by a model.
+is left out. Each wording is searched for in the whole corpus, without a language model.
+
+`recall_in_own_contexts` measures as the paper does: a language decomposes, answers and rewrites, and searches each question's own
+passages. Gold passages are those of the whole question, because data sets have no others for a model's sub-questions. (The paper
+does not say which are its own; its figures, a little above a half, look like these.)
 
 Later steps depend more often than first ones on a passage that mentions the answer in passing, under a title that no wording
 names. For a fair comparison, both are also split by whether the completed sub-question names the gold titles.
@@ -23,8 +26,11 @@ from functools import partial
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Dataset
-from hoptrail.evaluation.question_run import corpus_ids
-from hoptrail.evaluation.retrieval_measures import project_to_passages, recall_at
+from hoptrail.evaluation.own_context import Contexts
+from hoptrail.evaluation.question_run import Asking, PerQuestion, corpus_ids
+from hoptrail.evaluation.retrieval_measures import Showing, project_to_passages, recall_at
+from hoptrail.evaluation.runner import corpus_ids_by_document, index_corpus
+from hoptrail.index.indexing import Watcher
 from hoptrail.language.completing import complete
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus
@@ -132,6 +138,51 @@ def probe_lost_in_retrieval(
     probes = [probe for plan in plans for probe in _probes(plan, titles)]
     rows = tuple(row for retriever in RETRIEVERS for row in _rows(retriever, probes, corpus, names, k))
     return LostInRetrieval(dataset.name, k, len(plans), len(dataset.questions), rows)
+
+
+ORIGINAL, REWRITTEN = "chainrag:naive-decomposed", "chainrag:passages"
+"""The same search over passages, for sub-questions that keep their references, and for rewritten ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnContextRecalls:
+    """Mean recall@k of the first sub-question, and of the second as it was decomposed and rewritten, in percent, over the
+    `questions` that the language decomposed, out of `of`.
+    """
+
+    data: str
+    k: int
+    questions: int
+    of: int
+    first: float
+    original: float
+    rewritten: float
+
+
+def recall_in_own_contexts(contexts: Contexts, performers: PerQuestion, k: int = 2) -> OwnContextRecalls:
+    """Ask every question over its own passages, with and without rewriting; `contexts` has ORIGINAL and REWRITTEN as recipes.
+    Raises: UsageError: no question was decomposed. Interrupted, EndpointRefused, RecordingError: see `Asking.ask`.
+    """
+    found: list[tuple[float, float, float]] = []
+    questions = contexts.dataset.questions
+    for done, (question, alone, index) in enumerate(contexts.open_each(), 1):
+        index_corpus(alone, contexts.recipes, index, Watcher(stopped=contexts.watcher.stopped))
+        recalls = {}
+        for name in (ORIGINAL, REWRITTEN):
+            recipe = index.recipe(name, performers)
+            showing = Showing(recipe.corpus, corpus_ids_by_document(recipe.corpus.snapshot, alone))
+            trail = Asking(recipe, performers, alone, showing, retrieval_only=False).ask(question)[1]
+            hops = [hop for hop in trail.hops if hop.question != question.question][:2]
+            ranked = [dict.fromkeys(passage for hit in hop.hits for passage in hit.passages) for hop in hops]
+            recalls[name] = [100 * recall_at(k, list(passages), question.supporting) for passages in ranked]
+        if len(recalls[ORIGINAL]) == len(recalls[REWRITTEN]) == 2:
+            first, second = recalls[ORIGINAL]
+            found.append((first, second, recalls[REWRITTEN][1]))
+        contexts.watcher.report("sub-questions over their own passages", done, len(questions))
+    if not found:
+        raise UsageError(f"no question of {contexts.dataset.name} was decomposed, so there is no second sub-question.")
+    means = (mean(list(column)) for column in zip(*found, strict=True))
+    return OwnContextRecalls(contexts.dataset.name, k, len(found), len(questions), *means)
 
 
 def _probes(plan: GoldPlan, titles: Mapping[str, str]) -> Iterator[_Probe]:

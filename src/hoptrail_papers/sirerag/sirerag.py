@@ -6,14 +6,22 @@
     section 4.3   passages, aggregates and all summaries in one pool          retrieval/units/pool_search.py
     section 5     the 20 best units are read, one call                        here
 
+With `--settings paper:sirerag` dates and numbers are entities like others, summaries have up to 600 words (the paper sets no
+limit: "as many key details as needed"), and the model's window is GPT-4o's, so that all 20 units are read; a smaller window
+leaves units out, and the log says so. Closed-book may guess, like every row there.
+
 Deviations: the query is the bare question (the released code adds its instruction for short answers, see preset `reference`).
 Every node is in the pool (the released code loses those without a cluster). By default an aggregate too long for the encoder is
 cut into parts of the same entity, and clusters come from Leiden (with `--settings paper:sirerag` aggregates are whole, and
 clusters are Gaussian mixtures). The paper asks a model three times: to rewrite a chunk given the one before (figure 6), for
 entities with their types (7), for facts with triplets (8). Here one prompt shows a passage with the one before it and asks for
-entities with types, and for facts with one triplet each, with names in place of references. Aggregates resolve a family name to
-the full name in the same document. Without a language model, sentences serve as propositions, passages are read alone, and
-summaries are extracts, see `language/offline`. Clusters, aggregates and summaries are set under [structures].
+entities with types, and for facts with one triplet each, with names in place of references. Names that are not word for word in
+the passage or the one before it are dropped, and with them facts that name nothing else: small models invent names. Aggregates
+resolve a family name to the full name in the same document, ignore case, and drop single mentions as the code does. The paper
+asks for as few words as possible, our prompt for steps with quotes and then a short answer; self-ask reads, then concludes, and
+its prompt does not ask for follow-up questions. ColBERTv2 is the encoder's own token vectors over the 100 nearest units. Without
+a language model, sentences serve as propositions, passages are read alone, and summaries are extracts, see `language/offline`.
+Clusters, aggregates and summaries are set under [structures].
 """
 
 from __future__ import annotations
@@ -94,7 +102,7 @@ class Pooled(SinglePass):
             case "self-ask":
                 return _read_twice(question, units, meter)
             case "closed-book":
-                return meter.perform(Recall(question))
+                return meter.perform(Recall(question, meter.abstain))
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
         """As in `SinglePass.hops`; an answer from memory is one hop that cites nothing."""

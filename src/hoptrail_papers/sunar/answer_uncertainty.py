@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Equate, Sample
+from hoptrail.language.tasks import Abstain, Equate, Sample
 from hoptrail.setting_limits import AtLeast1, check_limits
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import same_words
@@ -40,7 +40,8 @@ EQUIVALENCES = ("rules", "installed", "string", "meaning")
 
 @dataclass(frozen=True, slots=True)
 class UncertaintySettings:
-    """`samples` answers are drawn from a batch (m). An abstention counts as an answer only with `abstentions`.
+    """`samples` answers are drawn from a batch (m). A model is told not to abstain; rules do. With `abstentions` each abstention
+    has a meaning of its own, else it counts only where nothing else was drawn: a batch that says nothing is the least certain.
 
     `equivalence` without a language: `rules`, the same words or the same date or number; `nli:MODEL`, entailment both ways by a
     classifier (the paper; `models/entailment.py`); `installed`, the paper's classifier if it is in this machine's cache of
@@ -82,21 +83,25 @@ class Uncertainty:
         """
         if not evidence:
             return []
-        drawn = self.meter.perform(Sample(self.question, tuple(evidence), self.settings.samples)).answers
-        counted = _unify_wording([answer or ABSTENTION for answer in drawn if answer or self.settings.abstentions])
+        sample = Sample(self.question, tuple(evidence), self.settings.samples, Abstain.NEVER)
+        drawn = self.meter.perform(sample).answers
+        abstentions = self.settings.abstentions or not any(drawn)
+        counted = _unify_wording([answer or ABSTENTION for answer in drawn if answer or abstentions])
         same = self._same()
         if self.settings.penalty == "reference":
             return [reference_penalty(counted, same)] * len(evidence)
         return [float(max(1, len(semantic_sets(counted, same))))] * len(evidence)
 
     def _same(self) -> Same:
-        """Compare each pair at most once, equal answers without judging. An abstention equals only an abstention."""
+        """Compare each pair at most once, equal answers without judging. An abstention equals nothing."""
         judge = self._judge()
         known: dict[tuple[str, str], bool] = {}
 
         def same(one: str, other: str) -> bool:
-            if one == other or ABSTENTION in (one, other):
-                return one == other
+            if ABSTENTION in (one, other):
+                return False
+            if one == other:
+                return True
             pair = (min(one, other), max(one, other))
             if pair not in known:
                 known[pair] = judge(*pair)

@@ -11,11 +11,16 @@
 
 Deviations: sub-questions come from the task `decompose` and are completed before anything is retrieved, as in `selfask`. Without
 MER the task `integrate` concludes from the findings and the last hop's evidence. No cross-encoder is included: cosine and BM25
-(`scorer = "hybrid"`) score passages unless one is named. No entailment classifier is included: rules compare answers, unless
-the paper's is in this machine's cache of models or `equivalence = "nli:MODEL"` names one. Feedback needs a language that samples;
-the offline rules measure how far passages disagree, see `language/offline`, so the default is vanilla NAR. The paper
-does not state its budget, and the released code spends it anew on every sub-question. In `paper` and `reference` feedback ends
-at `tasks` and `tokens` per question; later batches get the average penalty of earlier ones.
+(`scorer = "hybrid"`) score passages, but in `paper-models`. No entailment classifier is included: rules compare answers, unless
+the paper's is in this machine's cache of models or `equivalence = "nli:MODEL"` names one, as in `paper-models`. A reranker's
+score goes through the logistic function, because dividing a negative one would raise it. Feedback needs a language that samples;
+the offline rules measure how far passages disagree, see `language/offline`, so the default is vanilla NAR. A sample is always an
+answer, never an abstention, and under `paper` so is the answer to a sub-question, whose completion may then still say `she`.
+
+The paper does not state its budget c, and the released code spends it anew on every sub-question. `paper` and `reference` bound
+the whole question instead: no batch is sampled after 24 tasks or 36,000 tokens, and later ones get the average penalty of the
+same sub-question's earlier ones, or none. A sub-question takes up to seven batches, so on MuSiQue feedback covers the first
+and most of the second sub-question, but a third seldom. `paper-unbounded` and `paper-models` sample every batch of each.
 """
 
 from __future__ import annotations
@@ -60,7 +65,7 @@ from hoptrail_papers.sunar.adaptive import (
     stored_neighbours,
 )
 from hoptrail_papers.sunar.answer_uncertainty import Uncertainty, UncertaintySettings
-from hoptrail_papers.sunar.entailment import EntailmentModel
+from hoptrail_papers.sunar.entailment import INSTALLED, EntailmentModel
 
 COMPLEMENTS = {"bm25": DENSE_NEIGHBOURS, "dense": BM25_NEIGHBOURS}
 """First stage -> the graph that finds what it misses."""
@@ -129,6 +134,7 @@ PAPER = SunarSettings(
     tokens=36_000,
 )
 """Feedback ends early enough for the rest (another sub-question, MER) to stay within 30 tasks and 45,000 tokens a question."""
+UNBOUNDED = replace(PAPER, tasks=0, tokens=0)
 REFERENCE = replace(
     PAPER,
     first_stage_per="question",
@@ -147,6 +153,12 @@ class Sunar(Hopwise):
     presets: ClassVar[Mapping[str, SunarSettings]] = {
         "paper": PAPER,
         "reference": REFERENCE,
+        "paper-unbounded": UNBOUNDED,
+        "paper-models": replace(
+            UNBOUNDED,
+            scorer="cross-encoder:nreimers/mmarco-mMiniLMv2-L12-H384-v1",
+            uncertainty=replace(PAPER.uncertainty, equivalence=f"nli:{INSTALLED[0]}"),
+        ),
         "paper-vanilla": replace(PAPER, nar="vanilla"),
         "paper-rerank-only": replace(PAPER, nar="off"),
         "paper-no-mer": replace(PAPER, meta_reasoning=False),
@@ -154,11 +166,9 @@ class Sunar(Hopwise):
         "vanilla": SunarSettings(nar="vanilla"),
         "rerank-only": SunarSettings(nar="off"),
         "no-mer": SunarSettings(meta_reasoning=False),
-        "guided-no-mer": SunarSettings(nar="guided", meta_reasoning=False),
         "dense": SunarSettings(first_stage="dense"),
         "whole": SunarSettings(decompose=False),
         "late-interaction": SunarSettings(scorer="late-interaction"),
-        "cross-encoder": SunarSettings(scorer="cross-encoder:nreimers/mmarco-mMiniLMv2-L12-H384-v1"),
     }
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
@@ -173,7 +183,7 @@ class Sunar(Hopwise):
         if not self.settings.decompose:
             meter.asked(question, question)
             return report_hops([hop(question, question)], meter)
-        return next_questions(question, meter, self.settings.hops, hop)
+        return next_questions(question, meter, self.settings.hops, hop, left_open_counts=meter.abstain is Abstain.NEVER)
 
     def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
         """Conclude by MER, or from the findings and the last hop's evidence (unless that hop asked the question itself)."""
@@ -213,7 +223,7 @@ class Sunar(Hopwise):
         except TaskFailed:
             return failed_hop(question, asked, first[: self.settings.k])
         packed = pack(hits[: self.settings.kept], self.settings.evidence_tokens)
-        return reading_for(question, asked, hits, packed, [hit.unit for hit in packed], meter)[1]
+        return reading_for(question, asked, hits, packed, [hit.unit for hit in packed], meter, meter.abstain)[1]
 
     def _neighbours(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
         graph = COMPLEMENTS[self.settings.first_stage]

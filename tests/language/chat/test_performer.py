@@ -24,6 +24,7 @@ from hoptrail.language.tasks import (
     Reading,
     Recall,
     Sample,
+    Samples,
     Step,
     Summarise,
     Task,
@@ -158,6 +159,39 @@ def test_a_completion_that_adds_nothing_found_is_not_taken(speaking: Speaking, r
     assert language.perform(Complete("Where was she born?", (FOUND,))).value == "Where was she born?"
 
 
+OPENED = Finding("When did it open?", "When did it open?", "1871")
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("Where was she born?", "Question to rewrite: Where was she born?"),
+        ("Where was #1 born?", 'Where was the answer to "Who designed the Tallow Bridge?" born?'),
+        ("Was #1 born before #2?", 'born before the answer to "When did it open?"?'),
+    ],
+)
+def test_a_model_that_is_to_rewrite_does_so_wherever_a_question_points_back(
+    fake: FakeAI, speaking: Speaking, question: str, given: str
+) -> None:
+    language = speaking(by_task({"complete": {"question": "Where was Orla Finch born?"}}))
+    assert language.perform(Complete(question, (FOUND, OPENED), by_model=True)).value == "Where was Orla Finch born?"
+    assert [task_of(asked.body) for asked in fake.log] == ["complete"]
+    assert given in fake.log[0].prompt
+    assert not any(
+        f"#{number} born" in fake.log[0].prompt or f"before #{number}" in fake.log[0].prompt for number in (1, 2)
+    )
+
+
+def test_rules_stand_in_for_a_rewriting_that_is_not_taken(fake: FakeAI, speaking: Speaking) -> None:
+    language = speaking(by_task({"complete": {"question": "Where was the designer born?"}}))
+    assert (
+        language.perform(Complete("Where was #1 born?", (FOUND,), by_model=True)).value == "Where was Orla Finch born?"
+    )
+    assert language.perform(Complete("Where was Orla born?", (FOUND,), by_model=True)).value == "Where was Orla born?"
+    assert language.perform(Complete("Where was #2 born?", (FOUND,), by_model=True)).value == "Where was #2 born?"
+    assert len(fake.log) == 1, "nothing is asked where nothing found is pointed at"
+
+
 @pytest.mark.parametrize(("said", "meant"), [("yes", 1.0), ("No, the source is missing.", 0.0), (True, 1.0)])
 def test_assess_asks_what_is_missing_and_then_whether_it_is_enough(
     fake: FakeAI, speaking: Speaking, isk: Unit, said: object, meant: float
@@ -208,6 +242,34 @@ def test_recall_answers_from_memory_or_not(speaking: Speaking) -> None:
     assert language.perform(Recall("capital of France?")).value == Reading("Paris", (), 0.8)
     language = speaking(by_task({"recall": {"answer": "I don't know", "confidence": 0.8}}))
     assert language.perform(Recall("something else?")).value == Reading(None)
+
+
+def test_memory_may_guess_where_a_question_must_be_answered(fake: FakeAI, speaking: Speaking) -> None:
+    language = speaking(by_task({"recall": {"answer": "Paris", "confidence": "low"}}))
+    for abstain in Abstain:
+        language.perform(Recall("capital of France?", abstain))
+    strict, helpful, guessing = (asked.prompt for asked in fake.log)
+    assert "A guess is worse than null" in strict
+    assert "nothing that helps" in helpful
+    assert "never null" in guessing
+    assert "worse than null" not in guessing
+
+
+def test_samples_that_may_not_abstain_have_no_null(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
+    language = speaking(by_task({"sample": {"reasoning": "so", "answer": "Oslo"}}))
+    assert language.perform(Sample(QUESTION, (isk,), 2, Abstain.NEVER)).value == Samples(("Oslo", "Oslo"))
+    form = fake.log[0].body["response_format"]["json_schema"]["schema"]
+    assert form["properties"]["answer"]["type"] == "string"
+    assert "never null" in fake.log[0].prompt
+    assert "nothing in the passages helps" not in fake.log[0].prompt
+
+
+def test_a_summary_may_be_as_long_as_was_asked(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
+    long = " ".join(f"Sentence {number} has some six words." for number in range(100))
+    language = speaking(by_task({"summarise": {"summary": long}}))
+    assert language.perform(Summarise((isk,), 600)).value == long
+    form = fake.log[0].body["response_format"]["json_schema"]["schema"]
+    assert form["properties"]["summary"]["maxLength"] == 9600
 
 
 def test_summaries_keep_to_their_length(speaking: Speaking, isk: Unit, wrenmouth: Unit) -> None:
@@ -284,7 +346,9 @@ def test_what_a_text_points_back_to_may_stand_in_the_passage_before(speaking: Sp
     assert language.perform(Extract(unit)).value.facts[0].entities == ("Heron",)
 
 
-def test_what_is_said_to_be_a_date_or_a_quantity_is_no_entity(speaking: Speaking, isk: Unit) -> None:
+def test_what_is_said_to_be_a_date_or_a_quantity_is_no_entity_unless_asked_for(
+    fake: FakeAI, speaking: Speaking, isk: Unit
+) -> None:
     entities = [{"name": "Isk", "type": "river"}, {"name": "90 km", "type": "Distance"}]
     facts: list[dict[str, Any]] = [
         {"text": "The Isk is 90 km long.", "entities": ["Isk", "90 km"], "sentence": 2},
@@ -294,6 +358,11 @@ def test_what_is_said_to_be_a_date_or_a_quantity_is_no_entity(speaking: Speaking
     value = speaking(by_task({"extract": reply})).perform(Extract(isk)).value
     assert value.entities == ("Isk",)
     assert [fact.entities for fact in value.facts] == [("Isk",), ()]
+    asked_for = speaking(by_task({"extract": reply})).perform(Extract(isk, figures=True)).value
+    assert asked_for.entities == ("Isk", "90 km")
+    assert [fact.entities for fact in asked_for.facts] == [("Isk", "90 km"), ("90 km",)]
+    prompts = [asked.prompt for asked in fake.log]
+    assert ["dates and quantities are named things as well" in prompt for prompt in prompts] == [False, True]
 
 
 def test_a15_facts_about_nothing_that_the_text_names_are_dropped(speaking: Speaking, isk: Unit) -> None:

@@ -80,8 +80,8 @@ class Drafting:
         """The tokens of a slot in a room. Raises: TaskFailed: there are none."""
         return _evidence_tokens(prompt, room, self._prompt(prompt).fill({**values, slot: ""}, short=room.small))
 
-    def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None) -> Drafted:
-        """A draft with the sentences that fit, and the end of the passage before. Raises: TaskFailed: no room (when drafted)."""
+    def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None, closing: str = "") -> Drafted:
+        """A draft with the sentences that fit before `closing`, and the end of the passage before. Raises: TaskFailed (later)."""
         title = squeeze(unit.title) or "(none)"
 
         def draft(room: Room) -> Draft:
@@ -94,7 +94,7 @@ class Drafting:
             if sentences and unit.text[sentences[-1].end :].strip():
                 warning = "%s: %r does not fit into context_window under [chat]; %d of its %d characters are shown to the model"
                 _log.warning(warning, prompt, unit.title, sentences[-1].end, len(unit.text))
-            shown = show_sentences(sentences, max(left, 1))
+            shown = f"{show_sentences(sentences, max(left, 1))}\n{closing}".rstrip()
             return _filled(filled, {"title": title, "before": led_by, "sentences": shown}, room, (unit,))
 
         return draft

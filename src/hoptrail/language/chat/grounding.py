@@ -1,7 +1,7 @@
 """Ground a model's extraction in the text, and shorten its summaries.
 
 Entities that are not in the text are dropped; the others are spelt as in the text. Entities of facts may be in the preceding
-passage, which the text refers to. Dates and quantities are no entities, even if a model lists them.
+passage, which the text refers to. Dates and quantities are no entities, even if a model lists them, unless it was asked to.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ FIGURES = word_set(
 
 
 def extraction_from(
-    unit: Unit, reply: ExtractReply, sentences: Sequence[Sentence], before: Unit | None = None
+    unit: Unit, reply: ExtractReply, sentences: Sequence[Sentence], before: Unit | None = None, *, figures: bool = False
 ) -> Extraction:
     """The parts of `reply` that are grounded in the unit's text or the passage before it."""
-    reply = _without_figures(reply)
+    reply = reply if figures else _without_figures(reply)
     named = _find_named(unit, reply, before)
-    facts = tuple(_fact(unit, fact, named, sentences) for fact in grounded_facts(unit, reply, before))
+    facts = tuple(_fact(unit, fact, named, sentences) for fact in grounded_facts(unit, reply, before, figures=figures))
     return Extraction(tuple(dict.fromkeys(entity.name for entity in sorted(named.values()))), facts)
 
 
-def grounded_facts(unit: Unit, reply: ExtractReply, before: Unit | None = None) -> list[FactReply]:
+def grounded_facts(
+    unit: Unit, reply: ExtractReply, before: Unit | None = None, *, figures: bool = False
+) -> list[FactReply]:
     """The facts with a text and at least one known entity, if they have any: small models repeat the prompt's example."""
-    reply = _without_figures(reply)
+    reply = reply if figures else _without_figures(reply)
     named = _find_named(unit, reply, before)
     return [
         fact

@@ -92,8 +92,8 @@ class _TaskRun:
 
     def output(self, task: object) -> Output:
         match task:
-            case tasks.Extract(unit, before):
-                return self._extract(unit, before)
+            case tasks.Extract():
+                return self._extract(task)
             case tasks.Summarise(units, words):
                 return self._summarise(units, words)
             case tasks.Decompose():
@@ -106,20 +106,23 @@ class _TaskRun:
                 return self._judge(task)
             case tasks.Integrate():
                 return self._integrate(task)
-            case tasks.Recall(question):
-                draft = self._drafting.fixed("recall", question=squeeze(question))
+            case tasks.Recall(question, abstain):
+                phrase = self._drafting.phrase("recall", abstain)
+                draft = self._drafting.fixed("recall", question=squeeze(question), abstain=phrase)
                 return self._without_evidence("recall", draft, schemas.RecallReply)
             case tasks.Sample() | tasks.Equate():
                 return self._sample(task) if isinstance(task, tasks.Sample) else self._equate(task)
         raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not a language task")
 
-    def _extract(self, unit: Unit, before: Unit | None) -> Extraction:
+    def _extract(self, task: tasks.Extract) -> Extraction:
+        unit, before, figures = task.unit, task.before, task.figures
         if not unit.text.strip():
             return Extraction((), ())
-        drafted = self._drafting.with_sentences("extract", unit, before)
+        wish = self._drafting.phrase("extract", "figures") if figures else ""
+        drafted = self._drafting.with_sentences("extract", unit, before, wish)
         reply, draft = self._climb_required("extract", drafted, schemas.ExtractReply)
         # A second, smaller draft shows fewer sentences under the same numbers.
-        return extraction_from(unit, reply, sentences_of(draft.units[0]), before)
+        return extraction_from(unit, reply, sentences_of(draft.units[0]), before, figures=figures)
 
     def _summarise(self, units: Sequence[Unit], words: int) -> str:
         """Summarise all units; if they do not fit the window, by way of summaries of parts."""
@@ -127,7 +130,7 @@ class _TaskRun:
 
         def summarised(some: Sequence[Unit], words: int) -> tuple[str, tuple[Unit, ...]]:
             draft = self._drafting.with_some("summarise", "texts", some, words=str(words))
-            reply, drafted = self._climb_required("summarise", draft, schemas.SummariseReply)
+            reply, drafted = self._climb_required("summarise", draft, schemas.summary_in(words))
             return shortened(reply.summary, words), drafted.units
 
         return summarise_all(units, words, tokens, summarised)
@@ -142,19 +145,23 @@ class _TaskRun:
         return Decomposition(questions[: 1 if one else MOST_QUESTIONS])
 
     def _complete(self, task: tasks.Complete | tasks.Clarify) -> str:
-        """Resolve numbers by rule; ask the model only if words point back to an existing answer, or to clarify."""
+        """Resolve numbers by rule, unless the model is to rewrite them; ask it only where something answered is pointed at."""
         if isinstance(task, tasks.Clarify):
             values = {"question": squeeze(task.question), "name": squeeze(task.name), "context": squeeze(task.context)}
             reply, _ = self._climb_required("clarify", self._drafting.fixed("clarify", **values), schemas.CompleteReply)
             return squeeze(reply.question)
         question = resolve_references(task.question, task.findings)
         answered = tuple(finding for finding in task.findings if finding.answer is not None)
-        if unresolved(question) or not points_back(question, answered):
+        asked = question
+        if task.by_model:  # numbers would not be those that the prompt gives to answers
+            said = [replace(finding, answer=f'the answer to "{finding.asked}"') for finding in task.findings]
+            asked = resolve_references(task.question, said)
+        if unresolved(question) or not (asked != question or points_back(question, answered)):
             return question
-        draft = self._drafting.fixed("complete", question=squeeze(question), findings=show_findings(answered))
+        draft = self._drafting.fixed("complete", question=squeeze(asked), findings=show_findings(answered))
         reply, _ = self._climb_required("complete", draft, schemas.CompleteReply)
         completed = squeeze(reply.question)
-        return completed if is_completion(question, completed, answered) else question
+        return completed if is_completion(task.question, completed, answered) else question
 
     def _read(self, question: str, evidence: Sequence[Unit], abstain: tasks.Abstain) -> Reading:
         if not evidence:
@@ -211,10 +218,13 @@ class _TaskRun:
         """
         if not task.evidence:
             return Samples((None,))
-        units = self._drafting.with_units("sample", "evidence", task.evidence, question=squeeze(task.question))
-        draft, form, ladder = _traced(units, self._origins), schemas.SampleReply, self._ladder
+        values = {"question": squeeze(task.question), "abstain": self._drafting.phrase("sample", task.abstain)}
+        units = self._drafting.with_units("sample", "evidence", task.evidence, **values)
+        draft, ladder = _traced(units, self._origins), self._ladder
+        never = task.abstain is tasks.Abstain.NEVER
+        form: type[schemas.GuessReply | schemas.SampleReply] = schemas.GuessReply if never else schemas.SampleReply
 
-        def climb(draw: Draw) -> Climbed[schemas.SampleReply] | TaskFailed:
+        def climb(draw: Draw) -> Climbed[schemas.GuessReply | schemas.SampleReply] | TaskFailed:
             try:
                 return ladder.climb("sample", draft, form, draw)
             except TaskFailed as failure:

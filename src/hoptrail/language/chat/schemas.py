@@ -11,9 +11,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema, create_model
 
 from hoptrail.models.prompt_text import whole_text
 
@@ -151,6 +152,13 @@ class SummariseReply(BaseModel):
     summary: Text
 
 
+@cache
+def summary_in(words: int) -> type[SummariseReply]:
+    """The form of a summary in at most `words` words: several times as long, as for other texts."""
+    summary = Annotated[Text, WithJsonSchema({"type": "string", "maxLength": 16 * words})]
+    return create_model(SummariseReply.__name__, __base__=SummariseReply, summary=(summary, ...))
+
+
 class DecomposeReply(BaseModel):
     """Which facts lead to the answer, and the sub-questions in the order to ask them."""
 
@@ -224,6 +232,13 @@ class SampleReply(BaseModel):
     answer: OptionalText
 
 
+class GuessReply(BaseModel):
+    """A thought, and the answer that it leads to, whatever it is worth."""
+
+    reasoning: OptionalText = None
+    answer: Text
+
+
 class EquateReply(BaseModel):
     """What sets two answers apart, and whether they mean the same."""
 
@@ -265,7 +280,7 @@ def _limited(part: Any, field: str = "") -> Any:
         for key, value in part.items()
     }
     if part.get("type") == "string" and "enum" not in part:
-        schema["maxLength"] = TEXT_LIMITS.get(field, TEXT_LIMIT)
+        schema.setdefault("maxLength", TEXT_LIMITS.get(field, TEXT_LIMIT))
     if part.get("type") == "array":
         most = RECORDS_LIMIT if "$ref" in part["items"] else LIST_LIMIT
         schema["maxItems"] = LIST_LIMITS.get(field, most)
