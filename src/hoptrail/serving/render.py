@@ -57,18 +57,18 @@ def render_answer(answer: Answer) -> RenderableType:
     usage = answer.usage
     spent = f", {usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens" if usage.calls else ""
     footer = Text(f"recipe {answer.recipe}, language {answer.language}, {usage.seconds:.2f} s{spent}", style="dim")
-    return Group(*_conclusion(answer), *_settling(answer), Text(), tree, footer)
+    return Group(*_conclusion(answer), Text(), tree, footer)
 
 
-def _settling(answer: Answer) -> list[RenderableType]:
-    """The statement that contains the answer, from the evidence of the last hop, and its place."""
-    if answer.text is None or not answer.evidence:
+def _settling(text: str, items: Sequence[str], evidence: Sequence[Evidence]) -> list[RenderableType]:
+    """The statement that contains an answer or a guess, from the evidence of its last hop, and its place."""
+    if not evidence:
         return []
-    last = [item for item in answer.evidence if item.hop == answer.evidence[-1].hop]
+    last = [item for item in evidence if item.hop == evidence[-1].hop]
     current = [one for one in last if not one.replaced] or last
-    item = next((one for one in current if answer.text.casefold() in one.text.casefold()), current[0])
+    item = next((one for one in current if text.casefold() in one.text.casefold()), current[0])
     sentence = _lines(item.said)
-    found = answer.items if len(answer.items) > 1 else (answer.text,)
+    found = items if len(items) > 1 else (text,)
     sentence.highlight_words([plain(one).plain for one in found], "bold green", case_sensitive=False)
     replaced = [
         plain(f"replaces what was said {f'in {one.date}' if one.date else 'before'}: {one.said}", "dim")
@@ -88,22 +88,28 @@ def _source(item: Evidence | Statement) -> Text:
     return Text.assemble(shown, plain(f", {item.place}" if item.place else ""), style="dim")
 
 
-def _conclusion(answer: Answer) -> list[Text]:
-    """The answer with its confidence, one line per item; or that there is none, with the closest statements."""
+def _conclusion(answer: Answer) -> list[RenderableType]:
+    """The answer with its confidence, one line per item, and its statement; or that there is none, with the guess and the
+    closest statements.
+    """
     if answer.text is not None:
         sure = "" if answer.confidence is None else f"  ({answer.certainty}, confidence {answer.confidence:.2f})"
         if len(answer.items) < 2:
-            return [Text.assemble(("Answer: ", "bold"), plain(answer.text, "bold green"), (sure, "dim"))]
+            head = Text.assemble(("Answer: ", "bold"), plain(answer.text, "bold green"), (sure, "dim"))
+            return [head, *_settling(answer.text, answer.items, answer.evidence)]
         ordered = answer.kind is AnswerKind.STEPS
         marks = [f"  {number}. " if ordered else "  - " for number in range(1, len(answer.items) + 1)]
         items = [Text.assemble(mark, plain(item, "green")) for mark, item in zip(marks, answer.items, strict=True)]
         number = f"{len(items)} {'steps' if ordered else 'items'}"
-        return [Text.assemble(("Answer: ", "bold"), (number, "bold green"), (sure, "dim")), *items]
+        head = Text.assemble(("Answer: ", "bold"), (number, "bold green"), (sure, "dim"))
+        return [head, *items, *_settling(answer.text, answer.items, answer.evidence)]
     if answer.failed:
         head = Text(FAILED, style="red")
     elif answer.guess:
         sure = f"  ({certainty(answer.guess.confidence)}, confidence {answer.guess.confidence:.2f})"
-        head = Text.assemble((one_line(GUESSED.format(answer.guess.text)), "yellow"), (sure, "dim"), "\nClosest:")
+        guess = Text.assemble((one_line(GUESSED.format(answer.guess.text)), "yellow"), (sure, "dim"))
+        settling = _settling(answer.guess.text, (), answer.guess.evidence)
+        return [guess, *settling, Text("Closest:"), *map(_closest, answer.closest)]
     else:
         head = Text(UNSETTLED if answer.closest else NOTHING_FOUND, style="yellow")
     return [head, *map(_closest, answer.closest)]
