@@ -11,7 +11,8 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-K, V = TypeVar("K", bound=Hashable), TypeVar("V")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 FloatMatrix = NDArray[np.float32]
 """Rows are vectors."""
 
