@@ -53,5 +53,5 @@ def test_it_reads() -> None:
     ]
     right, other = installed_reader().read([ToRead("Who designed the harbour?", text) for text in texts])
     assert texts[0][right.answers[0].start : right.answers[0].end] == "Ilse Marrow"
-    assert right.answered > 0.8 > 0.3 > other.answered
+    assert right.answers[0].margin > 1.4 > -0.85 > other.answers[0].margin
     assert right.helps > other.helps

@@ -119,6 +119,7 @@ class Wording:
         said_by = Counter(stem for _, seen in self._said.values() for stem in asked & seen)
         among = len(self._said) + 1
         self._weights = {stem: math.log(1 + among / (1 + said_by[stem])) for stem in sorted(asked)}
+        self._whole = sum(self._weights.values()) or 1.0
 
     def share(self, *together: UnitStatement) -> float:
         """The share of the words that these statements say together, between 0 and 1; words only in headings count less."""
@@ -132,7 +133,7 @@ class Wording:
                 reached += _ABOVE * weight
             elif RELATED.get(stem, frozenset()) & own:
                 reached += 0.7 * weight
-        return reached / (sum(self._weights.values()) or 1.0)
+        return reached / self._whole
 
 
 def asked_words(question: str) -> frozenset[str]:

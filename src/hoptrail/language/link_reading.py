@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close, Wording, close_statements, distinct_statements, place_of, under_headings
@@ -92,6 +93,7 @@ def _link(first: UnitStatement, ranked: tuple[int, UnitStatement], name: str, ho
     return Pair(first, second, name, share, gain, score)
 
 
+@lru_cache(4096)
 def names_of(said: UnitStatement) -> frozenset[str]:
     """The names and codes in a statement, in small letters: `Ida Berg of Skarn` has two. The headers of a table are none."""
     text = said.text

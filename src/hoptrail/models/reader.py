@@ -147,7 +147,7 @@ class Reader:
     def _encode(self, pairs: Sequence[ToRead]) -> Iterator[_Pieces]:
         for pair in pairs:
             parts = [whole_text(part) for part in (pair.question, pair.before, pair.text)]
-            question, before, text = self._tokenizer.encode_batch(parts, add_special_tokens=False)
+            question, before, text = (self._tokenizer.encode(part, add_special_tokens=False) for part in parts)
             ids = [_CLS, *question.ids[:_LONGEST_QUESTION], _SEP]
             if before.ids:
                 ids += [*before.ids[:_LONGEST_BEFORE], _SEP]
