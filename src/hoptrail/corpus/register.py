@@ -232,6 +232,8 @@ class Register:
         new = [entry for entry in entries if isinstance(entry, Document)]
         known = (entry for entry in entries if isinstance(entry, DocumentEntry))
         changed = [entry for entry in known if entry != self._stored[entry.id]]
+        lost = {source for entry in changed for source in {*self._stored[entry.id].sources}.difference(entry.sources)}
+        self._writer.note_removed(sorted({*lost, *map(file_of, lost)}))
         self._writer.put_documents(new)
         self._writer.place_documents(changed)
         snapshot = self._writer.snapshot()
