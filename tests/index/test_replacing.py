@@ -154,7 +154,14 @@ def test_a_line_that_moves_across_batches_is_never_absent(
     file, other, folder = place / "world/rivers.jsonl", place / "other", place / "index"
     write(other / "other.txt", "The other is otherword.")
     old = [f"The river is word{number}." for number in range(9)]
-    new = ["It is first.", *old[:3], "It is third.", "It is fourth.", *old[5:8], "A new line at a new place may be seen later."]
+    new = [
+        "It is first.",
+        *old[:3],
+        "It is third.",
+        "It is fourth.",
+        *old[5:8],
+        "A new line at a new place may be seen later.",
+    ]
 
     def killed() -> None:
         raise Killed

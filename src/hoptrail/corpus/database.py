@@ -25,7 +25,7 @@ from hoptrail.corpus.durable import cut_file, make_folder, sync_file
 from hoptrail.corpus.places import DATABASE, check_file_system, of_older_format, refuse_old_index
 from hoptrail.corpus.refusals import absent, damaged, translating_errors
 from hoptrail.corpus.schema import ADDED, APPLICATION, FORMAT, OLD_FORMAT, TABLES
-from hoptrail.corpus.sums import altered, is_sealed, keep_sums, row_checksum, seal
+from hoptrail.corpus.sums import altered, insert, is_sealed, keep_sums, row_checksum, seal
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
 
 Row = tuple[Any, ...]
@@ -247,6 +247,11 @@ class Database(CheckedConnection):
         if keep_sums(self._connection):
             self.commit()
             self.begin()
+
+    def insert(self, table: str, rows: Iterable[tuple[apsw.SQLiteValue, ...]]) -> None:
+        """Insert rows into a table that has checksums, in the order of the columns in `sums.ROWS`."""
+        with self._alone():
+            insert(self._connection, table, rows)
 
     def begin(self) -> None:
         """Begin a writing transaction.

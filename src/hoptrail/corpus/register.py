@@ -255,7 +255,7 @@ class Register:
 
 
 def _renamed(before: DocumentEntry, sources: Sequence[str], snapshot: Snapshot) -> Document | None:
-    """A stored document under the name of one of its sources, if its title is the name of a file that it has lost (all, perhaps)."""
+    """A stored document under the name of one of its sources, if its title is that of a file that it has lost (or all)."""
     titles = list(map(title_of, sources))
     lost = {*map(title_of, {*before.sources}.difference(sources))}
     if not titles or before.title in titles or (before.sources and before.title not in lost):

@@ -167,9 +167,8 @@ class Reading:
             self.report.duplicates += sorted(further)
 
     def replace_next(self) -> None:
-        """Put some of the documents that wait in the places of others, the first time also all that only move, so that each of these
-        is always at one source; and after the last of them drop sources. Until everything is made from them, nothing may be
-        committed.
+        """Put some of the documents that wait in the places of others, first also all that only move, so that these are never
+        without a source; after the last of them drop sources. Until everything is made from them, nothing may be committed.
         """
         register = self._register
         register.holding = False
