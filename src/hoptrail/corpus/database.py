@@ -185,7 +185,7 @@ class Database(CheckedConnection):
     """The database of an index folder, and the transaction of this connection. Use `to_read` or `to_write`."""
 
     _version: Sequence[int] = ()
-    """SQLite's count of the commits of other connections, at the beginning of this connection's last transaction."""
+    """SQLite's count of the commits of other connections, when this one last looked."""
 
     @classmethod
     def to_read(cls, folder: Path) -> Self:
@@ -305,7 +305,10 @@ class Database(CheckedConnection):
         if not (self.folder / DATABASE).is_file():
             return False
         self.run("BEGIN")
-        self.check_format()
+        version = self.column("PRAGMA data_version")
+        if version != self._version:
+            self.check_format()
+            self._version = version
         return True
 
     def copy_to(self, path: Path) -> None:
