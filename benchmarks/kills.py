@@ -1,6 +1,6 @@
 """Kills and fails `hoptrail index`, an update, a sync, `remove` and `repair` at their writes: is the same command then enough?
 
-    python -m benchmarks.kills [--trials N] [--seed N] [--out FILE.json]
+    python -m benchmarks.kills [--trials N] [--of COMMAND] [--out FILE.json]
 
 Counts the operations by which a command changes the index folder (`operations`). In each trial, one of them does not happen:
 
@@ -52,14 +52,17 @@ class Ground:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--trials", type=int, default=600, help="total number")
+    options.add_argument("--of", choices=[step.name for step in small_world.STEPS], help="only this command")
     arguments = options.parse_args()
     preload()
     small_world.use_hashed_words()
     names = [fault.name for fault in FAULTS]
     findings = Findings(names, cases="trials", outcome="finished", column="ended all the same")
+    steps = 1 if arguments.of else len(small_world.STEPS)
     with tempfile.TemporaryDirectory(prefix="hoptrail-kills-") as ground:
         for one in grounds(Path(ground).resolve()):
-            _try(one, max(1, arguments.trials // len(small_world.STEPS) // len(FAULTS)), findings)
+            if arguments.of in (None, one.step.name):
+                _try(one, max(1, arguments.trials // steps // len(FAULTS)), findings)
     findings.report(arguments.out)
 
 
@@ -71,6 +74,8 @@ def grounds(ground: Path) -> Iterator[Ground]:
     for step in small_world.STEPS:
         step.before(world, folder / "index")
         small_world.copy(folder, template)
+        if step.name.startswith("repair") and not damage(folder / "index"):
+            sys.exit(f"{step.name}: there is nothing to repair")
         ended = run(step.command(world, folder / "index"), folder)
         if ended.code:
             sys.exit(f"{step.name} ended with {ended.code}: {ended.said}")

@@ -103,18 +103,17 @@ def _harm_arrays(_: Path, index: Path) -> None:
 
 
 def _harm_database(_: Path, index: Path) -> None:
-    """A page of the database that holds no documents is altered."""
+    """A row of the database that belongs to no document is altered."""
     import apsw
 
     connection = apsw.Connection(str(index / DATABASE), flags=apsw.SQLITE_OPEN_READONLY)
-    (page,) = next(iter(connection.execute("SELECT max(pageno) FROM dbstat WHERE name = 'postings'")))
+    ((term, docs),) = connection.execute("SELECT term, docs FROM postings ORDER BY segment, term LIMIT 1")
     connection.close()
+    row = term.encode() + docs
     with (index / DATABASE).open("r+b") as file:
-        size = int.from_bytes(file.read(18)[16:], "big")
-        file.seek(page * size - 1)  # where rows begin: what lies between them and the header is unused
-        byte = file.read(1)
-        file.seek(-1, 1)
-        file.write(bytes([byte[0] ^ 4]))
+        place = file.read().index(row)  # not merely its page, where most may be unused
+        file.seek(place)
+        file.write(bytes([row[0] ^ 4]))
 
 
 def _index(world: Path, index: Path) -> list[object]:

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexUnavailable, UsageError
 from hoptrail.index.indexing import Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.syncing import ReadingOptions
 from hoptrail.structures.catalogue import structures_by_name
 from world import HashingEncoder
 
@@ -157,6 +159,33 @@ def test_a_removal_whose_end_was_not_seen_may_be_said_again(sources: Path, tmp_p
     )
     index(folder, sources)
     assert remove(folder, str(named)) == [named.stem], "it is there again"
+
+
+@pytest.mark.parametrize("wanted", range(1, 6))
+def test_what_a_sync_that_was_cut_off_has_removed_may_be_removed_again(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: int
+) -> None:
+    """By its path, or that of its JSONL file, whether or not the sync had come to its commit."""
+    folder, gone, notes = tmp_path / "index", min(sources.iterdir()), sources / "notes.jsonl"
+    text = gone.read_text(encoding="utf-8")
+    notes.write_text('{"id": "a", "title": "A", "text": "A heron."}\n{"id": "b", "title": "B", "text": "A newt."}')
+    index(folder, sources)
+    gone.unlink()
+    notes.unlink()
+    empty_log, calls = database.Database.empty_log, count(1)
+
+    def killed(self: database.Database, wait: float = 0.0) -> bool:
+        if next(calls) == wanted:
+            raise Killed
+        return empty_log(self, wait)
+
+    with monkeypatch.context() as until, suppress(Killed):
+        until.setattr(database.Database, "empty_log", killed)
+        sync = ReadingOptions(sync=True)
+        update_index(folder, [sources], HashingEncoder(), list(STRUCTURES.values()), Watcher(), options=sync)
+    assert remove(folder, str(gone), str(notes))
+    assert [files_with(folder, one) for one in (text, "heron", "newt")] == [[], [], []]
+    assert remove(folder, str(gone), str(notes)) == [str(gone), str(notes)]
 
 
 def test_what_an_update_has_replaced_is_in_no_file_once_it_is_said_again(

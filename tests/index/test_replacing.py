@@ -6,6 +6,7 @@ import errno
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from shutil import copytree, rmtree
 from tempfile import SpooledTemporaryFile
 
 import pytest
@@ -141,6 +142,54 @@ def test_many_new_versions_come_in_several_commits(place: Path, monkeypatch: pyt
     assert (report.added, report.updated, report.removed) == (1, 4, 1)
     assert [len(set(commit) & set(AFTER)) for commit in commits] == [1, 3, 4]
     assert [len(commit) for commit in commits] == [5, 5, 4]
+
+
+def test_a_line_that_moves_across_batches_is_never_absent(
+    place: Path, steps: Callable[[int, Callable[[], None]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines without ids, whose sources are their numbers, after one was put before them, two were replaced and one was left out.
+    A kill between two commits and another command after it change nothing.
+    """
+    monkeypatch.setattr(held_documents, "BATCH_DOCUMENTS", 2)
+    file, other, folder = place / "world/rivers.jsonl", place / "other", place / "index"
+    write(other / "other.txt", "The other is otherword.")
+    old = [f"The river is word{number}." for number in range(9)]
+    new = [
+        "It is first.",
+        *old[:3],
+        "It is third.",
+        "It is fourth.",
+        *old[5:8],
+        "A new line at a new place may be seen later.",
+    ]
+
+    def killed() -> None:
+        raise Killed
+
+    def check() -> None:
+        found = [text for text in texts(place) if text in {*old, *new}]
+        assert len(found) == len(set(found)) >= len(set(old) & set(new))
+        assert set(found) >= set(old) & set(new)
+
+    for version in (old, new):
+        write(file, "".join(f'{{"title": "River", "text": "{text}"}}\n' for text in version))
+        if version is old:
+            index(place)
+    for step in count(0, 5):
+        copytree(folder, place / "stopped", dirs_exist_ok=True)
+        steps(step, killed)
+        try:
+            index(place)
+            break
+        except Killed:
+            check()
+            steps(-1, killed)
+            update_index(folder, [other], HashingEncoder(), STRUCTURES, Watcher())
+            check()
+            rmtree(folder)
+            (place / "stopped").rename(folder)
+    assert step > 10
+    assert sorted(text for text in texts(place) if text in {*old, *new}) == sorted(new[:-1])
 
 
 def test_a_new_structure_is_kept_though_the_replacement_beside_it_is_stopped(tmp_path: Path, world: Path) -> None:

@@ -15,6 +15,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from corpus.worlds import files_with
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import StorageError, UsageError
 from hoptrail.index import watching
@@ -156,6 +158,21 @@ def test_while_another_process_writes_it_is_said_and_tried_again(index: Index, w
             assert "is being written by this process itself" in found.said[0]
             assert "It will be retried." in found.said[0]
         found.until(lambda: any(report.added == 1 for report in found.reports[1:]))
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_reader_of_removed_text_ends_no_watch(index: Index, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.01)
+    with watched(index, world, sync=True) as found:
+        found.until(lambda: len(found.reports) == 1)
+        with Snapshot.open(index.folder):
+            (world / "Lindeth.txt").unlink()
+            found.until(lambda: bool(found.said))
+            assert "its text is still in the log" in found.said[0]
+        write(world / "Ulm.txt", "Ulm is a town on the Isk.")
+        found.until(lambda: any(report.added == 1 for report in found.reports[1:]))
+    assert titles(index) == sorted({*FACTS, "Ulm"} - {"Lindeth"})
+    assert files_with(index.folder, "Lindeth") == []
 
 
 def test_only_folders_are_watched(index: Index, world: Path) -> None:

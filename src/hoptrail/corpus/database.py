@@ -25,7 +25,7 @@ from hoptrail.corpus.durable import cut_file, make_folder, sync_file
 from hoptrail.corpus.places import DATABASE, check_file_system, of_older_format, refuse_old_index
 from hoptrail.corpus.refusals import absent, damaged, translating_errors
 from hoptrail.corpus.schema import ADDED, APPLICATION, FORMAT, OLD_FORMAT, TABLES
-from hoptrail.corpus.sums import altered, is_sealed, keep_sums, row_checksum, seal
+from hoptrail.corpus.sums import altered, insert, is_sealed, keep_sums, row_checksum, seal
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
 
 Row = tuple[Any, ...]
@@ -185,7 +185,7 @@ class Database(CheckedConnection):
     """The database of an index folder, and the transaction of this connection. Use `to_read` or `to_write`."""
 
     _version: Sequence[int] = ()
-    """SQLite's count of the commits of other connections, at the beginning of this connection's last transaction."""
+    """SQLite's count of the commits of other connections, when this one last looked."""
 
     @classmethod
     def to_read(cls, folder: Path) -> Self:
@@ -248,6 +248,11 @@ class Database(CheckedConnection):
             self.commit()
             self.begin()
 
+    def insert(self, table: str, rows: Iterable[tuple[apsw.SQLiteValue, ...]]) -> None:
+        """Insert rows into a table that has checksums, in the order of the columns in `sums.ROWS`."""
+        with self._alone():
+            insert(self._connection, table, rows)
+
     def begin(self) -> None:
         """Begin a writing transaction.
         Raises: IndexBusy: another process writes, or has committed since this connection's last transaction.
@@ -300,7 +305,10 @@ class Database(CheckedConnection):
         if not (self.folder / DATABASE).is_file():
             return False
         self.run("BEGIN")
-        self.check_format()
+        version = self.column("PRAGMA data_version")
+        if version != self._version:
+            self.check_format()
+            self._version = version
         return True
 
     def copy_to(self, path: Path) -> None:

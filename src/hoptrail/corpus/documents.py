@@ -163,9 +163,9 @@ class DocumentWriter:
 
     def place(self, number: int, given: Document | DocumentEntry) -> None:
         """Set the sources and the date of a stored document."""
-        dates = given.date, given.date_from
-        self._database.run("UPDATE documents SET date = ?, date_from = ? WHERE number = ?", *dates, number)
-        self._database.run(f"UPDATE documents SET checksum = {checksum_of('documents')} WHERE number = ?", number)
+        checksum = checksum_of("documents").replace("date, date_from", "?1, ?2")
+        sql = f"UPDATE documents SET date = ?1, date_from = ?2, checksum = {checksum} WHERE number = ?3"
+        self._database.run(sql, given.date, given.date_from, number)
         self._database.run("DELETE FROM sources WHERE document = ?", number)
         self._database.run_each(
             "INSERT INTO sources (source, document) VALUES (?, ?)",

@@ -18,8 +18,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from itertools import groupby, pairwise
+from functools import cached_property, reduce
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import NONE, Numbers, bounds_of, numbers_of, paired, rows_of, unpaired
 from hoptrail.corpus.database import Database, Value
 from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
-from hoptrail.corpus.sums import ROWS, row_checksum
+from hoptrail.corpus.sums import row_checksum
 from hoptrail.corpus.texts import Found, Texts
 from hoptrail.text.words import LETTERS, unspaced_pieces
 from hoptrail.types import Kind
@@ -128,8 +128,10 @@ class Keywords:
 
     def sizes(self) -> tuple[int, int]:
         """See `WordCounts`."""
-        if self._whole is not None:
-            return self._whole.sizes()
+        return self._own_sizes if self._whole is None else self._whole.sizes()
+
+    @cached_property
+    def _own_sizes(self) -> tuple[int, int]:
         lengths = live_column(self._segments, "lengths")
         return len(lengths), int(lengths.sum(dtype=np.int64))
 
@@ -196,18 +198,21 @@ def _counted(found: Iterable[tuple[str, Segment, Postings]]) -> Counter[str]:
     return df
 
 
-def _stored(database: Database, tables: str, *values: Value) -> Iterator[tuple[str, int, Postings]]:
-    """Words, segments and postings from the table `p` of a query. Raises: IndexDamaged: a row does not match its checksum."""
+def _checked(database: Database, tables: str, *values: Value) -> Iterator[tuple[int, str, bytes, bytes]]:
+    """Rows of the table `p` of a query. Raises: IndexDamaged: one does not match its checksum."""
     columns = f"{database.checksum('p')}, p.segment, p.term, p.docs, p.tfs"
-    for checksum, segment, term, docs, tfs in database.rows(f"SELECT {columns} FROM {tables}", *values):
-        if checksum != row_checksum(
-            segment, term, docs, tfs
-        ):  # not a call more: there is one row for each word and segment
-            database.check_row(checksum, segment, term, docs, tfs)
+    for checksum, *row in database.rows(f"SELECT {columns} FROM {tables}", *values):
+        if checksum != row_checksum(*row):  # not a call more: there is one row for each word and segment
+            database.check_row(checksum, *row)
+        yield tuple(row)
+
+
+def _stored(database: Database, tables: str, *values: Value) -> Iterator[tuple[str, int, Postings]]:
+    """Words, segments and postings from the table `p` of a query. Raises: as `_checked`."""
+    for segment, term, docs, tfs in _checked(database, tables, *values):
         yield term, segment, Postings(np.frombuffer(docs, np.int32), np.frombuffer(tfs, np.uint16))
 
 
-_INSERT = f"INSERT INTO postings ({ROWS['postings']}, checksum) VALUES (?1, ?2, ?3, ?4, row_checksum(?1, ?2, ?3, ?4))"
 _MOST = np.iinfo(np.uint16).max
 
 
@@ -234,14 +239,7 @@ class PostingWriter:
         pairs, counts = np.unique(paired(flat, np.repeat(np.arange(len(units)), lengths)), return_counts=True)
         arrays = {"numbers": numbers_of(list(units)), "lengths": lengths}
         segment = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
-        postings = Postings(unpaired(pairs)[1], np.minimum(counts, _MOST).astype(np.uint16))
-        self._database.run_each(
-            _INSERT,
-            (
-                _row(segment, term, postings.where(slice(first, last)))
-                for term, (first, last) in zip(terms, pairwise(bounds_of(pairs, len(terms)).tolist()), strict=True)
-            ),
-        )
+        self._write(segment, terms, pairs, np.minimum(counts, _MOST).astype(np.uint16))
         self._waiting.clear()
 
     def remove(self, texts: Mapping[int, str]) -> None:
@@ -263,27 +261,38 @@ class PostingWriter:
             arrays = {"numbers": numbers[order], "lengths": lengths[order]}
             merged = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
             if merged:
-                new_rows = {segment.number: rows_of(segment.arrays["numbers"], numbers[order]) for segment in due}
-                self._database.run_each(_INSERT, self._merged_postings(merged, new_rows))
+                self._write(merged, *self._joined(due, numbers[order]))
             self._database.delete("postings", "segment", [segment.number for segment in due])
             self._segments.drop(due)
 
-    def _merged_postings(
-        self, merged: int, new_rows: Mapping[int, NDArray[np.intp]]
-    ) -> list[tuple[int, str, bytes, bytes]]:
-        """The rows of a merged segment, from those of the segments in `new_rows`, which maps their rows to new ones."""
-        found = _stored(
-            self._database,
-            "carray(?) c CROSS JOIN postings p ON p.segment = c.value ORDER BY p.term, p.segment",
-            list(new_rows),
+    def _joined(
+        self, due: Sequence[Segment], numbers: Numbers
+    ) -> tuple[list[str], NDArray[np.int64], NDArray[np.uint16]]:
+        """The postings of segments as those of one whose units are `numbers`: see `_write`."""
+        tables = "carray(?) c CROSS JOIN postings p ON p.segment = c.value"
+        found = list(_checked(self._database, tables, [segment.number for segment in due]))
+        segments, words, docs, tfs = zip(*found, strict=True) if found else ((), (), (), ())
+        places = {word: place for place, word in enumerate(sorted(set(words)))}
+        sizes = numbers_of([len(part) // 2 for part in tfs])
+        firsts = np.cumsum([0, *(segment.rows for segment in due)])
+        first_of = {segment.number: first for segment, first in zip(due, firsts.tolist(), strict=False)}
+        here = np.frombuffer(b"".join(docs), np.int32) + np.repeat(numbers_of([first_of[it] for it in segments]), sizes)
+        rows = rows_of(np.concatenate([segment.arrays["numbers"] for segment in due]), numbers)[here]
+        pairs = paired(np.repeat(numbers_of([places[word] for word in words]), sizes), rows)
+        order = np.argsort(pairs)
+        return list(places), pairs[order], np.frombuffer(b"".join(tfs), np.uint16)[order]
+
+    def _write(self, segment: int, words: Sequence[str], pairs: NDArray[np.int64], counts: NDArray[np.uint16]) -> None:
+        """Write the postings of a segment: `pairs`, sorted, of a place in `words` and a row that has this word `counts` times."""
+        docs, tfs = unpaired(pairs)[1].tobytes(), counts.tobytes()
+        bounds = pairwise(bounds_of(pairs, len(words)).tolist())
+        self._database.insert(
+            "postings",
+            (
+                (segment, word, docs[4 * first : 4 * last], tfs[2 * first : 2 * last])
+                for word, (first, last) in zip(words, bounds, strict=True)
+            ),
         )
-        rows = []
-        for term, same in groupby(found, key=lambda row: row[0]):
-            parts = [(new_rows[segment], postings) for _, segment, postings in same]
-            docs = np.concatenate([rows_after[part.rows] for rows_after, part in parts]).astype(np.int32)
-            postings = Postings(docs, np.concatenate([part.counts for _, part in parts]))
-            rows.append(_row(merged, term, postings.where(np.argsort(docs, kind="stable"))))
-        return rows
 
     def _remove_rows(self, segment: Segment, terms: tuple[str, ...], rows: NDArray[np.intp]) -> None:
         """Remove rows of a segment from the postings of these terms, and terms that no other row has."""
@@ -295,13 +304,13 @@ class PostingWriter:
         after = [(term, postings.where(~np.isin(postings.rows, rows))) for term, _, postings in found]
         self._database.run_each(
             "UPDATE postings SET docs = ?3, tfs = ?4, checksum = row_checksum(?1, ?2, ?3, ?4) WHERE segment = ?1 AND term = ?2",
-            [_row(segment.number, term, postings) for term, postings in after if len(postings.rows)],
+            [
+                (segment.number, term, postings.rows.tobytes(), postings.counts.tobytes())
+                for term, postings in after
+                if len(postings.rows)
+            ],
         )
         self._database.run_each(
             "DELETE FROM postings WHERE segment = ? AND term = ?",
             [(segment.number, term) for term, postings in after if not len(postings.rows)],
         )
-
-
-def _row(segment: int, term: str, postings: Postings) -> tuple[int, str, bytes, bytes]:
-    return segment, term, postings.rows.tobytes(), postings.counts.tobytes()

@@ -69,6 +69,8 @@ class Register:
         self.holding = True
         """Whether documents are held back: until all is read. Then the held ones are entered."""
         self.held = HeldDocuments(index)
+        self.moving = HeldDocuments(index)
+        """Held documents that are stored already, and move to the sources of others."""
         self.held_at: dict[str, str] = {}
         """The ids of the documents that were held back, by source."""
         self._home = f"{shown(index.resolve())}/"
@@ -99,6 +101,7 @@ class Register:
         further: list[Document] = []
         repeated: list[str] = []
         held: list[Document] = []
+        moving: list[Document] = []
         absolute: list[str] = []
         added = updated = 0
         for given, document in zip(documents, self._looked_up(documents), strict=True):
@@ -111,7 +114,7 @@ class Register:
             self._read.add(source)
             if self.holding and document.id not in before and (before or self._hold_new):
                 self.held_at[source] = document.id
-                held.append(given)
+                (moving if document.id in self._entries else held).append(given)
                 continue
             if given is not document:
                 absolute += given.sources
@@ -130,7 +133,8 @@ class Register:
         self.clear(absolute)
         self._forget_unchanged()
         self.held.put(held)
-        unchanged = len(documents) - added - updated - len(further) - len(repeated) - len(held)
+        self.moving.put(moving)
+        unchanged = len(documents) - added - updated - len(further) - len(repeated) - len(held) - len(moving)
         return Entered(tuple(new), added, updated, unchanged, tuple(repeated), tuple(further))
 
     def _looked_up(self, documents: Sequence[Document]) -> list[Document]:
@@ -232,6 +236,9 @@ class Register:
         new = [entry for entry in entries if isinstance(entry, Document)]
         known = (entry for entry in entries if isinstance(entry, DocumentEntry))
         changed = [entry for entry in known if entry != self._stored[entry.id]]
+        lost = {source for entry in changed for source in {*self._stored[entry.id].sources}.difference(entry.sources)}
+        vacant = sorted(source for source in lost if not self._ids_at.get(source))
+        self._writer.note_removed([*vacant, *map(file_of, vacant)])
         self._writer.put_documents(new)
         self._writer.place_documents(changed)
         snapshot = self._writer.snapshot()
@@ -248,13 +255,10 @@ class Register:
 
 
 def _renamed(before: DocumentEntry, sources: Sequence[str], snapshot: Snapshot) -> Document | None:
-    """A stored document under the name of one of its remaining sources, if its title is the name of a file that it has lost."""
+    """A stored document under the name of one of its sources, if its title is that of a file that it has lost (or all)."""
     titles = list(map(title_of, sources))
-    if (
-        not titles
-        or before.title in titles
-        or before.title not in map(title_of, set(before.sources).difference(sources))
-    ):
+    lost = {*map(title_of, {*before.sources}.difference(sources))}
+    if not titles or before.title in titles or (before.sources and before.title not in lost):
         return None
     [document] = snapshot.documents([before.id])
     return replace(document, title=titles[0], sources=tuple(sources)) if is_titled_by_file(document) else None

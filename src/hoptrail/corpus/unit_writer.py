@@ -15,7 +15,6 @@ from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
-from hoptrail.corpus.sums import ROWS
 from hoptrail.corpus.texts import Texts
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Extraction, Kind, Unit
@@ -204,16 +203,13 @@ class UnitWriter:
         self._postings.merge()
 
     def _insert(self, units: Sequence[Unit], numbers: Sequence[int], documents: Mapping[str, int]) -> None:
-        self._database.run_each(
-            f"INSERT INTO units ({ROWS['units']}, checksum) VALUES ({_VALUES}, row_checksum({_VALUES}))",
-            [_row(number, unit, documents) for number, unit in zip(numbers, units, strict=True)],
-        )
-        self._database.run_each(
-            "INSERT INTO further_sources (unit, place, document, start, end, checksum) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, row_checksum(?1, ?2, ?3, ?4, ?5))",
+        placed = list(zip(numbers, units, strict=True))
+        self._database.insert("units", [_row(number, unit, documents) for number, unit in placed])
+        self._database.insert(
+            "further_sources",
             [
                 (number, place, documents[span.document], span.start, span.end)
-                for number, unit in zip(numbers, units, strict=True)
+                for number, unit in placed
                 for place, span in enumerate(unit.sources[1:])
             ],
         )
@@ -226,9 +222,6 @@ class UnitWriter:
         waiting.append(numbers)
         matrices.append(np.asarray(vectors, np.float32))
         self._held += vectors.nbytes
-
-
-_VALUES = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10"
 
 
 def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:

@@ -149,7 +149,7 @@ class SourcesRead:
     @property
     def is_over(self) -> bool:
         """Whether nothing is left for `replace_next`."""
-        return not (self._register.held or self.dropped or self._unsourced)
+        return not (self._register.moving or self._register.held or self.dropped or self._unsourced)
 
     def note_moves(self, dead: Iterable[str]) -> None:
         """Count the documents that will have no source but those that were read in this run, and the duplicates, once everything
@@ -167,11 +167,14 @@ class SourcesRead:
             self.report.duplicates += sorted(further)
 
     def replace_next(self) -> None:
-        """Put some of the documents that wait in the places of others, and after the last of them drop sources. Until everything
-        is made from them, nothing may be committed.
+        """Put some of the documents that wait in the places of others, first also all that only move, so that these are never
+        without a source; after the last of them drop sources. Until everything is made from them, nothing may be committed.
         """
         register = self._register
         register.holding = False
+        while register.moving:
+            _enter(register.moving.take(), register, self.report)
+            register.write()
         _enter(register.held.take(), register, self.report)
         register.write()
         if not register.held:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.walking import OF_AN_INDEX
-from hoptrail.errors import IndexBusy, StorageError, UsageError
+from hoptrail.errors import IndexBusy, StillRead, StorageError, UsageError
 
 if TYPE_CHECKING:
     from hoptrail.index.index import Index
@@ -60,7 +60,8 @@ def watch(
     """Index folders as `Index.add` does, then again whenever something in them has changed; yields the report of each run.
 
     Documents of files that are there but no longer read are removed without `sync`, too. Ends when the watcher asks to stop
-    between runs. The context `turn` is entered for each run. After a busy index or a refusing disk (`watcher.say`) it is retried.
+    between runs. The context `turn` is entered for each run. It is retried (`watcher.say`) after a busy index, a
+    refusing disk, or a reader of removed text.
 
     Raises:
         UsageError: a source is not a folder.
@@ -80,7 +81,7 @@ def watch(
             with turn or nullcontext():
                 report = index.add(folders, recipes, watcher, sync=sync, exclude=exclude)
                 _remove_outdated(index, report)
-        except (IndexBusy, StorageError) as error:
+        except (IndexBusy, StillRead, StorageError) as error:
             watcher.say(f"{error} It will be retried.")
             due.put_off()
             continue

@@ -26,6 +26,7 @@ def workspace(tmp_path: Path) -> Workspace:
     folder.mkdir()
     (folder / "tern.txt").write_text("The Tern is a boat of the harbour.", encoding="utf-8")
     (folder / "broken.pdf").write_bytes(b"no PDF")
+    (folder / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(300))
     index = Index(tmp_path / "index", Settings(labels=("boats=*/tern*",)))
     index.encoder = HashingEncoder()
     return Workspace("main", index, ["bm25"])
@@ -51,8 +52,14 @@ def test_what_could_not_be_read_is_told_until_it_can_be(
         assert unread["total"] == 1
         assert unread["files"][0]["file"] == "broken.pdf"
         assert unread["files"][0]["reason"]
+        assert (unread["left_out"], unread["files"][1]) == (
+            1,
+            {"file": "photo.jpg", "reason": "neither text nor of a known format", "left_out": True},
+        )
         limited = client.get("/api/show", headers={"Authorization": f"Bearer {LIMITED}"}).json()
         assert limited["folder"] is None, "the key does not see that file"
         (tmp_path / "notes" / "broken.pdf").unlink()
         wait_until(lambda: len(reports) == 2)
-        assert client.get("/api/show").json()["folder"] == {"unread": {"total": 0, "files": []}}
+        assert client.get("/api/show").json()["folder"] == {
+            "unread": {"total": 0, "left_out": 1, "files": unread["files"][1:]}
+        }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from io import BytesIO
 from typing import Annotated
@@ -131,10 +131,11 @@ def progress_json(progress: Progress) -> JsonObject:
     }
 
 
-def unread_json(errors: Sequence[DocumentError]) -> JsonObject:
-    """How many files could not be read, and the first of them with the reasons."""
-    files = [{"file": contract.file_name(error.source), "reason": error.reason} for error in errors[:MOST_UNREAD]]
-    return {"total": len(errors), "files": files}
+def unread_json(errors: Sequence[DocumentError], left_out: Mapping[str, str]) -> JsonObject:
+    """How many files could not be read, how many were left out, and the first of both with the reasons."""
+    found = [*((error.source, error.reason, False) for error in errors), *((*one, True) for one in left_out.items())]
+    files = [{"file": contract.file_name(it), "reason": why, "left_out": out} for it, why, out in found[:MOST_UNREAD]]
+    return {"total": len(errors), "left_out": len(left_out), "files": files}
 
 
 def indexing_json(reached: Reached | None) -> JsonObject:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -42,10 +42,11 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 @dataclass(slots=True)
 class FolderState:
-    """The state of a served folder: the progress of the current run (empty between runs), the failures of the last one."""
+    """The state of a served folder: the progress of the current run (empty between runs); what the last one did not read."""
 
     progress: Progress = field(default_factory=Progress)
     unread: Sequence[DocumentError] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def indexing_of(workspace: Workspace) -> JsonObject:
@@ -288,7 +289,7 @@ def _follow(
     try:
         for report in watch(workspace.index, [folder], workspace.recipes, watcher, turn=workspace.writing):
             state.progress = Progress()
-            state.unread = tuple(report.failures)
+            state.unread, state.left_out = tuple(report.failures), report.left_out
             on_report(report)
             workspace.warm()
     except Interrupted:

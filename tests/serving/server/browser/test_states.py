@@ -155,9 +155,12 @@ def test_a_served_folder_says_how_far_it_is_and_what_was_not_read(page: Page) ->
     counts = {"documents": 9, "searchable": 4, "passages": 40, "encoded": 12, "goes_on": True}
     unread = {
         "total": 101,
-        "files": [{"file": f"scan-{number}.pdf", "reason": "It is encrypted."} for number in range(100)],
+        "left_out": 2,
+        "files": [
+            {"file": f"scan-{number}.pdf", "reason": "It is encrypted.", "left_out": False} for number in range(100)
+        ],
     }
-    state = {"progress": running, "indexing": counts, "folder": {"unread": {"total": 0, "files": []}}}
+    state = {"progress": running, "indexing": counts, "folder": {"unread": {"total": 0, "left_out": 0, "files": []}}}
     shown = page.request.get(page.url.partition("#")[0] + "api/show").json()
     page.route("**/api/show*", lambda route: route.fulfill(json={**shown, **state}))
     page.route("**/api/jobs*", lambda route: route.fulfill(json={"jobs": []}))
@@ -167,10 +170,10 @@ def test_a_served_folder_says_how_far_it_is_and_what_was_not_read(page: Page) ->
     assert told in page.locator(".job-head").inner_text()
     look(page, "folder being indexed")
     state = {"progress": idle, "folder": {"unread": unread}}
-    page.get_by_text("101 files of your folder could not be read").wait_for()
+    page.get_by_text("101 files of your folder could not be read, 2 left out").wait_for()
     page.get_by_text("Each file").click()
     assert page.locator(".items li").first.inner_text().startswith("scan-0.pdf")
-    page.get_by_text("and 1 other").wait_for()
+    page.get_by_text("and 3 others").wait_for()
     look(page, "folder with unread files")
     page.get_by_role("button", name="Dismiss this message").click()
     page.reload()

@@ -1,4 +1,4 @@
-// The folder that the server keeps in step with: how far it is indexed, and what could not be read.
+// The folder that the server keeps in step with: how far it is indexed, and what was not read.
 
 import { get, session } from "./api.js";
 import { count, fill, h, say, stepOf } from "./dom.js";
@@ -37,23 +37,29 @@ export class FolderStatus {
   draw(now, busy) {
     const { unread } = now.folder;
     const name = JSON.stringify(unread);
-    const shown = unread.total > 0 && localStorage.getItem(AWAY) !== name;
+    const total = unread.total + unread.left_out;
+    const shown = total > 0 && localStorage.getItem(AWAY) !== name;
     const state = JSON.stringify([now.progress, now.indexing, name]);
     this.element.hidden = !busy && !shown;
     if (this.element.hidden || this.element.dataset.state === state) return; // drawing anew would close what is open
     this.element.dataset.state = state;
-    const open = this.element.querySelector("details")?.open ?? unread.total <= 8;
+    const open = this.element.querySelector("details")?.open ?? total <= 8;
     const away = () => { localStorage.setItem(AWAY, name); this.element.hidden = true; };
     fill(this.element,
       busy && h("div", { class: "job-head" }, h("p", {}, h("strong", {}, "Indexing your folder"), h("span", { class: "fine" }, step(now)))),
       busy && h("progress", { max: 1, value: now.progress.share ?? false, "aria-label": "The folder indexed" }),
-      shown && h("div", { class: "job-head" }, h("p", {}, h("strong", {}, `${count(unread.total, "file")} of your folder could not be read`)),
+      shown && h("div", { class: "job-head" }, h("p", {}, h("strong", {}, told(unread))),
         h("button", { type: "button", class: "quiet", "aria-label": "Dismiss this message", onclick: away }, "Dismiss")),
       shown && h("details", { open }, h("summary", {}, "Each file"),
-        h("div", { class: "items", tabindex: "0", role: "region", "aria-label": "Each file" }, h("ul", {}, unread.files.map((one) => h("li", { class: "failed" },
-          h("span", { class: "name" }, one.file), h("span", { class: "state" }, "not read"), h("span", { class: "fine" }, one.reason)))),
-        unread.total > unread.files.length && h("p", { class: "fine" }, `and ${count(unread.total - unread.files.length, "other")}`))));
+        h("div", { class: "items", tabindex: "0", role: "region", "aria-label": "Each file" }, h("ul", {}, unread.files.map((one) => h("li", { class: one.left_out ? "" : "failed" },
+          h("span", { class: "name" }, one.file), h("span", { class: "state" }, one.left_out ? "left out" : "not read"), h("span", { class: "fine" }, one.reason)))),
+        total > unread.files.length && h("p", { class: "fine" }, `and ${count(total - unread.files.length, "other")}`))));
   }
+}
+
+function told({ total, left_out }) {
+  const failed = total > 0 && `${count(total, "file")} of your folder could not be read`;
+  return [failed, left_out > 0 && (failed ? `${left_out.toLocaleString("en")} left out` : `${count(left_out, "file")} of your folder left out`)].filter(Boolean).join(", ");
 }
 
 function step({ progress, indexing }) {
