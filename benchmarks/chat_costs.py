@@ -100,7 +100,7 @@ def _in_words(task: object, value: object) -> str:
             step = {"question": getattr(task, "question", ""), "evidence": [1], "quote": QUOTE, "answer": answer}
             content = {"steps": [step] if answer else [], "answer": answer, "confidence": "high"}
         case tasks.Samples(answers=answers):
-            content = {"reasoning": WHY, "answer": answers[0]}
+            content = {"reasoning": WHY, "answer": answers[0] or "nobody knows"}
         case float() if isinstance(task, tasks.Assess | tasks.Verify):
             content = {"missing": "nothing", "enough": "yes" if value > 0.5 else "no"}
             if isinstance(task, tasks.Verify):

@@ -287,21 +287,6 @@ def probe_tree_coverage(
     _show_probe(found.to_json(), render_tree_coverage(found), out)
 
 
-@probe.command("extractions")
-def probe_extractions(
-    data: DataFolder, out: Out = None, work: Work = None, settings: options.SettingsFile = None
-) -> None:
-    """Count passages, facts, entities and aggregates, and the facts of an entity."""
-    from hoptrail_papers.sirerag.statistics import extraction_statistics
-
-    options.check_writable(out)
-    with _indexed(data, ["sirerag"], work, settings) as (corpus, _, _):
-        found = extraction_statistics(corpus.snapshot, corpus.structures.aggregates).to_json()
-    table = Table(*found, box=None, pad_edge=False)
-    table.add_row(*(f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" for value in found.values()))
-    _show_probe(found, table, out)
-
-
 @contextmanager
 def _indexed(
     data: Path, recipes: list[str], work: Path | None, settings: Path | None

@@ -167,7 +167,7 @@ def run_of(table: Table, row: Row, column: str) -> str:
     if table.settings and not row.settings and command.startswith("hoptrail evaluate "):
         command = command.replace(" --work", f" --settings {PREFIX}{table.settings} --work", 1)
     if data == AVERAGE or table.data:
-        data = table.data or "{" + ",".join(data_sets(table)) + "}"
+        data = table.data or "{" + ",".join(_data_sets(table)) + "}"
     command = command.replace("{data}", data)
     return f"{command} --settings SETTINGS.toml  # {row.settings}" if row.settings else command
 
@@ -178,10 +178,9 @@ def _folder(table: Table, row: Row, column: str) -> str:
 
 
 def _cell(table: Table, row: Row, column: str, value: float, measured: float | None) -> PublishedValue:
-    derived = _tper(table, row, column) if column.endswith(" tper") and measured is None else None
-    status, why = _status(table, row, column, value, derived if measured is None else measured)
-    if derived is not None:
-        measured, why = derived, "from the published seconds and pool sizes"
+    if column.endswith(" tper") and measured is None:
+        measured = _tper(table, row, column)
+    status, why = _status(table, row, column, value, measured)
     data, run = _folder(table, row, column), run_of(table, row, column)
     rules = row.rules.get(column)
     if rules is not None and measured is None:
@@ -197,7 +196,8 @@ def _status(table: Table, row: Row, column: str, value: float, measured: float |
         return Status.IMPOSSIBLE, why
     if measured is not None:
         close = abs(measured - value) <= table.tolerance
-        return (Status.REPRODUCED if close else Status.DIFFERS), row.by or table.here
+        computed = "from the published seconds and pool sizes" if column.endswith(" tper") else row.by or table.here
+        return (Status.REPRODUCED if close else Status.DIFFERS), computed
     if not row.recipe:
         if row.needs is Need.DATA:
             return Status.NEEDS_DATA, row.lacks or table.missing
@@ -226,31 +226,26 @@ def _impossible(table: Table, row: Row, column: str, value: float) -> str:
     if measure == "f1" and value > (precision + recall) / 2 + 2 * _HALF_DIGIT:
         return f"above the mean of precision and recall ({(precision + recall) / 2:.2f}), which no mean of F1 can be"
     if data == AVERAGE and measure in SHARES:
-        average = mean([values[f"{other} {measure}"] for other in data_sets(table)])
+        average = mean([values[f"{other} {measure}"] for other in _data_sets(table)])
         if value not in (round(average, 1), round(average, 2)):
             return f"the mean of the row is {average:.2f}"
     return ""
 
 
-def tper(seconds: float, base_seconds: float, pool: float, base_pool: float) -> float:
-    """SiReRAG's equation 1: the growth of the seconds a question over the growth of the pool."""
-    return (seconds / base_seconds) / (pool / base_pool)
-
-
 def _tper(table: Table, row: Row, column: str) -> float | None:
-    """The published TPER relative to the first row, from the published seconds and pools, or the mean over the data sets."""
-    base, sets = table.row[0], data_sets(table)
+    """SiReRAG's equation 1 relative to the first row: the growth of seconds over the growth of the pool, or the mean of these."""
+    base, sets = table.row[0], _data_sets(table)
     if row is base:
         return None
     seconds = [dict(zip(table.columns, item.values, strict=True)) for item in (row, base)]
     ratios = {
-        data: tper(seconds[0][f"{data} tpq"], seconds[1][f"{data} tpq"], own, other)
+        data: (seconds[0][f"{data} tpq"] / seconds[1][f"{data} tpq"]) / (own / other)
         for data, own, other in zip(sets, row.pools, base.pools, strict=True)
     }
     data = column.partition(" ")[0]
     return mean(list(ratios.values())) if data == AVERAGE else ratios[data]
 
 
-def data_sets(table: Table) -> list[str]:
+def _data_sets(table: Table) -> list[str]:
     """The data sets of the columns in their order, without the average."""
     return [data for data in dict.fromkeys(column.partition(" ")[0] for column in table.columns) if data != AVERAGE]

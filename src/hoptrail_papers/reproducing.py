@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail.errors import DataError
-from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.fingerprints import fingerprint
 from hoptrail.index.settings import Settings
@@ -20,7 +19,7 @@ from hoptrail.language.identity import shaping
 from hoptrail.types import content_id
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.presets import PREFIX
-from hoptrail_papers.published_tables import AVERAGE, SHARES, PublishedValue, Status, Table, cells_of, data_sets, tper
+from hoptrail_papers.published_tables import AVERAGE, SHARES, PublishedValue, Status, Table, cells_of
 
 OUT_FOLDER = "reproduced"
 OWN_SETTINGS = "SETTINGS.toml"
@@ -94,33 +93,14 @@ def found_values(
     Raises: DataError: a result is malformed, or there are results of several sets of questions.
     """
     values: dict[tuple[str, str], float] = {}
-    pools: dict[tuple[str, str], float] = {}
     for cell in cells_of(table):
         if not (_is_evaluation(cell) and _accepts_model(cell, model)):
             continue
         out = _result(cell, work, _stem(cell, model, settings), data)
-        report = None if out is None else _recipe_report(out, cell.recipe)
-        value = None if report is None else value_of(cell, report)
-        if report is not None and value is not None:
+        value = None if out is None else value_of(cell, _recipe_report(out, cell.recipe))
+        if value is not None:
             values[cell.row, cell.column] = value
-            pools[cell.row, cell.column] = report.get("pool_size", 0)
-    return values | _tper(table, values, pools)
-
-
-def _tper(
-    table: Table, seconds: Mapping[tuple[str, str], float], pools: Mapping[tuple[str, str], float]
-) -> dict[tuple[str, str], float]:
-    """SiReRAG's TPER of every row with own seconds, over the data sets that its first row has, too."""
-    found: dict[tuple[str, str], float] = {}
-    for row in table.row[1:]:
-        for data in data_sets(table):
-            own, base = (row.name, f"{data} tpq"), (table.row[0].name, f"{data} tpq")
-            if own in seconds and base in seconds:
-                found[row.name, f"{data} tper"] = tper(seconds[own], seconds[base], pools[own], pools[base])
-        own_ratios = [value for (name, _), value in found.items() if name == row.name]
-        if own_ratios and len(own_ratios) == len(data_sets(table)):
-            found[row.name, f"{AVERAGE} tper"] = mean(own_ratios)
-    return found
+    return values
 
 
 def _is_evaluation(cell: PublishedValue) -> bool:

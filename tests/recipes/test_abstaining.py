@@ -78,11 +78,11 @@ def test_presets_of_papers_never_abstain(name: str, corpus: Corpus) -> None:
 
 @pytest.mark.parametrize("name", [*(f"{name}:paper" for name in PAPERS), *recipe_names()])
 def test_sub_questions_may_always_be_left_open(name: str, corpus: Corpus) -> None:
-    """What is not found there is what makes a recipe look further."""
+    """What is not found there is what makes a recipe look further. SUNAR's paper looks no further, and answers each."""
     language = AbstainingLanguage()
     open_recipe(name, corpus, language, RecipeSettings()).answer(QUESTION)
     readings = [task for task in language.tasks if isinstance(task, Read) and task.question != QUESTION]
-    assert {task.abstain for task in readings} <= {Abstain.ALWAYS}
+    assert {task.abstain for task in readings} <= {Abstain.NEVER if name == "sunar:paper" else Abstain.ALWAYS}
     if ":" not in name:
         assert language.about_the_question <= {Abstain.ALWAYS}
 

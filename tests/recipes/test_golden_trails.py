@@ -56,7 +56,7 @@ def reply_to(task: str, given: str, *, reads_at_once: bool) -> dict[str, Any]:
             found = given.count(" -> ")
             return {"missing": PLAN[found] if found < 3 else "nothing", "questions": PLAN[found : found + 1]}
         case "complete":
-            return {"question": HOPS[1][0]}
+            return {"question": HOPS[2 if "river" in question[1] else 1][0]}
         case "recall":
             return {"answer": "Isk", "confidence": "low"}
         case "assess":

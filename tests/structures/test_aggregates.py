@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
 from hoptrail.corpus.writer import writing_to
-from hoptrail.errors import Interrupted, UsageError
+from hoptrail.errors import Interrupted
 from hoptrail.structures import declaration
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.extractions import Extractions, stored_in_order
+from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.progress_tracker import ignore
-from hoptrail.text.normal_forms import folded
 from hoptrail.text.statements import support_of
 from hoptrail.text.words import words_in
 from hoptrail.types import Document, Extraction, Fact, Kind, Link, Span, Unit, Usage, content_id
@@ -26,7 +24,6 @@ from hoptrail_papers.sirerag.facts_by_entity import (
     is_date_or_number,
     select_aggregates,
 )
-from hoptrail_papers.sirerag.statistics import ExtractionStatistics, extraction_statistics
 from structures.site import Rules, Site
 from world import make_document, make_passage
 
@@ -65,24 +62,6 @@ def test_facts_of_an_entity_from_all_documents_stand_together_in_order() -> None
         said(("B left.", ["B"]), ("A stayed.", ["A"]), document="d2"),
     ]
     assert lines(found) == {"A": ["A met B.", "A slept.", "A stayed."], "B": ["A met B.", "B left."]}
-
-
-def test_what_was_extracted_is_counted(site: Site, documents: list[Document]) -> None:
-    site.build(add=documents)
-    with pytest.raises(UsageError, match="holds no facts"):
-        extraction_statistics(site.snapshot, EVERYTHING)
-    build(site, add=documents)
-    facts = [fact for _, extraction in stored_in_order(site.snapshot) for fact in extraction.facts]
-    by_name: defaultdict[str, set[str]] = defaultdict(set)
-    for fact in facts:
-        for name in fact.entities:
-            by_name[folded(name)].add(fact.text)
-    sizes = [len(texts) for texts in by_name.values()]
-    aggregates = site.snapshot.count(Kind.AGGREGATE)
-    assert extraction_statistics(site.snapshot, EVERYTHING) == ExtractionStatistics(
-        *(len(documents), len(facts), len(sizes), aggregates, sum(sizes) / len(sizes), max(sizes), min(sizes))
-    )
-    assert extraction_statistics(site.snapshot, AggregateSettings()).entities < len(sizes), "90 km and 1871 are none"
 
 
 def test_case_and_white_space_do_not_part_entities_and_the_commonest_writing_is_the_title() -> None:

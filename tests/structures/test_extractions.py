@@ -9,8 +9,7 @@ import pytest
 
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.errors import BudgetExhausted, Interrupted, UsageError
-from hoptrail.index.settings import settings_from
+from hoptrail.errors import BudgetExhausted, Interrupted
 from hoptrail.language.tasks import Extract, Language, Reply, Task
 from hoptrail.structures import passage_tasks
 from hoptrail.structures.build_context import BuildContext
@@ -60,21 +59,9 @@ def test_every_passage_has_what_the_language_found_in_it(site: Site, documents: 
     assert account.notes == []
 
 
-def test_a_finder_extracts_in_place_of_the_language_that_builds(site: Site, documents: list[Document]) -> None:
-    language = Rules()
-    by_finder = Extractions(ExtractionSettings(finder="rules"))
-    assert not by_finder.needs_language
-    site.build(by_finder, add=documents, language=language)
-    assert language.asked == []
-    assert facts(site)["Isk"] == ["The Isk is a river.", "Isk rises in the Grey Hills and is 90 km long."]
-    with pytest.raises(UsageError, match=r"structures.extractions.finder: there is no entity finder 'bert'"):
-        settings_from({"structures": {"extractions": {"finder": "bert"}}}, "here")
-
-
-def test_what_was_extracted_before_there_were_finders_stays_valid() -> None:
+def test_what_was_extracted_before_figures_could_be_asked_for_stays_valid() -> None:
     """The fingerprint that an index of an earlier version names."""
     assert Extractions().fingerprint == "8cf6a13550d7"
-    assert Extractions(ExtractionSettings(finder="rules")).fingerprint != Extractions().fingerprint
     assert Extractions(ExtractionSettings(figures=True)).fingerprint != Extractions().fingerprint
 
 

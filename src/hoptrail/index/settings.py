@@ -24,7 +24,6 @@ from hoptrail.documents.walking import Selection
 from hoptrail.errors import UsageError
 from hoptrail.index.labels import check_label
 from hoptrail.language.chat.prompting import check_prompts
-from hoptrail.language.entity_finders import check_finder
 from hoptrail.language.factory import check_language
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
@@ -117,7 +116,6 @@ _NAMES: dict[str, Callable[[str], object]] = {
     "recipe": lambda name: recipe_settings(name, RecipeSettings()),
     "language": check_language,
     "chat.prompts": check_prompts,
-    "structures.extractions.finder": lambda name: check_finder(name) if name else None,
     "labels": check_label,
     "exclude": check_pattern,
 }

@@ -96,7 +96,7 @@ def _pieces(batch: Sequence[Unit]) -> Iterator[_Piece]:
 
 def _encoded(context: BuildContext, pieces: Iterable[_Piece]) -> Iterator[FloatMatrix]:
     executor = context.executor if is_remote_safe(context.encoder) else LOCAL_EXECUTOR
-    stopped = context.stopped if executor is LOCAL_EXECUTOR else bool  # never, and can be sent elsewhere
+    stopped = context.stopped if executor is LOCAL_EXECUTOR else _never  # which can be sent elsewhere
     work = Work(
         "encoding", partial(_vectors, context.encoder, stopped), lambda piece: from_to([name for name, _ in piece])
     )
@@ -110,3 +110,7 @@ def _vectors(encoder: Encoder, stopped: Callable[[], bool], piece: _Piece) -> Fl
 
     look(0, len(piece))
     return encoder.encode([text for _, text in piece], look)
+
+
+def _never() -> bool:
+    return False

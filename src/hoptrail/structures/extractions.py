@@ -6,7 +6,7 @@ SiReRAG section 4.2, "Extracting Propositions and Entities from Documents".
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hoptrail.corpus.snapshot import Snapshot
@@ -14,7 +14,6 @@ from hoptrail.corpus.structure_names import EXTRACTIONS, FACTS, PASSAGES
 from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import batched
 from hoptrail.fingerprints import ADDED
-from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Extract, Task
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived
@@ -34,13 +33,11 @@ SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class ExtractionSettings:
-    """`from_file`: a file of extractions (format: `imported.py`) to import instead of asking the language. `finder`: an entity
-    finder (`rules`, `spacy:MODEL`) that extracts without a model, whatever language builds the rest. `figures`: whether a model
-    lists dates and quantities as entities, too.
+    """`from_file`: a file of extractions (format: `imported.py`) to import instead of asking the language. `figures`: whether a
+    model lists dates and quantities as entities, too.
     """
 
     from_file: str = ""
-    finder: str = field(default="", metadata={ADDED: True})
     figures: bool = field(default=False, metadata={ADDED: True})
 
 
@@ -57,8 +54,8 @@ class Extractions(PassageTasks[Extraction]):
 
     @property
     def needs_language(self) -> bool:
-        """False if a file has the extractions, or a finder makes them."""
-        return not (self.settings.from_file or self.settings.finder)
+        """False if a file has the extractions."""
+        return not self.settings.from_file
 
     def discard(self, writer: Writer) -> None:
         """Remove all extractions; their passages stay."""
@@ -76,17 +73,12 @@ class Extractions(PassageTasks[Extraction]):
         context.writer.put_extractions({unit.id: extraction for unit, extraction in got})
 
     def update(self, context: BuildContext) -> None:
-        """Ask, or import the file. Raises: UsageError: the file or the finder cannot be used; and see `PassageTasks.update`."""
+        """Ask, or import the file. Raises: UsageError: the file cannot be read; and see `PassageTasks.update`."""
         if self.settings.from_file:
             file = LinesFile(Path(self.settings.from_file), EXTRACTIONS)
             _import(context, file, self.missing(context))
-            return
-        if self.settings.finder:
-            from hoptrail.language.offline.performer import OfflineLanguage
-
-            rules = OfflineLanguage(settings=OfflineSettings(entities=self.settings.finder))
-            context = replace(context, language=rules)
-        PassageTasks.update(self, context)
+        else:
+            PassageTasks.update(self, context)
 
 
 def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None) -> Iterator[tuple[Unit, Extraction]]:

@@ -20,7 +20,7 @@ from hoptrail.types import Ranking
 
 @dataclass(frozen=True, slots=True)
 class ClosedBookSettings(PassageSettings):
-    """The settings of every single pass; they have no effect here."""
+    """The settings of every single pass; only `abstain` has an effect here."""
 
     effort = FROM_MEMORY
 

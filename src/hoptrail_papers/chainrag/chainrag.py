@@ -23,8 +23,8 @@ nothing from an earlier answer, is rejected. The completed sub-questions are int
 step of expansion keeps its best five neighbours (like the code; the presets keep a hundred, the paper all), because the
 corpus's graph is far larger than a question's. Sentences of one document are read as one text. No cross-encoder is included:
 name one in `search.reranker`; without one, CxtInt's contexts keep the order of the hops. Where no sub-question has an answer,
-AnsInt reads the contexts under `never`, as its questions always have one. Entities are found by the language that builds the
-index, or by `finder` under [structures.extractions] (rules or spaCy, as `--settings paper:chainrag` has it).
+AnsInt reads the contexts under `never`, as its questions always have one. The entity finder is set under [offline], or is the
+language that builds the index.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ first ten hits come from those two, and triples influence their order. The prese
 with every other (the code drops passages outside the question's own contexts, which leaves most questions of its files without
 any). Passages are read in the order of their scores (the code sorts them by length). A question without a triple is searched by
 its vector and counts in every measure (the code drops it). There is no filter by TF-IDF. Triples are extracted by our rules, the
-poster's by spaCy: name a pipeline under [structures.triples] for that. A fact that a model states as a triple is taken as it is;
-under `--settings paper:comprag` no model is asked for any. The 20 best passages are read as far as they fit (the code:
+poster's by spaCy: name a pipeline under [structures.triples] for that. A fact that a model states as a triple is taken as it is:
+as the poster's triples are by rules, no model should build its index. The 20 best passages are read as far as they fit (the code:
 three chunks, by flan-t5-base).
 
 Preset `poster` binds slots to roles by random unitary vectors, as the poster does not give its operator, omits open slots, and

@@ -107,8 +107,9 @@ class _TaskRun:
             case tasks.Integrate():
                 return self._integrate(task)
             case tasks.Recall(question, abstain):
-                phrase = self._drafting.phrase("recall", abstain)
-                draft = self._drafting.fixed("recall", question=squeeze(question), abstain=phrase)
+                draft = self._drafting.fixed(
+                    "recall", question=squeeze(question), abstain=self._drafting.phrase("recall", abstain)
+                )
                 return self._without_evidence("recall", draft, schemas.RecallReply)
             case tasks.Sample() | tasks.Equate():
                 return self._sample(task) if isinstance(task, tasks.Sample) else self._equate(task)
@@ -221,10 +222,9 @@ class _TaskRun:
         values = {"question": squeeze(task.question), "abstain": self._drafting.phrase("sample", task.abstain)}
         units = self._drafting.with_units("sample", "evidence", task.evidence, **values)
         draft, ladder = _traced(units, self._origins), self._ladder
-        never = task.abstain is tasks.Abstain.NEVER
-        form: type[schemas.GuessReply | schemas.SampleReply] = schemas.GuessReply if never else schemas.SampleReply
+        form = schemas.GuessReply if task.abstain is tasks.Abstain.NEVER else schemas.SampleReply
 
-        def climb(draw: Draw) -> Climbed[schemas.GuessReply | schemas.SampleReply] | TaskFailed:
+        def climb(draw: Draw) -> Climbed[schemas.SampleReply] | TaskFailed:
             try:
                 return ladder.climb("sample", draft, form, draw)
             except TaskFailed as failure:

@@ -232,11 +232,10 @@ class SampleReply(BaseModel):
     answer: OptionalText
 
 
-class GuessReply(BaseModel):
-    """A thought, and the answer that it leads to, whatever it is worth."""
+class GuessReply(SampleReply):
+    """The same where a null is not wanted; if it comes nevertheless, asking again would cost more than it is worth."""
 
-    reasoning: OptionalText = None
-    answer: Text
+    answer: Annotated[OptionalText, WithJsonSchema({"type": "string"})]
 
 
 class EquateReply(BaseModel):
@@ -280,7 +279,7 @@ def _limited(part: Any, field: str = "") -> Any:
         for key, value in part.items()
     }
     if part.get("type") == "string" and "enum" not in part:
-        schema.setdefault("maxLength", TEXT_LIMITS.get(field, TEXT_LIMIT))
+        schema["maxLength"] = schema.pop("maxLength", TEXT_LIMITS.get(field, TEXT_LIMIT))
     if part.get("type") == "array":
         most = RECORDS_LIMIT if "$ref" in part["items"] else LIST_LIMIT
         schema["maxItems"] = LIST_LIMITS.get(field, most)
