@@ -96,7 +96,7 @@ def climb(name: str, rungs: Sequence[Rung], work: Path, language: str, limit: in
 
 def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached]:
     """A rung's means over all questions and by hops, and their differences from the rung below, if that was run."""
-    from hoptrail.evaluation.run_comparison import Breakdown, compare
+    from hoptrail_papers.comparing.run_comparison import Breakdown, compare
 
     of = origin_of_data(name)
     beside = rung.below if rung.below in runs else next(recipe for recipe in runs if recipe != rung.recipe)

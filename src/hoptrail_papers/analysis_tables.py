@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from hoptrail.evaluation.run_tables import TextTable
 from hoptrail.types.json_object import JsonObject
+from hoptrail_papers.comparing.run_tables import TextTable
 from hoptrail_papers.error_analysis import Cause, ErrorAnalysis
 from hoptrail_papers.trail_diff import Divergence, Stage
 

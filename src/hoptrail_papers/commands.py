@@ -20,12 +20,12 @@ from rich.text import Text
 
 from hoptrail.errors import UsageError
 from hoptrail.serving import options, render
-from hoptrail.serving.cli_comparing import show_tables
 from hoptrail.serving.cli_evaluation import Out, write_results
 from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json, say
 from hoptrail.system import interrupts
 from hoptrail.system.atomic_write import replace_file
 from hoptrail.types.json_object import JsonObject
+from hoptrail_papers.comparing.command import show_tables
 from hoptrail_papers.presets import PREFIX
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Find where the trails of two runs first differ: at which stage, how often, and whether it helped."""
-    from hoptrail.evaluation import run_comparison
     from hoptrail.evaluation.run_folder import open_run
     from hoptrail_papers import analysis_tables, trail_diff
+    from hoptrail_papers.comparing import run_comparison
 
     runs = [open_run(first), open_run(second)]
     departures, labels = trail_diff.diff_trails(*runs, exact=exact), run_comparison.labels_of(runs)
@@ -82,9 +82,9 @@ def errors(
     as_json: AsJson = False,
 ) -> None:
     """Count the first causes of wrong answers."""
-    from hoptrail.evaluation import run_comparison
     from hoptrail.evaluation.run_folder import open_run
     from hoptrail_papers import analysis_tables, error_analysis
+    from hoptrail_papers.comparing import run_comparison
 
     opened = [open_run(run) for run in runs]
     analyses, labels = list(map(error_analysis.analyse_errors, opened)), run_comparison.labels_of(opened)
@@ -202,7 +202,7 @@ def _missing_endpoint(own: Settings) -> str:
 
 
 def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[PublishedValue, ...]]) -> None:
-    from hoptrail.evaluation.run_tables import TextTable
+    from hoptrail_papers.comparing.run_tables import TextTable
     from hoptrail_papers.published_tables import Status
 
     counts = {table.id: Counter(cell.status for cell in cells[table.id]) for table in tables}
@@ -216,7 +216,7 @@ def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Publ
 
 
 def _show_cells(table: PublishedTable, cells: tuple[PublishedValue, ...]) -> None:
-    from hoptrail.evaluation.run_tables import TextTable
+    from hoptrail_papers.comparing.run_tables import TextTable
 
     rows = []
     for cell in cells:

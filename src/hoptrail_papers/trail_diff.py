@@ -22,9 +22,9 @@ from itertools import zip_longest
 
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
-from hoptrail.evaluation.run_comparison import common_questions
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.trail_records import HitRecord, HopRecord, TrailRecord
+from hoptrail_papers.comparing.run_comparison import common_questions
 
 
 class Stage(StrEnum):

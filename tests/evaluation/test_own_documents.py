@@ -17,9 +17,9 @@ from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.answer_scores import Share
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import Outcome
-from hoptrail.evaluation.run_comparison import compare
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.run_tables import tables_of
+from hoptrail_papers.comparing.run_comparison import compare
+from hoptrail_papers.comparing.run_tables import tables_of
 from hoptrail_papers.error_analysis import analyse_errors
 
 FILES = {

@@ -21,7 +21,7 @@ from hoptrail.language.lazy import CHAT, LazyLanguage
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.serving import cli_asking, cli_comparing, cli_evaluation, cli_serving, contract, options, render
+from hoptrail.serving import cli_asking, cli_evaluation, cli_serving, contract, options, render
 from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.types.json_object import JsonObject
@@ -252,7 +252,6 @@ def repair(folder: options.IndexFolder, settings: options.SettingsFile = None) -
 
 app.command(rich_help_panel=EVALUATION)(cli_evaluation.evaluate)
 app.command(rich_help_panel=EVALUATION)(cli_evaluation.score)
-app.command(rich_help_panel=EVALUATION)(cli_comparing.compare)
 app.command(rich_help_panel=DAILY)(cli_serving.serve)
 app.command(rich_help_panel=DAILY)(cli_serving.mcp)
 

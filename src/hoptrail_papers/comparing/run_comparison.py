@@ -19,11 +19,11 @@ from hoptrail.evaluation import risk_coverage
 from hoptrail.evaluation.answer_scores import ConfidenceInterval, Share, mean, mean_interval
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
-from hoptrail.evaluation.paired_tests import PairedDifference, holm, paired_difference
 from hoptrail.evaluation.reports import INTERVAL_SEED, answer_score, counted_outcome, judged_by_confidence
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import MEASURES_AT, RankingMeasure
 from hoptrail.evaluation.run_folder import Run
+from hoptrail_papers.comparing.paired_tests import PairedDifference, holm, paired_difference
 
 SIGNIFICANT = 0.05
 """A corrected p below this is significant."""

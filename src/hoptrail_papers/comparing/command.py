@@ -1,7 +1,4 @@
-"""The commands that analyse runs of `hoptrail evaluate`: compare, trail diff, errors; and reproduce, for the papers' tables.
-
-`cli.py` registers them.
-"""
+"""`hoptrail compare`: runs beside each other. Commands that analyse runs print their tables by `show_tables`."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from hoptrail.serving.options import console_of, write_text
 from hoptrail.serving.render import plain
 
 if TYPE_CHECKING:
-    from hoptrail.evaluation.run_tables import TextTable
+    from hoptrail_papers.comparing.run_tables import TextTable
 
 
 _NUMERIC = frozenset("0123456789.,+-*[] ")
@@ -33,8 +30,8 @@ def compare(
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE.html", help="Write a page with plots.")] = None,
 ) -> None:
     """Compare runs: means with intervals and significant differences, also by hops and by type."""
-    from hoptrail.evaluation import run_comparison, run_tables
     from hoptrail.evaluation.run_folder import open_run
+    from hoptrail_papers.comparing import run_comparison, run_tables
 
     opened = [open_run(run) for run in runs]
     comparison = run_comparison.compare(opened)
@@ -43,7 +40,7 @@ def compare(
     if csv is not None:
         write_text(csv, run_tables.to_csv(comparison))
     if html is not None:
-        from hoptrail.evaluation.plots import to_page
+        from hoptrail_papers.comparing.plots import to_page
 
         write_text(html, to_page(comparison, opened))
     show_tables(run_tables.tables_of(comparison))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.evaluation.risk_coverage import SURE
-from hoptrail.evaluation.run_comparison import SIGNIFICANT, Breakdown, RunComparison, Score, Slice
+from hoptrail_papers.comparing.run_comparison import SIGNIFICANT, Breakdown, RunComparison, Score, Slice
 
 QUALITY = ("right", "shown", "wrong", "shows@5", "em", "f1", "recall@5", "full@5")
 COST = ("answered", "tasks", "tokens", "seconds")

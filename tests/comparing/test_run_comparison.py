@@ -18,10 +18,10 @@ from evaluation.bench import QUESTIONS, Bench
 from evaluation.made_runs import made_run, question, result
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule, Share
-from hoptrail.evaluation.paired_tests import paired_difference
-from hoptrail.evaluation.plots import reached_by_hop, recall_by_k, reliability, risk_by_coverage, to_page
-from hoptrail.evaluation.run_comparison import Breakdown, RunComparison, compare, labels_of
-from hoptrail.evaluation.run_tables import tables_of, to_csv, to_markdown
+from hoptrail_papers.comparing.paired_tests import paired_difference
+from hoptrail_papers.comparing.plots import reached_by_hop, recall_by_k, reliability, risk_by_coverage, to_page
+from hoptrail_papers.comparing.run_comparison import Breakdown, RunComparison, compare, labels_of
+from hoptrail_papers.comparing.run_tables import tables_of, to_csv, to_markdown
 
 CHAINS = [question(f"c{number}", ("a", "b"), "chain") for number in range(6)]
 PAIRS = [question(f"p{number}", ("a", "b", "c"), "pair") for number in range(6)]
@@ -232,7 +232,7 @@ def test_a_page_without_gold_passages_draws_the_remaining_plots() -> None:
 def test_a_page_without_the_extra_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['altair'] = sys.modules['vl_convert'] = None\n"
-        "from hoptrail.evaluation import plots\n"
+        "from hoptrail_papers.comparing import plots\n"
         "for needed in (lambda: plots._extra('altair'), plots._library):\n"
         "    try: needed()\n"
         "    except ValueError as error: print(error)\n"

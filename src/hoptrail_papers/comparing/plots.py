@@ -14,13 +14,13 @@ from importlib import import_module
 from typing import Any
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation import run_comparison
 from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, recall_at
 from hoptrail.evaluation.risk_coverage import calibration_table, risk_coverage_curve
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.run_tables import QUALITY, TextTable, tables_of
+from hoptrail_papers.comparing import run_comparison
+from hoptrail_papers.comparing.run_tables import QUALITY, TextTable, tables_of
 
 WIDTH, HEIGHT = 420, 260
 """The size of one plot in pixels."""
