@@ -85,7 +85,8 @@ def answers_f1(reader: Reader, what: str, asked: Sequence[tuple[Example, tuple[s
 
 def answered_share(reader: Reader, what: str, examples: Sequence[Example], *, answered: bool) -> Figure:
     """The share classified correctly, of questions that are all answered or all unanswered by their texts."""
-    right = [(reading.answered >= 0.5) == answered for reading in read_all(reader, examples)]
+    likely = [bool(one.answers) and one.answers[0].margin >= 0 for one in read_all(reader, examples)]
+    right = [one == answered for one in likely]
     return Figure(what, "answered" if answered else "silent", sum(right) / len(right), len(right))
 
 
