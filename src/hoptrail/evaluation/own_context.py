@@ -25,7 +25,7 @@ from hoptrail.fingerprints import digest_with, fingerprint
 from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher
 from hoptrail.plugins import found
-from hoptrail.recipes.catalogue import recipe_settings
+from hoptrail.recipes.catalogue import changed_keys, recipe_settings
 from hoptrail.system.atomic_write import replace_file
 from hoptrail.types import content_id
 
@@ -125,7 +125,11 @@ def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retriev
             dataset.questions,
             results.finished,
             pool_size=round(sum(len(question.candidates) for question in dataset.questions) / len(dataset.questions)),
-            fingerprint=identity,
+            identity={
+                "fingerprint": identity,
+                "changed": changed_keys(recipe, contexts.index.settings.recipes),
+                "run": "",
+            },
             retrieval_only=retrieval_only,
             by_oracle=performers.name in found("languages"),
         )

@@ -122,12 +122,13 @@ def index(
     address: options.RayAddress = "",
     verbose: Annotated[bool, typer.Option("--verbose", help="Name the skipped files.")] = False,
     settings: options.SettingsFile = None,
+    given: options.SetKeys = None,
 ) -> None:
     """Add or update documents; resumable; processes only what changed."""
     folder = folder or options.found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
-    language = language or (CHAT if estimate else None)
+    keys, language = options.Keys(given, named(recipes) or [None], ["server"]), language or (CHAT if estimate else None)
     opened = options.open_index(
-        folder, settings, language, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
+        folder, settings, language, keys, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
     )
     alone = on == LOCAL and not address and not (watch and (rebuild or estimate))
     _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
@@ -204,9 +205,10 @@ def search(
     as_of: options.AsOf = "",
     as_json: options.AsJson = False,
     settings: options.SettingsFile = None,
+    given: options.SetKeys = None,
 ) -> None:
     """Only retrieve: list what a recipe finds for a question."""
-    opened = options.open_index(folder, settings)
+    opened = options.open_index(folder, settings, None, options.Keys(given, [recipe]))
     question, requested = check_question(question), recipe or opened.settings.recipe
     used = opened.recipe(recipe, LazyLanguage(opened.language), limit, opened.view(as_of))
     ranking = used.retrieve(question)

@@ -48,6 +48,7 @@ def evaluate(
     own_context: OwnContext = False,
     single_hops: SingleHops = False,
     settings: options.SettingsFile = None,
+    given: options.SetKeys = None,
 ) -> None:
     """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
     from hoptrail.evaluation import datasets, runner
@@ -59,12 +60,14 @@ def evaluate(
         raise UsageError("--own-context asks one question at a time: leave --threads out.")
     dataset = datasets.load_dataset(data, questions, limit)
     dataset = datasets.single_hops_of(dataset) if single_hops else dataset
+    names = options.named(recipes)
+    keys = options.Keys(given, names, ["server"])
     with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
         folder = work or Path(temporary)
         # A reader of gold cannot build anything, so the index keeps the language of the settings.
         builder = None if language in found("languages") else language
-        opened = options.open_index(folder / runner.INDEX_FOLDER / dataset.name, settings, builder)
-        names, performer = options.named(recipes), language or opened.settings.language
+        opened = options.open_index(folder / runner.INDEX_FOLDER / dataset.name, settings, builder, keys)
+        performer = language or opened.settings.language
         _check_performer(performer, dataset, [] if retrieval_only else names, opened.settings, work)
         chosen: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
         measure = evaluate_own_contexts if own_context else runner.evaluate
