@@ -74,6 +74,13 @@ class ServerLimits(Limited):
 
 
 @dataclass(frozen=True, slots=True)
+class BuildSettings:
+    """`language`: what performs the tasks of building structures; empty: the language of questions."""
+
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set. `recipe` and `language` are the defaults of questions; for `encoder` see
     `models.encoder_factory.open_encoder`. With `sync`, indexing a folder removes the documents whose files are no longer in it;
@@ -92,10 +99,16 @@ class Settings:
     reading: ReadingLimits = field(default_factory=ReadingLimits)
     passages: PassageLimits = field(default_factory=PassageLimits)
     structures: StructureSettings = field(default_factory=StructureSettings)
+    build: BuildSettings = field(default_factory=BuildSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
     offline: OfflineSettings = field(default_factory=OfflineSettings)
     recipes: RecipeSettings = field(default_factory=RecipeSettings)
     server: ServerLimits = field(default_factory=ServerLimits)
+
+    @property
+    def builder(self) -> str:
+        """The language that builds structures."""
+        return self.build.language or self.language
 
     @property
     def selection(self) -> Selection:
@@ -115,6 +128,7 @@ _NAMES: dict[str, Callable[[str], object]] = {
     "encoder": check_encoder,
     "recipe": lambda name: recipe_settings(name, RecipeSettings()),
     "language": check_language,
+    "build.language": lambda name: check_language(name) if name else None,
     "chat.prompts": check_prompts,
     "labels": check_label,
     "exclude": check_pattern,

@@ -123,7 +123,7 @@ def reproduce(
             raise UsageError(f"--data {data} is not a folder: name the one that holds the data sets.")
         for table in named:
             _run(table, data, work, settings, own)
-    model, digest = configured_model(own.chat.model), digest_of_settings(own)
+    model, digest = configured_model(own.chat.of("read").model), digest_of_settings(own)
     found = {table.id: found_values(table, work, model, data, digest) if work else None for table in named}
     cells = {table.id: cells_of(table, found[table.id]) for table in named}
     if as_json:
@@ -140,7 +140,7 @@ def _run(table: PublishedTable, data: Path, work: Path, settings: Path | None, o
     from hoptrail.models.environment import configured_model
     from hoptrail_papers.reproducing import digest_of_settings, planned_runs, runs_left_out
 
-    missing_endpoint, model = _missing_endpoint(own), configured_model(own.chat.model)
+    missing_endpoint, model = _missing_endpoint(own), configured_model(own.chat.of("read").model)
     planned_here = planned_runs(table, data, work, model, digest_of_settings(own))
     left_out = runs_left_out(table, data, model)
     if not planned_here and not left_out:
@@ -193,7 +193,7 @@ def _missing_endpoint(own: Settings) -> str:
     """Why no model can be called; empty if one can."""
     from hoptrail.models.environment import find_address
 
-    chat = own.chat
+    chat = own.chat.of("read")
     try:
         find_address("it", chat.base_url, chat.model, chat.api_key_variable)
     except UsageError as error:

@@ -15,6 +15,7 @@ from hoptrail.errors import DataError
 from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language.identity import shaping
+from hoptrail.models.environment import configured_model
 from hoptrail.settings import Settings
 from hoptrail.types import content_id
 from hoptrail.types.json_object import JsonObject
@@ -45,7 +46,11 @@ def digest_of_settings(settings: Settings) -> str:
     irrelevant: JsonObject = {"recipe": default.recipe, "language": default.language, "server": default.server}
 
     def digest(values: Settings) -> str:
-        return content_id("", fingerprint(replace(values, **irrelevant, chat=default.chat)), shaping(values.chat))
+        roles = [values.chat.of(role) for role in ("read", "decompose", "build")]
+        layers = [configured_model(own.model) for own in roles[1:] if own.model != roles[0].model]
+        return content_id(
+            "", fingerprint(replace(values, **irrelevant, chat=default.chat)), *map(shaping, roles), *layers
+        )
 
     own = digest(settings)
     return "" if own == digest(default) else own[:_DIGITS]

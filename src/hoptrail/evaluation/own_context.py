@@ -102,7 +102,7 @@ class Contexts:
             fingerprint(part) for part in (own, settings.structures, settings.passages, self.index.encoder.identity)
         ]
         documents = [texts[name] for name in sorted(texts)]
-        rest = [digest_with(own), recipe, settings.language, language, str(retrieval_only)]
+        rest = [digest_with(own), recipe, settings.builder, language, str(retrieval_only)]
         return content_id("", *identity, *rest, *documents)
 
 

@@ -230,7 +230,8 @@ def open_performers(language: str, index: Index) -> PerQuestion:
         return PerQuestion(language, loaded("languages", language))
     opened = index.language(language, fully_priced=True)
     chat = index.settings.chat
-    model = configured_model(chat.model) if language.partition(":")[0] in MODEL_LANGUAGES else ""
+    models = dict.fromkeys(configured_model(own.model) for own in chat.asking)
+    model = "+".join(models) if language.partition(":")[0] in MODEL_LANGUAGES else ""
     identity = language_identity(language, chat, index.settings.offline)
     return PerQuestion(opened.name, lambda: opened, identity, model)
 

@@ -167,9 +167,12 @@ class Integrate(Task[Reading]):
 
 @dataclass(frozen=True, slots=True)
 class Recall(Task[Reading]):
-    """Answer `question` from the model's memory, without evidence. Only used if a recipe's settings ask for it."""
+    """Answer `question` from the model's memory, without evidence. Only used if a recipe's settings ask for it. `abstain`: as for
+    `Read`.
+    """
 
     question: str
+    abstain: Abstain = Abstain.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)

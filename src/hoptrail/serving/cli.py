@@ -130,6 +130,10 @@ def index(
     opened = options.open_index(
         folder, settings, language, keys, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
     )
+    if language and language != opened.settings.builder:
+        raise UsageError(
+            f"--language {language} and language = {opened.settings.builder!r} under [build]: leave one out."
+        )
     alone = on == LOCAL and not address and not (watch and (rebuild or estimate))
     _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
     if watch:
@@ -175,7 +179,7 @@ def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool 
 def _estimate(opened: Index, sources: list[str], recipes: list[str], *, rebuild: bool, verbose: bool) -> IndexingReport:
     with options.watching() as watcher, without_failed_tasks_logged():
         report = opened.estimate(sources, recipes, watcher, rebuild=rebuild)
-    options.console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
+    options.console_of().print(render.render_estimate(report.usage, opened.settings.chat.of("build")), soft_wrap=True)
     options.console_of(error=True).print(render.render_shortfalls(report, verbose=verbose), soft_wrap=True, end="")
     return report
 

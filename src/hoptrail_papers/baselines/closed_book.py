@@ -20,7 +20,7 @@ from hoptrail.types import Ranking
 
 @dataclass(frozen=True, slots=True)
 class ClosedBookSettings(PassageSettings):
-    """The settings of every single pass; they have no effect here."""
+    """The settings of every single pass; only `abstain` has an effect here."""
 
     effort = FROM_MEMORY
 
@@ -41,7 +41,7 @@ class ClosedBook(SinglePass):
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
         """The answer from the model's memory. Raises: TaskFailed: from the language."""
         del packed
-        return meter.perform(Recall(question))
+        return meter.perform(Recall(question, meter.abstain))
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
         """One hop without evidence; where it has an answer, its only hit notes that this came from memory."""

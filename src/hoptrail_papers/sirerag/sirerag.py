@@ -94,7 +94,7 @@ class Pooled(SinglePass):
             case "self-ask":
                 return _read_twice(question, units, meter)
             case "closed-book":
-                return meter.perform(Recall(question))
+                return meter.perform(Recall(question, meter.abstain))
 
     def hops(self, question: str, reading: Reading, found: Ranking, packed: Ranking) -> list[CitedHop]:
         """As in `SinglePass.hops`; an answer from memory is one hop that cites nothing."""
