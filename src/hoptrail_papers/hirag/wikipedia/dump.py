@@ -22,6 +22,8 @@ from hoptrail.errors import DocumentError
 
 LONGEST_TEXT = 4 * MIB
 """Characters of a page's wikitext that are read; Wikipedia allows 2 MiB."""
+PACKED = MIB // 16
+"""Bytes that are read from a packed file at once."""
 LEFT_OPEN = "the end tag </mediawiki> is missing"
 
 _ROOT = "mediawiki"
@@ -120,11 +122,11 @@ class Dump:
 def _bzip2_streams(file: BinaryIO) -> Iterator[tuple[int | None, bytes]]:
     """Raises: OSError: a stream is damaged. EOFError: the last one is cut off."""
     offset, rest = file.tell(), b""
-    while rest := rest or file.read(MIB):
+    while rest := rest or file.read(PACKED):
         packed, begins = bz2.BZ2Decompressor(), True
         while not packed.eof:
             if packed.needs_input and not rest:
-                rest = file.read(MIB)
+                rest = file.read(PACKED)
                 if not rest:
                     raise EOFError("the last stream has no end")
             block, rest = packed.decompress(rest, MIB), b""
@@ -151,7 +153,7 @@ class _PageParser:
         self._parts: list[str] = []
         self._length = 0
         self._found: list[Page] = []
-        self.last = before.last if before else ""
+        self.last = before.release() if before else ""
         self.is_dump, self.closed = offset > 0, False
         if offset:
             self._expat.Parse(f"<{_ROOT}>".encode())
@@ -159,6 +161,11 @@ class _PageParser:
     @property
     def between_pages(self) -> bool:
         return self._path == [_ROOT]
+
+    def release(self) -> str:
+        """Give up the parser, which its handlers would keep until the next collection of cycles. Returns the last title."""
+        del self._expat
+        return self.last
 
     def feed(self, data: bytes) -> list[Page]:
         """The pages that end in `data`. Raises: _Damaged: it is no XML that can be read; `found` has the pages before."""
