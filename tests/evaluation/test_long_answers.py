@@ -62,14 +62,21 @@ def test_measures_are_read_from_a_run(hoptrail: Hoptrail, tmp_path: Path) -> Non
     questions = [
         {
             "id": "a",
-            "question": "Who?",
+            "question": "Who crossed the Isk?",
             "answers": ["Finch"],
             "supporting": [],
             "pairs": PAIRS,
             "references": ["Orla Finch"],
         },
-        {"id": "b", "question": "Where?", "answers": ["Finch"], "supporting": [], "pairs": PAIRS, "references": ["x"]},
-        {"id": "c", "question": "When?", "answers": ["1900"], "supporting": []},
+        {
+            "id": "b",
+            "question": "Where does the Isk flow?",
+            "answers": ["Finch"],
+            "supporting": [],
+            "pairs": PAIRS,
+            "references": ["x"],
+        },
+        {"id": "c", "question": "When did the Isk flow?", "answers": ["1900"], "supporting": []},
     ]
     (data / "questions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in questions))
     script = tmp_path / "script.jsonl"
