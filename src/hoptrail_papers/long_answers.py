@@ -22,7 +22,7 @@ from hoptrail.evaluation.answer_scores import Rule, contains, mean, normalise, s
 from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.evaluation.lines import read_lines
 from hoptrail.evaluation.run_folder import RUNS_FOLDER, open_run
-from hoptrail.language.tasks import Read
+from hoptrail.language.tasks import Language, Read
 from hoptrail.types import Kind, Span, Unit
 from hoptrail.types.json_object import JsonObject
 
@@ -105,7 +105,7 @@ def read_by_reader(question: str, text: str) -> str | None:
 
 
 @cache
-def _reader() -> Any:
+def _reader() -> Language:
     from hoptrail.language.factory import LanguageContext, open_language
     from hoptrail.models.encoder_factory import DEFAULT_ENCODER, open_encoder
 

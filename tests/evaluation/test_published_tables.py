@@ -253,7 +253,8 @@ def test_averages_and_tper_follow_from_what_was_measured(tmp_path: Path) -> None
         results(planned, recipe, n=7, seconds_per_question=seconds, pool_size=40 if much else 10)
     found = found_values(table, setting)
     assert found["SiReRAG", "musique tper"].value == pytest.approx(0.5)
-    assert (found["SiReRAG", "average tper"].value, found["RAPTOR", "average tpq"].value) == (pytest.approx(0.5), 2.0)
+    assert found["SiReRAG", "average tper"].value == pytest.approx(0.5)
+    assert found["RAPTOR", "average tpq"].value == 2.0
     assert (found["SiReRAG", "average tpq"].n, found["SiReRAG", "2wiki tpq"].n) == (21, 7)
     assert ("RAPTOR", "musique tper") not in found
     shown = {(item.row, item.column): item for item in cells_of(table, found)}

@@ -55,9 +55,10 @@ def recipe_settings(name: str, settings: RecipeSettings | None = None) -> OneRec
     if not colon:
         return own
     try:
-        return _laid_over(base, own, default_settings(kind), frozenset(settings.given), key)
+        own = _laid_over(base, own, default_settings(kind), frozenset(settings.given), key)
     except ValueError as error:
         raise UsageError(f"what is set under recipes.{key} cannot be had with the preset {name}: {error}") from error
+    return own
 
 
 def _laid_over(base: Any, own: Any, default: Any, given: frozenset[str], path: str) -> Any:

@@ -130,12 +130,8 @@ def index(
     opened = options.open_index(
         folder, settings, language, keys, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
     )
-    if language and language != opened.settings.builder:
-        raise UsageError(
-            f"--language {language} and language = {opened.settings.builder!r} under [build]: leave one out."
-        )
     alone = on == LOCAL and not address and not (watch and (rebuild or estimate))
-    _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
+    _check(opened, None if estimate else language, sources, recipes, refused=(estimate or watch) and not alone)
     if watch:
         _watch(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
         return
@@ -149,9 +145,16 @@ def index(
         raise typer.Exit(options.INCOMPLETE if report.documents else options.FAILED)
 
 
-def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *, refused: bool) -> None:
+def _check(
+    opened: Index, language: str | None, sources: list[str] | None, recipes: list[str] | None, *, refused: bool
+) -> None:
     """Raises: UsageError: the folder holds documents and no index, there is nothing to do, or options exclude each other."""
+    folder = opened.folder
     refuse_documents(folder)
+    if language and language != opened.settings.builder:
+        raise UsageError(
+            f"--language {language} and language = {opened.settings.builder!r} under [build]: leave one out."
+        )
     if refused:
         raise UsageError(
             "--estimate and --watch cannot be combined with --on or --address, nor --watch with --rebuild or --estimate."

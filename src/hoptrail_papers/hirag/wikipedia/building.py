@@ -166,8 +166,8 @@ class _Builder:
                 self.rows.execute("INSERT OR REPLACE INTO entities VALUES (?, ?, ?, ?)", row)
             case Form.REDIRECT:
                 counts.redirects += 1
-                row = key, page.title, folded(one.detail)
-                self.rows.execute("INSERT OR REPLACE INTO redirects VALUES (?, ?, ?)", row)
+                redirect = key, page.title, folded(one.detail)
+                self.rows.execute("INSERT OR REPLACE INTO redirects VALUES (?, ?, ?)", redirect)
             case Form.DISAMBIGUATION:
                 counts.disambiguations += 1
                 self.rows.execute("INSERT OR IGNORE INTO namesakes VALUES (?)", (shared_name(page.title) or key,))
@@ -207,7 +207,7 @@ class _Builder:
             self.rows.execute(_FOLLOW)
         self.rows.execute("CREATE INDEX IF NOT EXISTS by_target ON redirects (target)")
         unused = self.rows.execute("SELECT count(*) FROM redirects WHERE target NOT IN (SELECT key FROM entities)")
-        counts.redirects_unused, counts.profiles = int(unused.fetchall()[0][0]), 0
+        counts.redirects_unused, counts.profiles = int(str(unused.fetchall()[0][0])), 0
         part = self.out / f"{PROFILES}.part"
         with part.open("wb") as file:
             for title, pairs, ambiguous, also in self.rows.execute(_LINES):
@@ -247,7 +247,7 @@ def _state_of(rows: apsw.Connection, task: str) -> _State:
     stored = rows.execute("SELECT value FROM state").fetchall()
     if not stored:
         return _State(task)
-    content: JsonObject = json.loads(stored[0][0])
+    content: JsonObject = json.loads(str(stored[0][0]))
     return _State(**content | {"place": Place(**content["place"]), "counts": Counts(**content["counts"])})
 
 
