@@ -46,7 +46,9 @@ Role = Literal["build", "decompose", "read"]
 
 @dataclass(frozen=True, slots=True)
 class ChatLayer(Limited):
-    """What a role has other than `[chat]`: what is empty, 0 or negative is as there. Another model has its own prices or none."""
+    """What a role has other than `[chat]`: what is empty, 0 or negative is as there. Another model has its own prices or none,
+    and another address gets no key but that of its own variable.
+    """
 
     base_url: str = ""
     model: str = ""
@@ -95,7 +97,8 @@ class ChatSettings:
         """The settings of a role, without layers. Raises: UsageError: the layer does not fit the rest."""
         plain, layer = ChatLayer(), asdict(getattr(self, role))
         own = {key: value for key, value in layer.items() if value != getattr(plain, key)}
-        own |= {key: layer[key] for key in ("prompt_price", "completion_price")} if "model" in own else {}
+        for reason, keys in (("model", ("prompt_price", "completion_price")), ("base_url", ("api_key_variable",))):
+            own |= {key: layer[key] for key in keys} if reason in own else {}
         return replace(self, **own, build=plain, decompose=plain, read=plain)
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fakeai.brains import asked_of, by_task
-from fakeai.clients import point_at, quick_settings, replies_in
+from fakeai.clients import KEY, point_at, quick_settings, replies_in
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import UsageError
 from hoptrail.language.factory import LanguageContext, open_language
@@ -73,8 +73,23 @@ def test_a_layer_lies_over_the_rest_and_another_model_has_its_own_prices() -> No
     )
     assert (dearer.of("build").prompt_price, dearer.of("build").completion_price) == (3.0, -1.0)
     assert [own.model for own in dearer.asking] == ["a"]
+    elsewhere = ChatSettings(decompose=ChatLayer(base_url="http://elsewhere/v1"), read=ChatLayer(model="b"))
+    assert elsewhere.of("decompose").api_key_variable == "", "a key goes to the address that it is for"
+    assert elsewhere.of("read").api_key_variable == "OPENAI_API_KEY"
     with pytest.raises(UsageError, match="context_window must be at least twice max_output_tokens"):
         ChatSettings(read=ChatLayer(context_window=100))
+
+
+def test_another_address_gets_no_key_but_its_own(fake: FakeAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER_KEY", "sk-other")
+    with serving(FakeAI(by_task(REPLIES))) as other:
+        for variable in ("", "OTHER_KEY"):
+            layer = ChatLayer(base_url=other.address, model=f"llama{variable}", api_key_variable=variable)
+            language = open_language("chat", LanguageContext(None, tmp_path, quick_settings(fake, decompose=layer)))
+            language.perform(Decompose("Who?"))
+    first, second = (str(one.key) for one in other.log)
+    assert KEY not in first + second
+    assert "sk-other" in second
 
 
 def test_the_identity_of_a_language_names_both_models(fake: FakeAI) -> None:
