@@ -191,13 +191,13 @@ def run_of(table: Table, row: Row, column: str) -> str:
     command = (row.command or evaluate).replace("{recipe}", row.recipe)
     if table.settings and command.startswith("hoptrail evaluate "):
         command = command.replace(" --work", f" --settings {PREFIX}{table.settings} --work", 1)
-    if data == AVERAGE or table.data:
-        data = table.data or "{" + ",".join(_data_sets(table)) + "}"
+    if data == AVERAGE:
+        data = "{" + ",".join(_data_sets(table)) + "}"
     return " ".join([command.replace("{data}", data), *(f"--set {shlex.quote(line)}" for line in row.set)])
 
 
 def _folder(table: Table, row: Row, column: str) -> str:
-    data = row.folder or column.partition(" ")[0]
+    data = row.folder or table.data or column.partition(" ")[0]
     return "-".join(filter(None, (table.folders.get(data, data), row.corpus)))
 
 

@@ -244,7 +244,9 @@ def _content(path: Path) -> Mapping[str, Any]:
 
 def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
     """The value of a cell in a recipe's report, in the table's units; None if the report lacks it."""
-    measure = cell.column.partition(" ")[2]
+    first, _, measure = cell.column.partition(" ")
+    if "groupings" in report:
+        return _coverage(report["groupings"], first, measure)
     if cell.column.isdecimal():  # EM by the number of turns
         turns = report.get("answers_by_turns", {}).get(cell.column)
         return None if turns is None else 100 * float(turns["em"])
@@ -255,6 +257,18 @@ def value_of(cell: Cell, report: Mapping[str, Any]) -> float | None:
         return float(sum(report["seconds_per_question"].values()))
     key = "pool_size" if measure == "pool" else measure
     return float(report[key]) if isinstance(report.get(key), int | float) else None
+
+
+def _coverage(groupings: Mapping[str, Any], which: str, measure: str) -> float | None:
+    """A value of SiReRAG's table 1. The overlap of similarity is that of relatedness, over the other's share."""
+    similarity, relatedness = groupings["similarity"], groupings["relatedness"]
+    if which != "overlap":
+        value = groupings[which][measure]
+    elif measure == "relatedness" or not similarity["supporting"]:
+        value = relatedness["overlap"]
+    else:
+        value = (relatedness["overlap"] or 0.0) * relatedness["supporting"] / similarity["supporting"]
+    return None if value is None else 100 * float(value)
 
 
 def _counted(cell: Cell, setting: Setting) -> Iterator[tuple[Place, Measured]]:

@@ -262,6 +262,33 @@ def test_averages_and_tper_follow_from_what_was_measured(tmp_path: Path) -> None
     assert shown["SiReRAG", "musique tper"].encoder == "minilm"
 
 
+def test_probes_fill_their_tables(tmp_path: Path) -> None:
+    """Overlap at similarity by hand: 10 and 20 of 100 gold pairs are covered, 5 by both."""
+    (tmp_path / "musique").mkdir()
+    setting = Setting(tmp_path, tmp_path)
+    one, three = tables_named(["sirerag-1", "sirerag-3"])
+    groupings = {
+        "similarity": {"supporting": 0.1, "all": 0.2, "overlap": 1.0},
+        "relatedness": {"supporting": 0.2, "all": None, "overlap": 0.25},
+    }
+    (planned,) = planned_runs(one, setting)
+    planned.out.parent.mkdir()
+    planned.out.write_text(json.dumps({"data": "musique", "groupings": groupings}))
+    found = {column: value for (_, column), value in values_of(one, setting).items()}
+    assert found == pytest.approx(
+        {
+            "similarity supporting": 10,
+            "similarity all": 20,
+            "relatedness supporting": 20,
+            "overlap similarity": 50,
+            "overlap relatedness": 25,
+        }
+    )
+    (planned,) = planned_runs(three, setting)
+    planned.out.write_text(json.dumps({"chunks": 3, "mean": 2.5}))
+    assert values_of(three, setting) == {("statistics", "musique chunks"): 3.0, ("statistics", "musique mean"): 2.5}
+
+
 def test_the_corpora_are_counted_where_they_are(tmp_path: Path) -> None:
     (table,) = tables_named(["hirag-1"])
     setting = Setting(tmp_path, tmp_path)
@@ -465,7 +492,10 @@ def test_skipped_runs_are_reported_with_reasons(hoptrail: Hoptrail, tmp_path: Pa
     wrong = told("sirerag-4", tmp_path / "nowhere")
     assert (wrong.code, wrong.out) == (2, "")
     assert "nowhere is not a folder" in wrong.err
-    assert "not run (run it by hand: " in told("sirerag-1", tmp_path).err
+    assert (
+        "not run (run it by hand: it writes no results file): hoptrail probe lost"
+        in told("chainrag-retrieval", tmp_path).err
+    )
     assert "hoptrail probe tree-coverage DATA/musique" in told("sirerag-1", tmp_path).err
     (tmp_path / "bamboogle").mkdir()
     hirag = told("hirag-3", tmp_path).err
