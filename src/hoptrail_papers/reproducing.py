@@ -27,7 +27,7 @@ from hoptrail.models.environment import configured_model
 from hoptrail.settings import Settings
 from hoptrail.types import content_id
 from hoptrail.types.json_object import JsonObject
-from hoptrail_papers.hirag.wikipedia.building import COUNTS
+from hoptrail_papers.hirag.wikipedia.corpora import COUNTS
 from hoptrail_papers.long_answers import MEASURES, measured_answers
 from hoptrail_papers.presets import PREFIX
 from hoptrail_papers.published_tables import AVERAGE, SHARES, Cell, Measured, Status, Table, cells_of
@@ -187,7 +187,7 @@ def _letters_and_digits(model: str) -> str:
 
 
 def _results(cell: Cell, setting: Setting) -> list[Path]:
-    """The results of a cell's run, whoever made them."""
+    """The results of a cell's run, by any code and machine."""
     stem, folder = _stem(cell, setting), setting.work / OUT_FOLDER
     files = sorted(folder.glob(f"{escape(stem)}-{_HEX if setting.data else f'{_HEX}-{_HEX}'}.json"))
     if len({file.stem[: -_DIGITS - 1] for file in files}) > 1:

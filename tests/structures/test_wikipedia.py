@@ -22,11 +22,11 @@ from hoptrail.index.index import Index
 from hoptrail.settings import settings_from
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind
-from hoptrail_papers.hirag.wikipedia import building
-from hoptrail_papers.hirag.wikipedia.building import build_corpora
+from hoptrail_papers.hirag.wikipedia import corpora
 from hoptrail_papers.hirag.wikipedia.converting import Child, Form, convert, convert_all
+from hoptrail_papers.hirag.wikipedia.corpora import build_corpora
 from hoptrail_papers.hirag.wikipedia.dump import LONGEST_TEXT, Dump, Page, Place
-from hoptrail_papers.hirag.wikipedia.markup import converted, without_unseen
+from hoptrail_papers.hirag.wikipedia.wikitext import converted, without_unseen
 from small_wiki import BRIDGE, BRIDGE_TEXT, HEADER, HOSTILE, PAGES, dump_of, made_pages, packed, page
 from world import HashingEncoder
 
@@ -220,9 +220,9 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     dump = tmp_path / "dump.xml.bz2"
     dump.write_bytes(packed(made_pages(1500), 100))
     code = (
-        "import sys; from pathlib import Path; from hoptrail_papers.hirag.wikipedia import building\n"
-        "building.CHECKPOINT = 100\n"
-        "if __name__ == '__main__': building.build_corpora(Path(sys.argv[1]), Path(sys.argv[2]))"
+        "import sys; from pathlib import Path; from hoptrail_papers.hirag.wikipedia import corpora\n"
+        "corpora.CHECKPOINT = 100\n"
+        "if __name__ == '__main__': corpora.build_corpora(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
     (tmp_path / "build.py").write_text(code, encoding="utf-8")
     kills = 0
@@ -245,20 +245,20 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
 
 
 def _written(folder: Path) -> int:
-    part = folder / building.PART
+    part = folder / corpora.PART
     return part.stat().st_size if part.exists() else 0
 
 
 def test_after_every_checkpoint_the_run_can_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dump = tmp_path / "dump.xml"
     dump.write_bytes(dump_of(made_pages(60)))
-    monkeypatch.setattr(building, "BATCH", 13)
+    monkeypatch.setattr(corpora, "BATCH", 13)
     build_corpora(dump, tmp_path / "whole")
     for last in range(5):
         stops = iter([False] * last + [True])
         with pytest.raises(Interrupted):
             build_corpora(dump, tmp_path / f"{last}", stopped=lambda stops=stops: next(stops, True))  # type: ignore[misc]
-        with (tmp_path / f"{last}" / building.PART).open("ab") as part:
+        with (tmp_path / f"{last}" / corpora.PART).open("ab") as part:
             part.write(b'{"half a line')
         build_corpora(dump, tmp_path / f"{last}")
         assert files_of(tmp_path / f"{last}") == files_of(tmp_path / "whole")

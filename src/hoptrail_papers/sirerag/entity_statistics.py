@@ -12,7 +12,7 @@ from hoptrail.types.json_object import JsonObject
 
 
 def entity_statistics(snapshot: Snapshot) -> JsonObject:
-    """The counts of an index with extractions and aggregates. Entities are told apart without case; an aggregate is one
+    """The counts of an index with extractions and aggregates. Entities are compared without case; an aggregate is one
     entity's, whatever its parts.
     """
     mentioned: Counter[str] = Counter()

@@ -18,7 +18,7 @@ def wikipedia(
 ) -> None:
     """Build HiRAG's corpora from a Wikipedia dump: a document and a profile per entity; resumable."""
     optional_package("mwparserfromhell", "wikipedia")
-    from hoptrail_papers.hirag.wikipedia.building import build_corpora, lines_of
+    from hoptrail_papers.hirag.wikipedia.corpora import build_corpora, lines_of
 
     with options.watching() as watcher:
         counts = build_corpora(dump, out, workers, watcher.report, watcher.stopped)

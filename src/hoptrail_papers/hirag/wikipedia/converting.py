@@ -19,7 +19,7 @@ from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.limits import MIB
 from hoptrail.text.words import words_in
 from hoptrail_papers.hirag.wikipedia.dump import Page
-from hoptrail_papers.hirag.wikipedia.markup import Pair, converted, lists_namesakes, without_unseen
+from hoptrail_papers.hirag.wikipedia.wikitext import Pair, converted, lists_namesakes, without_unseen
 
 SECONDS = 10
 """CPU seconds for a page, or for a batch."""

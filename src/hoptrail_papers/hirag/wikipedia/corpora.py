@@ -33,7 +33,7 @@ from hoptrail.text.normal_forms import folded
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.hirag.wikipedia.converting import Child, Converted, Form, convert_all
 from hoptrail_papers.hirag.wikipedia.dump import Dump, Place
-from hoptrail_papers.hirag.wikipedia.markup import shared_name
+from hoptrail_papers.hirag.wikipedia.wikitext import shared_name
 
 CORPUS, PROFILES, COUNTS = "corpus.jsonl", "profiles.jsonl", "counts.json"
 PART, UNFINISHED = "corpus.jsonl.part", "unfinished.db"
