@@ -303,3 +303,14 @@ def test_profiles_are_taken_from_the_file(tmp_path: Path) -> None:
         found = {unit.title: unit.text for unit in snapshot.units(Kind.PROFILE)}
     assert found["Tallow Bridge"].startswith("Bridge name: Tallow Bridge\nDesigner: Orla Finch")
     assert {"Tallow Crossing", "O. Finch", "Isk (disambiguation)"} <= set(found)
+
+
+def test_two_runs_do_not_build_in_one_folder(tmp_path: Path) -> None:
+    (tmp_path / "dump").write_bytes(dump_of(PAGES))
+
+    def while_it_runs() -> bool:
+        with pytest.raises(UsageError, match="another process is building"):
+            build_corpora(tmp_path / "dump", tmp_path / "out")
+        return False
+
+    assert build_corpora(tmp_path / "dump", tmp_path / "out", stopped=while_it_runs).entities == 5

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hoptrail.errors import UsageError
+from hoptrail.errors import MadeByAnother, UsageError
 from hoptrail.language.lazy import CHAT, OFFLINE
 from hoptrail.serving import contract, options, render
 from hoptrail.types import Usage
@@ -135,7 +135,10 @@ def _print_building(dataset: Dataset, recipes: Sequence[str], index: Index, *, o
 
     if index.settings.builder != CHAT:
         return
-    usage = index.estimate([dataset.corpus], recipes, Watcher()).usage
+    try:
+        usage = index.estimate([dataset.corpus], recipes, Watcher()).usage
+    except MadeByAnother:
+        return  # nothing will be built: the evaluation says what to do
     times = sum(len(question.candidates) for question in dataset.questions) / dataset.passages if own_context else 1
     numbers = (round(number * times) for number in (usage.calls, usage.prompt_tokens, usage.completion_tokens))
     options.say(f"Building: {render.render_estimate(Usage(*numbers), index.settings.chat.of('build'))}")
