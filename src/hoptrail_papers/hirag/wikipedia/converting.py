@@ -10,7 +10,7 @@ import signal
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -82,7 +82,6 @@ class Child:
     seconds: int = SECONDS
     _batch: Sequence[Page] = ()
     _pipe: Connection | None = None
-    _ended: list[str] = field(default_factory=list)
 
     def send(self, batch: Sequence[Page]) -> None:
         """Let the process begin with a batch."""
