@@ -64,7 +64,7 @@ def cells_by_rules(table: Table) -> list[PublishedValue]:
         cell
         for cell in cells_of(table)
         if cell.run.startswith("hoptrail evaluate ")
-        and "#" not in cell.run
+        and "--set " not in cell.run
         and "--language chat" in cell.run
         and not (cell.model or cell.indexed_by)
         and (cell.column.isdecimal() or cell.column.partition(" ")[2] in SHARES)

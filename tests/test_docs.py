@@ -336,7 +336,7 @@ def shown_as_setting(path: str) -> bool:
 def setting_names(settings: Any, path: str = "") -> list[str]:
     """Every setting by its full path."""
     names: list[str] = []
-    for field in fields(settings):
+    for field in (one for one in fields(settings) if one.repr):
         value = getattr(settings, field.name)
         name = f"{path}{field.name}"
         names += setting_names(value, f"{name}.") if is_dataclass(value) else [name]

@@ -40,6 +40,7 @@ HEAVY += [
     "sklearn",
     "graspologic_native",
     "spacy",
+    "mwparserfromhell",
     "lightgbm",
     "ray",
     "altair",

@@ -32,7 +32,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 def paths(settings: Any, before: str = "") -> list[str]:
     """Every setting by its full path."""
     found = []
-    for one in fields(settings):
+    for one in (one for one in fields(settings) if one.repr):
         value = getattr(settings, one.name)
         name = f"{before}{one.name}"
         found += paths(value, f"{name}.") if is_dataclass(value) else [name]

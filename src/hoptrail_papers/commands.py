@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hoptrail_papers.distilling import TrainingCounts
     from hoptrail_papers.published_tables import PublishedValue
     from hoptrail_papers.published_tables import Table as PublishedTable
+    from hoptrail_papers.reproducing import Setting
     from hoptrail_papers.sirerag.tree_coverage import TreeCoverage
 
 probe = typer.Typer(
@@ -95,8 +96,9 @@ def errors(
 
 
 def reproduce(
-    tables: Annotated[
-        list[str] | None, typer.Argument(metavar="TABLE...", help="Its cells; default: count all cells.")
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PAPER...", help="sirerag, chainrag, hirag, comprag, sunar, or tables of them."),
     ] = None,
     run: Annotated[
         bool, typer.Option("--run", help="Make possible runs; with an endpoint, also those that call it.")
@@ -110,45 +112,41 @@ def reproduce(
 ) -> None:
     """Compare the papers' tables: what is reproduced here, what differs, and what it would take."""
     from hoptrail.index.settings import load_settings
-    from hoptrail.models.environment import configured_model
     from hoptrail_papers.published_tables import cells_of, tables_named
-    from hoptrail_papers.reproducing import digest_of_settings, found_values
+    from hoptrail_papers.reproducing import Setting, found_values
 
-    named = tables_named(tables or [])
-    own = load_settings(settings)
+    tables, own = tables_named(names or []), load_settings(settings)
+    if data is not None and not data.is_dir():
+        raise UsageError(f"--data {data} is not a folder: name the one that holds the data sets.")
+    setting = Setting.of(own, work, data) if work else None
     if run:
-        if data is None or work is None or not tables:
-            raise UsageError("--run needs the tables, --data (the folder with the data sets) and --work.")
-        if not data.is_dir():
-            raise UsageError(f"--data {data} is not a folder: name the one that holds the data sets.")
-        for table in named:
-            _run(table, data, work, settings, own)
-    model, digest = configured_model(own.chat.model), digest_of_settings(own)
-    found = {table.id: found_values(table, work, model, data, digest) if work else None for table in named}
-    cells = {table.id: cells_of(table, found[table.id]) for table in named}
+        if data is None or setting is None or not names:
+            raise UsageError("--run needs a paper, --data (the folder with the data sets) and --work.")
+        for table in tables:
+            _run(table, setting, settings, own)
+    at_hand = setting.at_hand if setting else frozenset()
+    cells = {table.id: cells_of(table, found_values(table, setting) if setting else None, at_hand) for table in tables}
     if as_json:
         print_json([asdict(cell) for own in cells.values() for cell in own])
-    elif tables:
-        for table in named:
-            _show_cells(table, cells[table.id])
-    else:
-        _show_counts(named, cells)
+        return
+    for table in tables if names else ():
+        _show_cells(table, cells[table.id])
+    if len(tables) > 1:
+        _show_counts(tables, cells)
 
 
-def _run(table: PublishedTable, data: Path, work: Path, settings: Path | None, own: Settings) -> None:
+def _run(table: PublishedTable, setting: Setting, settings: Path | None, own: Settings) -> None:
     """Make every unfinished run, one at a time; print the reason for each one skipped."""
-    from hoptrail.models.environment import configured_model
-    from hoptrail_papers.reproducing import digest_of_settings, planned_runs, runs_left_out
+    from hoptrail_papers.reproducing import planned_runs, runs_left_out
 
-    missing_endpoint, model = _missing_endpoint(own), configured_model(own.chat.model)
-    planned_here = planned_runs(table, data, work, model, digest_of_settings(own))
-    left_out = runs_left_out(table, data, model)
+    missing_endpoint = _missing_endpoint(own)
+    planned_here, left_out = planned_runs(table, setting), runs_left_out(table, setting)
     if not planned_here and not left_out:
         say(f"{table.id}: no part of it can be run here; its cells say why.")
     for run, reason in left_out.items():
         say(f"not run ({reason}): {run}")
     for planned in planned_here:
-        arguments = _with_user_settings(planned.arguments, settings, work)
+        arguments = _with_user_settings(planned.arguments, settings, setting.work)
         command = f"hoptrail {' '.join(arguments)}"
         if planned.out.is_file():
             continue
@@ -193,7 +191,7 @@ def _missing_endpoint(own: Settings) -> str:
     """Why no model can be called; empty if one can."""
     from hoptrail.models.environment import find_address
 
-    chat = own.chat
+    chat = own.chat.of("read")
     try:
         find_address("it", chat.base_url, chat.model, chat.api_key_variable)
     except UsageError as error:
@@ -210,7 +208,7 @@ def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Publ
     total = Counter(cell.status for own in cells.values() for cell in own)
     rows.append(("all", *(str(total[status]) for status in Status)))
     title = f"{total.total()} published values in {len(tables)} tables"
-    note = "`hoptrail reproduce TABLE` shows the cells of a table, with the run that would produce each."
+    note = "`hoptrail reproduce PAPER` shows the cells, with the run that would produce each."
     header = ("table", *(status.name.replace("_", " ").lower() for status in Status))
     show_tables([TextTable(title, header, tuple(rows), note)])
 
@@ -218,13 +216,17 @@ def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Publ
 def _show_cells(table: PublishedTable, cells: tuple[PublishedValue, ...]) -> None:
     from hoptrail_papers.comparing.run_tables import TextTable
 
+    whys = {why: f"({number})" for number, why in enumerate(dict.fromkeys(cell.why for cell in cells if cell.why), 1)}
     rows = []
     for cell in cells:
         ours = ("-" if found is None else f"{found:.2f}" for found in (cell.measured, cell.by_rules))
-        rows.append((cell.row, cell.column, f"{cell.value:g}", *ours, cell.status, cell.why))
-    header = ("row", "column", "published", "here", "by rules", "status", "why")
+        made = (str(cell.n or "-"), cell.encoder or "-")
+        rows.append((cell.row, cell.column, f"{cell.value:g}", *ours, *made, cell.status, whys.get(cell.why, "")))
+    header = ("row", "column", "published", "here", "by rules", "n", "encoder", "status", "why")
     note = f"Published: {table.setting}. Here: {table.here}. Tolerance {table.tolerance:g}."
     show_tables([TextTable(f"{table.paper}: {table.title}", header, tuple(rows), note)])
+    for why, number in whys.items():
+        console_of().print(Text(f"{number} {why}"), soft_wrap=True)
     for run in dict.fromkeys(cell.run for cell in cells if cell.run):
         console_of().print(Text(run), soft_wrap=True)
 
@@ -308,6 +310,17 @@ def _indexed(
 def _show_probe(content: JsonObject, shown: RenderableType, out: Path | None) -> None:
     options.console_of().print(shown)
     write_results(content, out)
+
+
+@probe.command("entities")
+def probe_entities(data: DataFolder, out: Out = None, work: Work = None, settings: options.SettingsFile = None) -> None:
+    """Count the propositions, entities and aggregates of the corpus."""
+    from hoptrail_papers.sirerag.entity_statistics import entity_statistics
+
+    options.check_writable(out)
+    with _indexed(data, ["sirerag"], work, settings) as (corpus, _, _):
+        found = entity_statistics(corpus.snapshot)
+    _show_probe(found, Text(", ".join(f"{name} {value:,.6g}" for name, value in found.items())), out)
 
 
 def distil(

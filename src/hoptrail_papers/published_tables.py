@@ -1,15 +1,16 @@
 """The papers' tables, cell by cell: the value, the run that would reproduce it, the tolerance, and the status here.
 
-The values and our own measurements are in `published.toml`. This module derives what follows from a table alone: TPER from
-seconds and pool sizes, and impossible values (a share of 500 questions that is no whole number of them, an F1 above the mean of
+The values are in `published.toml`. This module derives what follows from a table alone: TPER from seconds and pool sizes, and
+impossible values (a share of 500 questions that is no whole number of them, an F1 above the mean of
 precision and recall, a wrong average).
 """
 
 from __future__ import annotations
 
 import math
+import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -42,6 +43,7 @@ class Status(StrEnum):
 
     REPRODUCED = "reproduced"
     DIFFERS = "differs"
+    FOLLOWS = "follows from other published values"
     NEEDS_MODEL = "recipe here, needs a model"
     NEEDS_ENGINE = "recipe here, needs a search engine on the web"
     NEEDS_DATA = "needs data not at hand"
@@ -55,11 +57,11 @@ class Row:
 
     - `recipe`: the recipe that reproduces it; `lacks`: the part of the system that has no recipe, or the data that it needs if
       these differ from the other rows'.
-    - `settings`: the settings that it needs (TOML); `command`: the command if it is not an evaluation with a model.
-    - `model`: if not empty, only answers of this model count; `indexed_by`: the model that indexed if another one answered. No
-      run here fills such a row, because one model does both.
-    - `folder`: the data set of all its columns if these do not name it.
-    - `measured`: our values by column, made as `by` says; `rules`: values without a model by column, made as `rules_by` says.
+    - `set`: what it sets over the paper's settings (`KEY=VALUE`); `command`: the command if it is not an evaluation with a model.
+    - `model`: if not empty, only answers of this model count; `indexed_by`: the model that indexed if another one answered.
+    - `folder`: the data set of all its columns if these do not name it; `corpus`: what the data sets' folders are over, at the
+      end of their names, if it is not their own corpus.
+    - `rules`: values here without a model by column, made as `rules_by` says. They reproduce nothing.
     """
 
     name: str
@@ -67,14 +69,13 @@ class Row:
     recipe: str = ""
     lacks: str = ""
     needs: Need | None = None
-    settings: str = ""
+    set: tuple[str, ...] = ()
     command: str = ""
     model: str = ""
     indexed_by: str = ""
     folder: str = ""
+    corpus: str = ""
     pools: tuple[int, ...] = ()
-    measured: Mapping[str, float] = field(default_factory=dict)
-    by: str = ""
     rules: Mapping[str, float] = field(default_factory=dict)
     rules_by: str = ""
 
@@ -106,10 +107,20 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """A value measured here, over `n` questions (0: none were asked), with what encoder."""
+
+    value: float
+    n: int = 0
+    encoder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PublishedValue:
     """One published value.
 
-    `run`: the command that would reproduce it, empty without a recipe; `measured`: our value; `why`: the reason for the status;
+    `run`: the command that would reproduce it, empty without a recipe; `measured`: our value, over `n` questions with `encoder`;
+    `why`: the reason for the status;
     `by_rules`: the value with the language `offline` in place of the model, which is no reproduction but shows what the rest of
     the system achieves.
     """
@@ -128,6 +139,8 @@ class PublishedValue:
     model: str = ""
     indexed_by: str = ""
     by_rules: float | None = None
+    n: int = 0
+    encoder: str = ""
 
 
 @cache
@@ -140,20 +153,32 @@ def published_tables() -> tuple[Table, ...]:
 
 
 def tables_named(names: Sequence[str]) -> tuple[Table, ...]:
-    """The tables with these ids; all tables without ids. Raises: UsageError: there is no such table."""
+    """The tables with these ids, and all tables of the papers with these names; all tables without names.
+    Raises: UsageError: there is no such table or paper.
+    """
     known = {table.id: table for table in published_tables()}
-    if unknown := [name for name in names if name not in known]:
-        raise UsageError(f"there is no table {unknown[0]}. There are: {', '.join(known)}.")
-    return tuple(known[name] for name in names) or tuple(known.values())
+    papers = list(dict.fromkeys(name.partition("-")[0] for name in known))
+    if unknown := [name for name in names if name not in known and name not in papers]:
+        raise UsageError(f"there is no paper or table {unknown[0]}. There are: {', '.join((*papers, *known))}.")
+    chosen = {name for name in known for wanted in names if wanted in (name, name.partition("-")[0])}
+    return tuple(table for name, table in known.items() if name in chosen or not names)
 
 
-def cells_of(table: Table, found: Mapping[tuple[str, str], float] | None = None) -> tuple[PublishedValue, ...]:
-    """Every cell with a value, row by row. `found`: further measurements by row and column, which override those of the file."""
+def cells_of(
+    table: Table,
+    found: Mapping[tuple[str, str], Measured] | None = None,
+    data: Collection[str] = (),
+    *,
+    printed: bool = True,
+) -> tuple[PublishedValue, ...]:
+    """Every cell, row by row; with `printed`, only those with a value. `found`: what was measured here by row and column; `data`:
+    the data sets at hand.
+    """
     return tuple(
-        _cell(table, row, column, value, (found or {}).get((row.name, column), row.measured.get(column)))
+        _cell(table, row, column, value, (found or {}).get((row.name, column)), data)
         for row in table.row
         for column, value in zip(table.columns, row.values, strict=True)
-        if not math.isnan(value)
+        if not (printed and math.isnan(value))
     )
 
 
@@ -164,51 +189,55 @@ def run_of(table: Table, row: Row, column: str) -> str:
         return ""
     evaluate = "hoptrail evaluate DATA/{data} --recipes {recipe} --language chat --work WORK --out OUT"
     command = (row.command or evaluate).replace("{recipe}", row.recipe)
-    if table.settings and not row.settings and command.startswith("hoptrail evaluate "):
+    if table.settings and command.startswith("hoptrail evaluate "):
         command = command.replace(" --work", f" --settings {PREFIX}{table.settings} --work", 1)
-    if data == AVERAGE or table.data:
-        data = table.data or "{" + ",".join(_data_sets(table)) + "}"
-    command = command.replace("{data}", data)
-    return f"{command} --settings SETTINGS.toml  # {row.settings}" if row.settings else command
+    if data == AVERAGE:
+        data = "{" + ",".join(_data_sets(table)) + "}"
+    return " ".join([command.replace("{data}", data), *(f"--set {shlex.quote(line)}" for line in row.set)])
 
 
 def _folder(table: Table, row: Row, column: str) -> str:
-    data = row.folder or column.partition(" ")[0]
-    return table.folders.get(data, data)
+    data = row.folder or table.data or column.partition(" ")[0]
+    return "-".join(filter(None, (table.folders.get(data, data), row.corpus)))
 
 
-def _cell(table: Table, row: Row, column: str, value: float, measured: float | None) -> PublishedValue:
-    if column.endswith(" tper") and measured is None:
-        measured = _tper(table, row, column)
-    status, why = _status(table, row, column, value, measured)
-    data, run = _folder(table, row, column), run_of(table, row, column)
+def _cell(
+    table: Table, row: Row, column: str, value: float, measured: Measured | None, data: Collection[str]
+) -> PublishedValue:
+    folder = _folder(table, row, column)
+    follows = _tper(table, row, column) if column.endswith(" tper") and measured is None else None
+    status, why = _status(table, row, column, value, measured, at_hand=folder in data)
+    if follows is not None and abs(follows - value) <= table.tolerance:
+        status, why = Status.FOLLOWS, f"{follows:.4f} by the published seconds and pool sizes"
     rules = row.rules.get(column)
     if rules is not None and measured is None:
         why = "; ".join(filter(None, (why, f"by rules: {row.rules_by}")))
+    here = (measured.value, row.model, row.indexed_by, rules, measured.n, measured.encoder) if measured else None
     return PublishedValue(
-        *(table.id, row.name, column, value, run, row.recipe, data, table.tolerance),
-        *(status, why, measured, row.model, row.indexed_by, rules),
+        *(table.id, row.name, column, value, run_of(table, row, column), row.recipe, folder, table.tolerance),
+        *(status, why, *(here or (None, row.model, row.indexed_by, rules))),
     )
 
 
-def _status(table: Table, row: Row, column: str, value: float, measured: float | None) -> tuple[Status, str]:
+def _status(
+    table: Table, row: Row, column: str, value: float, measured: Measured | None, *, at_hand: bool
+) -> tuple[Status, str]:
     if why := _impossible(table, row, column, value):
         return Status.IMPOSSIBLE, why
     if measured is not None:
-        close = abs(measured - value) <= table.tolerance
-        computed = "from the published seconds and pool sizes" if column.endswith(" tper") else row.by or table.here
-        return (Status.REPRODUCED if close else Status.DIFFERS), computed
+        close = abs(measured.value - value) <= table.tolerance
+        return (Status.REPRODUCED if close else Status.DIFFERS), table.here
     if not row.recipe:
         if row.needs is Need.DATA:
             return Status.NEEDS_DATA, row.lacks or table.missing
         return Status.NO_RECIPE, row.lacks
     why = f"only of the model {row.model}" if row.model else ""
     if row.indexed_by:
-        why = f"indexed by {row.indexed_by} and answered by another model; here one model does both"
+        why = f"indexed by {row.indexed_by}: name it as model under [chat.build]"
     if row.needs is Need.ENGINE:
-        return Status.NEEDS_ENGINE, "; ".join(filter(None, (why, "named under recipes.hirag.rethink.online")))
+        return Status.NEEDS_ENGINE, "; ".join(filter(None, (why, "it asks Wikipedia, so it is run by hand")))
     lacking = column.partition(" ")[0] in table.lacking or (row.needs or table.needs) is Need.DATA
-    if lacking:
+    if lacking and not at_hand:
         return Status.NEEDS_DATA, "; ".join(filter(None, (why, row.lacks or table.missing)))
     return Status.NEEDS_MODEL, why
 
@@ -227,7 +256,7 @@ def _impossible(table: Table, row: Row, column: str, value: float) -> str:
         return f"above the mean of precision and recall ({(precision + recall) / 2:.2f}), which no mean of F1 can be"
     if data == AVERAGE and measure in SHARES:
         average = mean([values[f"{other} {measure}"] for other in _data_sets(table)])
-        if value not in (round(average, 1), round(average, 2)):
+        if not math.isnan(average) and value not in (round(average, 1), round(average, 2)):
             return f"the mean of the row is {average:.2f}"
     return ""
 
@@ -248,4 +277,5 @@ def _tper(table: Table, row: Row, column: str) -> float | None:
 
 def _data_sets(table: Table) -> list[str]:
     """The data sets of the columns in their order, without the average."""
-    return [data for data in dict.fromkeys(column.partition(" ")[0] for column in table.columns) if data != AVERAGE]
+    columns = [column for column in table.columns if " " in column]
+    return [data for data in dict.fromkeys(column.partition(" ")[0] for column in columns) if data != AVERAGE]

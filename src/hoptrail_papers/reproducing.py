@@ -1,33 +1,46 @@
-"""Plans the runs that reproduce the published tables, and reads their results. Runs nothing itself."""
+"""Plans the runs that reproduce the published tables, and reads their results. Runs nothing itself.
+
+A result is named by data set, recipe, paper's settings, model, user's settings, questions, and by the code and machine that made
+it. All values of a table come from one code and one machine: from those that made most of them.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import platform
 import shlex
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 from typing import Any
 
 from hoptrail.errors import DataError
+from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import QUESTION_FILES
-from hoptrail.fingerprints import fingerprint
+from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index.settings import Settings
 from hoptrail.language.identity import shaping
+from hoptrail.models.environment import configured_model
 from hoptrail.types import content_id
 from hoptrail.types.json_object import JsonObject
+from hoptrail_papers.hirag.wikipedia.corpora import COUNTS
+from hoptrail_papers.long_answers import MEASURES, measured_answers
 from hoptrail_papers.presets import PREFIX
-from hoptrail_papers.published_tables import AVERAGE, SHARES, PublishedValue, Status, Table, cells_of
+from hoptrail_papers.published_tables import AVERAGE, SHARES, Measured, PublishedValue, Status, Table, cells_of
 
 OUT_FOLDER = "reproduced"
-OWN_SETTINGS = "SETTINGS.toml"
-"""Placeholder in a command for a settings file that the user must write."""
 
-_RUNNABLE = frozenset({Status.NEEDS_MODEL, Status.REPRODUCED, Status.DIFFERS})
+_RUNNABLE = frozenset(Status) - {Status.NO_RECIPE, Status.NEEDS_ENGINE}
 _DIGITS = 8
-"""Digits of the digests of settings and questions in the names of results."""
+"""Digits of the digests in the names of results."""
+_HEX = "[0-9a-f]" * _DIGITS
+
+Place = tuple[str, str]
+"""A row and a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,121 +52,162 @@ class PlannedRun:
     asks_model: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What runs are made with: where results are (`work`) and the data sets (`data`; without it any questions count if there are
+    results of only one set), the models that read and that build (empty: the same), the encoder, and a digest of the user's other
+    settings as far as they change results, empty for the defaults.
+    """
+
+    work: Path
+    data: Path | None = None
+    model: str = ""
+    builder: str = ""
+    encoder: str = ""
+    settings: str = ""
+
+    @classmethod
+    def of(cls, settings: Settings, work: Path, data: Path | None) -> Setting:
+        """Those of the user's settings and of the environment."""
+        build = settings.chat.build.model
+        model = configured_model(settings.chat.of("read").model)
+        return cls(work, data, model, build, settings.encoder, digest_of_settings(settings))
+
+    @property
+    def at_hand(self) -> frozenset[str]:
+        """The names of the data sets."""
+        return frozenset(path.name for path in self.data.iterdir() if path.is_dir()) if self.data else frozenset()
+
+
 def digest_of_settings(settings: Settings) -> str:
     """A digest of the user's settings as far as they change results; empty for the defaults."""
     default = Settings()
     irrelevant: JsonObject = {"recipe": default.recipe, "language": default.language, "server": default.server}
 
     def digest(values: Settings) -> str:
-        return content_id("", fingerprint(replace(values, **irrelevant, chat=default.chat)), shaping(values.chat))
+        roles = [values.chat.of(role) for role in ("read", "decompose", "build")]
+        layers = [own.model for own in roles[1:] if own.model != roles[0].model]
+        return content_id(
+            "", fingerprint(replace(values, **irrelevant, chat=default.chat)), *map(shaping, roles), *layers
+        )
 
     own = digest(settings)
     return "" if own == digest(default) else own[:_DIGITS]
 
 
-def planned_runs(table: Table, data: Path, work: Path, model: str = "", settings: str = "") -> tuple[PlannedRun, ...]:
-    """The distinct `hoptrail evaluate` runs that fill cells of a table with answers of `model`.
+def made_here() -> str:
+    """A digest of the code of the engine and of the papers, and of this machine."""
+    machine = f"{platform.node()} {platform.machine()} {os.cpu_count()}"
+    return content_id("", digest_of_code("hoptrail"), digest_of_code("hoptrail_papers"), machine)[:_DIGITS]
 
-    Runs that need another model, or data that is not in `data`, are left out. `settings` is the digest of the user's settings.
-    """
-    cells = [cell for cell in _runnable(table) if not _reason_left_out(cell, data, model)]
-    outs = [_out(cell, work, _stem(cell, model, settings), data) for cell in cells]
-    planned = {out: _plan(cell, data, work, out) for cell, out in zip(cells, outs, strict=True)}
+
+def planned_runs(table: Table, setting: Setting) -> tuple[PlannedRun, ...]:
+    """The distinct runs that fill cells of a table, as far as they can be made with `setting`."""
+    cells = [cell for cell in _runnable(table) if not _reason_left_out(cell, setting)]
+    outs = [setting.work / OUT_FOLDER / f"{_stem(cell, setting)}-{made_here()}.json" for cell in cells]
+    planned = {out: _plan(cell, setting, out) for cell, out in zip(cells, outs, strict=True)}
     return tuple(planned.values())
 
 
-def runs_left_out(table: Table, data: Path, model: str = "") -> dict[str, str]:
+def runs_left_out(table: Table, setting: Setting) -> dict[str, str]:
     """The runs of a table that would fill cells but are not planned, with their reasons."""
-    return {cell.run: reason for cell in _runnable(table) if (reason := _reason_left_out(cell, data, model))}
+    return {cell.run: reason for cell in _runnable(table) if (reason := _reason_left_out(cell, setting))}
 
 
 def _runnable(table: Table) -> list[PublishedValue]:
-    return [cell for cell in cells_of(table) if cell.status in _RUNNABLE and cell.run and cell.data != AVERAGE]
+    cells = [cell for cell in cells_of(table, printed=False) if cell.run and cell.data != AVERAGE]
+    engine = [cell for cell in cells if cell.status is Status.NEEDS_ENGINE]
+    online = {cell.run for cell in engine}
+    return [*(cell for cell in cells if cell.status in _RUNNABLE and cell.run not in online), *engine]
 
 
-def _reason_left_out(cell: PublishedValue, data: Path, model: str) -> str:
-    if OWN_SETTINGS in cell.run:
-        return "run it by hand, with these settings in a file"
-    if not _is_evaluation(cell):
+def _reason_left_out(cell: PublishedValue, setting: Setting) -> str:
+    if cell.status is Status.NEEDS_ENGINE:
+        return "run it by hand: it asks a search engine on the web"
+    if not _has_results(cell):
         return "run it by hand: it writes no results file"
-    if not (data / cell.data).is_dir():
-        return f"there is no data set {data / cell.data}"
-    if cell.indexed_by:
-        return f"its row was indexed by {cell.indexed_by} and answered by another model, and here one model does both"
-    return "" if _accepts_model(cell, model) else f"its row is of the model {cell.model}"
+    if setting.data is None or not (setting.data / cell.data).is_dir():
+        return f"there is no data set {(setting.data or Path('DATA')) / cell.data}"
+    if not _accepts_builder(cell, setting):
+        indexed = cell.indexed_by or f"{setting.model or 'the model'} itself"
+        return f"its row is of an index by {indexed}: name it as model under [chat.build]"
+    return "" if _accepts_model(cell, setting.model) else f"its row is of the model {cell.model}"
 
 
-def found_values(
-    table: Table, work: Path, model: str = "", data: Path | None = None, settings: str = ""
-) -> dict[tuple[str, str], float]:
-    """The results of finished runs by row and column, in the table's units.
-
-    Only runs of `model`, with the `settings` of this digest, over the questions in `data` count. Without `data`, any questions
-    count if there are results of only one set.
+def found_values(table: Table, setting: Setting) -> dict[Place, Measured]:
+    """The results of finished runs by row and column, in the table's units; averages where all that they are over are there.
     Raises: DataError: a result is malformed, or there are results of several sets of questions.
     """
-    values: dict[tuple[str, str], float] = {}
-    for cell in cells_of(table):
-        if not (_is_evaluation(cell) and _accepts_model(cell, model)):
-            continue
-        out = _result(cell, work, _stem(cell, model, settings), data)
-        value = None if out is None else value_of(cell, _recipe_report(out, cell.recipe))
-        if value is not None:
-            values[cell.row, cell.column] = value
+    by_maker: defaultdict[str, dict[Place, Measured]] = defaultdict(dict)
+    for cell in cells_of(table, printed=False):
+        if cell.run.startswith("hoptrail wikipedia "):
+            by_maker[""].update(_counted(cell, setting))
+        elif _has_results(cell) and _accepts_model(cell, setting.model) and _accepts_builder(cell, setting):
+            for out in _results(cell, setting):
+                by_maker[out.stem[-_DIGITS:]].update(_values(cell, out, setting))
+    here = made_here()
+    most = max(by_maker, key=lambda maker: (len(by_maker[maker]), maker == here), default="")
+    values = by_maker[most]
+    for row in {row for row, _ in values}:
+        values |= _derived(table, row, values)
     return values
 
 
-def _is_evaluation(cell: PublishedValue) -> bool:
-    """Whether a run can be planned. Runs with special settings are for the user, who must write a settings file."""
-    return cell.run.startswith("hoptrail evaluate ") and cell.data != AVERAGE and OWN_SETTINGS not in cell.run
+def _has_results(cell: PublishedValue) -> bool:
+    """Whether a cell's run writes results that can be read here."""
+    return " OUT" in cell.run and cell.data != AVERAGE
 
 
-def _plan(cell: PublishedValue, data: Path, work: Path, out: Path) -> PlannedRun:
-    places = {"DATA": str(data), "WORK": str(work), "OUT": str(out)}
+def _plan(cell: PublishedValue, setting: Setting, out: Path) -> PlannedRun:
+    places = {"WORK": str(setting.work), "OUT": str(out)}
     words = shlex.split(cell.run)[1:]
     arguments = tuple(
-        f"{data}/{word.removeprefix('DATA/')}" if word.startswith("DATA/") else places.get(word, word) for word in words
+        f"{setting.data}/{word.removeprefix('DATA/')}" if word.startswith("DATA/") else places.get(word, word)
+        for word in words
     )
     return PlannedRun(arguments, out, "chat" in words)
 
 
 def _accepts_model(cell: PublishedValue, model: str) -> bool:
     """Whether answers of a model count for a cell. Any model does if the row names none, or if the run needs no language."""
-    if cell.indexed_by:
-        return False
     return (
         not cell.model or "--language" not in cell.run or _letters_and_digits(cell.model) in _letters_and_digits(model)
     )
+
+
+def _accepts_builder(cell: PublishedValue, setting: Setting) -> bool:
+    """Whether an index by the builder counts: by the model that the row names, else by the one that reads."""
+    if cell.indexed_by:
+        return _letters_and_digits(cell.indexed_by) in _letters_and_digits(setting.builder)
+    return setting.builder in ("", setting.model)
 
 
 def _letters_and_digits(model: str) -> str:
     return "".join(letter for letter in model.casefold() if letter.isalnum())
 
 
-def _out(cell: PublishedValue, work: Path, stem: str, data: Path) -> Path:
-    return work / OUT_FOLDER / f"{stem}-{_questions_digest(data / cell.data)}.json"
-
-
-def _result(cell: PublishedValue, work: Path, stem: str, data: Path | None) -> Path | None:
-    if data is not None:
-        out = _out(cell, work, stem, data)
-        return out if out.is_file() else None
-    files = sorted((work / OUT_FOLDER).glob(f"{escape(stem)}-{'[0-9a-f]' * _DIGITS}.json"))
-    if len(files) > 1:
+def _results(cell: PublishedValue, setting: Setting) -> list[Path]:
+    """The results of a cell's run, by any code and machine."""
+    stem, folder = _stem(cell, setting), setting.work / OUT_FOLDER
+    files = sorted(folder.glob(f"{escape(stem)}-{_HEX if setting.data else f'{_HEX}-{_HEX}'}.json"))
+    if len({file.stem[: -_DIGITS - 1] for file in files}) > 1:
         raise DataError(
-            f"there are results of several sets of questions: {files[0]}, {files[1]}; choose one with --data"
+            f"there are results of several sets of questions: {files[0]}, {files[-1]}; choose one with --data"
         )
-    return files[0] if files else None
+    return files
 
 
-def _stem(cell: PublishedValue, model: str, settings: str) -> str:
-    """The prefix of a result's name: data set, recipe, mode, settings of the paper and of the user, model."""
-    words = cell.run.split()
+def _stem(cell: PublishedValue, setting: Setting) -> str:
+    """The beginning of a result's name: data set, recipe, mode, settings of the paper and of the user, model, questions."""
+    words = shlex.split(cell.run)
     how = [word.strip("-") for word in ("--own-context", "--single-hops") if word in words]
     how += [word.replace(":", ".") for word in words if word.startswith(PREFIX)]
-    how += [f"settings.{settings}"] if settings else []
-    performer = (_letters_and_digits(model) or "no-model") if "--language" in words else "retrieval"
-    return "-".join([cell.data, cell.recipe.replace(":", "."), *how, performer])
+    how += [content_id("", *words[words.index("--set") :])[:_DIGITS]] if "--set" in words else []
+    how += [f"settings.{setting.settings}"] if setting.settings else []
+    how += [words[2]] if words[1] == "probe" else []
+    performer = (_letters_and_digits(setting.model) or "no-model") if "--language" in words else "retrieval"
+    questions = [_questions_digest(setting.data / cell.data)] if setting.data else []
+    return "-".join([cell.data, cell.recipe.replace(":", "."), *how, performer, *questions])
 
 
 def _questions_digest(folder: Path) -> str:
@@ -161,19 +215,38 @@ def _questions_digest(folder: Path) -> str:
     return hashlib.sha256(files[0].read_bytes() if files else b"").hexdigest()[:_DIGITS]
 
 
-def _recipe_report(path: Path, recipe: str) -> Mapping[str, Any]:
+def _values(cell: PublishedValue, out: Path, setting: Setting) -> Iterator[tuple[Place, Measured]]:
+    """The value of a cell in a results file; beside seconds also the size of the pool, which TPER takes."""
+    content = _content(out)
+    report = content if " probe " in cell.run else content.get("recipes", {}).get(cell.recipe)
+    if not isinstance(report, dict):
+        raise DataError(f"{out} is not what `hoptrail evaluate --out` writes; remove it and run again")
+    (data, _, measure), n = cell.column.partition(" "), int(report.get("n", 0))
+    if measure in MEASURES:
+        folder = setting.data / cell.data if setting.data else None
+        value = measured_answers(measure, folder, setting.work, report) if folder else None
+    else:
+        value = value_of(cell, report)
+    if value is not None:
+        n = int(report["answers_by_turns"][cell.column].get("n", 0)) if cell.column.isdecimal() else n
+        yield (cell.row, cell.column), Measured(value, n, setting.encoder)
+    if measure == "tpq":
+        yield (cell.row, f"{data} pool"), Measured(float(report["pool_size"]), n, setting.encoder)
+
+
+def _content(path: Path) -> Mapping[str, Any]:
     try:
-        report: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))["recipes"][recipe]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path} is not what `hoptrail evaluate --out` writes ({error}); remove it and run again"
-        ) from error
-    return report
+        content: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read ({error}); remove it and run again") from error
+    return content
 
 
 def value_of(cell: PublishedValue, report: Mapping[str, Any]) -> float | None:
     """The value of a cell in a recipe's report, in the table's units; None if the report lacks it."""
-    measure = cell.column.partition(" ")[2]
+    first, _, measure = cell.column.partition(" ")
+    if "groupings" in report:
+        return _coverage(report["groupings"], first, measure)
     if cell.column.isdecimal():  # EM by the number of turns
         turns = report.get("answers_by_turns", {}).get(cell.column)
         return None if turns is None else 100 * float(turns["em"])
@@ -182,4 +255,51 @@ def value_of(cell: PublishedValue, report: Mapping[str, Any]) -> float | None:
         return None if value is None else 100 * float(value)
     if measure == "tpq":
         return float(sum(report["seconds_per_question"].values()))
-    return float(report["pool_size"]) if measure == "pool" else None
+    key = "pool_size" if measure == "pool" else measure
+    return float(report[key]) if isinstance(report.get(key), int | float) else None
+
+
+def _coverage(groupings: Mapping[str, Any], which: str, measure: str) -> float | None:
+    """A value of SiReRAG's table 1. The overlap of similarity is that of relatedness, over the other's share."""
+    similarity, relatedness = groupings["similarity"], groupings["relatedness"]
+    if which != "overlap":
+        value = groupings[which][measure]
+    elif measure == "relatedness" or not similarity["supporting"]:
+        value = relatedness["overlap"]
+    else:
+        value = (relatedness["overlap"] or 0.0) * relatedness["supporting"] / similarity["supporting"]
+    return None if value is None else 100 * float(value)
+
+
+def _counted(cell: PublishedValue, setting: Setting) -> Iterator[tuple[Place, Measured]]:
+    """What `hoptrail wikipedia` counted in the folder of a cell."""
+    counts = (setting.data or Path()) / cell.data / COUNTS
+    if setting.data is not None and counts.is_file():
+        yield (cell.row, cell.column), Measured(float(_content(counts)[cell.column]))
+
+
+def _derived(table: Table, row: str, values: Mapping[Place, Measured]) -> dict[Place, Measured]:
+    """A row's TPER (equation 1 of SiReRAG: the growth of seconds over that of the pool, from the first row) and its averages, as
+    far as all that they are made of was measured.
+    """
+    derived: dict[Place, Measured] = {}
+    base = table.row[0].name
+    data_sets = [data for data, _, measure in (column.partition(" ") for column in table.columns) if measure == "tper"]
+    for data in data_sets if row != base else []:
+        parts = [values.get((one, f"{data} {what}")) for what in ("tpq", "pool") for one in (row, base)]
+        if all(parts):
+            seconds, before, pool, pool_before = (part.value for part in parts if part)
+            derived[row, f"{data} tper"] = Measured(seconds / before / (pool / pool_before), *_of(parts[0]))
+    for column in (column for column in table.columns if column.startswith(f"{AVERAGE} ")):
+        ends = column.removeprefix(AVERAGE)
+        names = [other for other in table.columns if other.endswith(ends) and other != column]
+        parts = [derived.get((row, name)) or values.get((row, name)) for name in names]
+        if parts and all(parts):
+            derived[row, column] = Measured(mean([part.value for part in parts if part]), *_of(*parts))
+    return derived
+
+
+def _of(*parts: Measured | None) -> tuple[int, str]:
+    """The questions of all parts, and their encoder."""
+    there = [part for part in parts if part is not None]
+    return sum(part.n for part in there), there[0].encoder

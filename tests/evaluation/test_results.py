@@ -246,11 +246,12 @@ QUESTIONS = [
     Question("q4", "?", ("Malmö",), supporting=("p1", "p4")),
     Question("q5", "?", ("Lund",)),
 ]
+IDENTITY = {"fingerprint": "f1", "changed": [], "run": ""}
 GIVEN = {result.question: result for result in (ANSWERED, ABSTAINED, FAILED, replace(ANSWERED, question="q5"))}
 
 
 def test_a_report_has_exactly_the_documented_keys_and_counts_missing_results() -> None:
-    report = summarise_recipe(QUESTIONS, GIVEN, pool_size=5, fingerprint="f1")
+    report = summarise_recipe(QUESTIONS, GIVEN, pool_size=5, identity=IDENTITY)
 
     report_json = EvaluationReport("musique", 5, "offline", (("bm25", report),)).to_json()
 
@@ -280,8 +281,7 @@ def test_a_report_has_exactly_the_documented_keys_and_counts_missing_results() -
         "calls": 14,
         "tokens": 1680,
         "tasks": 0,
-        "fingerprint": "f1",
-        "run": "",
+        **IDENTITY,
     }
     assert json.loads(json.dumps(recipe)) == recipe
 
@@ -289,14 +289,14 @@ def test_a_report_has_exactly_the_documented_keys_and_counts_missing_results() -
 def test_with_retrieval_only_there_are_no_answer_scores() -> None:
     results = {name: replace(result, prediction=None, score=None) for name, result in GIVEN.items()}
 
-    recipe = summarise_recipe(QUESTIONS, results, pool_size=5, fingerprint="f1", retrieval_only=True).content
+    recipe = summarise_recipe(QUESTIONS, results, pool_size=5, identity=IDENTITY, retrieval_only=True).content
 
     assert {"em", "f1", "precision", "recall", "intervals", "answers_by_hops"}.isdisjoint(recipe)
     assert recipe["retrieval"]["recall@2"] == 1.25 / 4
 
 
 def test_without_any_gold_passage_retrieval_is_null_not_zero() -> None:
-    recipe = summarise_recipe(QUESTIONS[4:], GIVEN, pool_size=5, fingerprint="f1").content
+    recipe = summarise_recipe(QUESTIONS[4:], GIVEN, pool_size=5, identity=IDENTITY).content
 
     assert (recipe["retrieval"], recipe["by_hops"], recipe["without_gold"]) == (None, {}, 1)
     assert recipe["packed"] is None
@@ -305,7 +305,7 @@ def test_without_any_gold_passage_retrieval_is_null_not_zero() -> None:
 def test_a_failed_question_scores_zero_whatever_its_record_says() -> None:
     results = {"q1": replace(ANSWERED, error="the evidence could not be verified")}
 
-    report = summarise_recipe(QUESTIONS[:1], results, pool_size=5, fingerprint="f1").content
+    report = summarise_recipe(QUESTIONS[:1], results, pool_size=5, identity=IDENTITY).content
 
     assert report["failed"] == 1
     assert report.items() >= asdict(MISSED).items()
@@ -313,7 +313,7 @@ def test_a_failed_question_scores_zero_whatever_its_record_says() -> None:
 
 def test_neither_results_of_other_questions_nor_their_order_change_a_report() -> None:
     def summarise(given: dict[str, QuestionResult]) -> object:
-        return summarise_recipe(QUESTIONS, given, pool_size=5, fingerprint="f1")
+        return summarise_recipe(QUESTIONS, given, pool_size=5, identity=IDENTITY)
 
     more = GIVEN | {"foreign": replace(ANSWERED, question="foreign")}
     assert summarise(dict(reversed(more.items()))) == summarise(GIVEN)
@@ -321,4 +321,4 @@ def test_neither_results_of_other_questions_nor_their_order_change_a_report() ->
 
 def test_no_questions_give_no_means() -> None:
     with pytest.raises(UsageError, match="at least one value"):
-        summarise_recipe([], {}, pool_size=5, fingerprint="f1")
+        summarise_recipe([], {}, pool_size=5, identity=IDENTITY)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fakeai.server import Body, Brain
+from fakeai.server import Body, Brain, FakeAI
 from hoptrail.language.chat.prompting import known_prompts, load_prompt
 
 PROMPTS = tuple(load_prompt(name) for name in known_prompts() if name not in {"repair", "schema"})
@@ -24,6 +24,14 @@ def task_of(body: Body) -> str:
         for prompt in PROMPTS
         if said.startswith(prompt.instructions) or (prompt.short and said.startswith(prompt.short))
     )
+
+
+def asked_of(fake: FakeAI) -> dict[str, set[str]]:
+    """The tasks by the model that was asked."""
+    asked: dict[str, set[str]] = {}
+    for one in fake.log:
+        asked.setdefault(one.body["model"], set()).add(task_of(one.body))
+    return asked
 
 
 def by_task(replies: Mapping[str, Any]) -> Brain:

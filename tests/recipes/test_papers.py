@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import is_dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
-from hoptrail.index.settings import load_settings, settings_from
+from hoptrail.index.settings import load_settings
 from hoptrail.recipes.catalogue import needed_structures, recipe_settings
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail_papers.presets import paper_named, shipped_papers
@@ -120,8 +119,7 @@ def test_no_row_of_a_table_leaves_a_question_open() -> None:
         if not any(column.isdecimal() or column.endswith(answers) for column in table.columns):
             continue
         for row in (row for row in table.row if row.recipe):
-            own = tomllib.loads(row.settings)
-            chosen = settings_from(own, row.name) if own else load_settings(f"paper:{table.settings}")
+            chosen = load_settings(f"paper:{table.settings}" if table.settings else None, row.set)
             assert recipe_settings(row.recipe, chosen.recipes).abstain == "never", (table.id, row.name)
 
 

@@ -75,6 +75,18 @@ def test_tree_coverage_builds_the_trees_and_reports_every_grouping(
     assert {"similarity-tree", "relatedness-tree"} <= set(shown["structures"])
 
 
+def test_entities_are_counted(hoptrail: Hoptrail, data: Path, tiny: Path, tmp_path: Path) -> None:
+    out, work = tmp_path / "entities.json", tmp_path / "work"
+    ended = hoptrail("probe", "entities", data, "--settings", tiny, "--out", out, "--work", work)
+    assert ended.code == 0, ended.err
+    found = json.loads(out.read_text())
+    units = hoptrail("show", "--index", work / "index" / "chain", "--settings", tiny, "--json").json["units"]
+    assert found["chunks"] == units["passage"]
+    assert 0 < found["aggregates"] <= found["entities"]
+    assert found["fewest"] <= found["mean"] <= found["most"] <= found["propositions"]
+    assert f"chunks {found['chunks']}" in ended.out
+
+
 def test_a_probe_of_questions_without_gold_says_what_is_missing(hoptrail: Hoptrail, data: Path, tiny: Path) -> None:
     write(data / "questions.jsonl", [{"id": "q", "question": "Who?", "answers": ["x"]}])
     for probe in ("lost-in-retrieval", "tree-coverage"):

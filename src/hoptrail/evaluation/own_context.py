@@ -24,8 +24,9 @@ from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.fingerprints import digest_with, fingerprint
 from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher
+from hoptrail.language.identity import language_identity
 from hoptrail.plugins import found
-from hoptrail.recipes.catalogue import recipe_settings
+from hoptrail.recipes.catalogue import changed_keys, recipe_settings
 from hoptrail.system.atomic_write import replace_file
 from hoptrail.types import content_id
 
@@ -102,7 +103,8 @@ class Contexts:
             fingerprint(part) for part in (own, settings.structures, settings.passages, self.index.encoder.identity)
         ]
         documents = [texts[name] for name in sorted(texts)]
-        rest = [digest_with(own), recipe, settings.language, language, str(retrieval_only)]
+        builder = language_identity(settings.builder, settings.chat.of("build"), settings.offline)
+        rest = [digest_with(own), recipe, builder, language, str(retrieval_only)]
         return content_id("", *identity, *rest, *documents)
 
 
@@ -125,7 +127,11 @@ def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retriev
             dataset.questions,
             results.finished,
             pool_size=round(sum(len(question.candidates) for question in dataset.questions) / len(dataset.questions)),
-            fingerprint=identity,
+            identity={
+                "fingerprint": identity,
+                "changed": changed_keys(recipe, contexts.index.settings.recipes),
+                "run": "",
+            },
             retrieval_only=retrieval_only,
             by_oracle=performers.name in found("languages"),
         )

@@ -68,17 +68,17 @@ def summarise_recipe(
     results: Mapping[str, QuestionResult],
     *,
     pool_size: int,
-    fingerprint: str,
+    identity: JsonObject,
     retrieval_only: bool = False,
     by_oracle: bool = False,
     own_documents: bool = False,
-    run: str = "",
 ) -> RecipeReport:
     """Summarise one recipe's results over all `questions` (at least one); results of other questions are ignored.
 
     `failed` counts errors and questions without a result; seconds are means per question with a result; calls, tokens and tasks
     are sums. `by_oracle`: the oracle answered, so that the share of answered questions is a measure. `own_documents`: the
-    questions are about own documents and have outcomes instead of answer scores.
+    questions are about own documents and have outcomes instead of answer scores. `identity`: fingerprint of the settings, what
+    they change of a preset, run.
     Raises: UsageError: there are no questions, but answers are to be averaged.
     """
     aligned = [results.get(question.id) for question in questions]
@@ -99,8 +99,7 @@ def summarise_recipe(
             name: mean([getattr(result, f"seconds_{name}") for result in present]) for name in ("retrieval", "language")
         },
         **{name: sum(getattr(result, name) for result in present) for name in ("calls", "tokens", "tasks")},
-        "fingerprint": fingerprint,
-        "run": run,
+        **identity,
     }
     return RecipeReport(content, tuple((one.question, one.error) for one in present if one.error is not None))
 

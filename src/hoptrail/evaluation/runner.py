@@ -38,6 +38,7 @@ from hoptrail.index.syncing import IndexingReport
 from hoptrail.language.identity import language_identity
 from hoptrail.models.environment import configured_model
 from hoptrail.plugins import found, loaded
+from hoptrail.recipes.catalogue import changed_keys
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
@@ -91,7 +92,11 @@ def evaluate(
         )
     indexed = index_corpus(dataset, recipes, index, watcher)
     performers = open_performers(language, index)
-    runs = [(name, RecipeRun(name, index.recipe(name, performers), performers, dataset, work)) for name in recipes]
+    own = index.settings.recipes
+    runs = [
+        (name, RecipeRun(name, index.recipe(name, performers), performers, dataset, work, changed_keys(name, own)))
+        for name in recipes
+    ]
     reports = [(name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for name, run in runs]
     return EvaluationReport(
         dataset.name, len(dataset.questions), language, tuple(reports), tuple(indexed.notes), tuple(indexed.failures)
@@ -129,13 +134,16 @@ def _unread(what: str, failures: Sequence[DocumentError], dataset: Dataset) -> D
 
 @dataclass(frozen=True, slots=True)
 class RecipeRun:
-    """A recipe, under the name that the user gave, and the questions it is run over. `language` is that of the recipe."""
+    """A recipe, under the name that the user gave, and the questions it is run over. `language` is that of the recipe, and
+    `changed` what the settings change of its preset.
+    """
 
     name: str
     recipe: Recipe
     language: PerQuestion
     dataset: Dataset
     work: Path
+    changed: tuple[str, ...] = ()
 
     def run(self, watcher: Watcher, *, retrieval_only: bool = False, threads: int = 1) -> RecipeReport:
         """Ask all questions that have no result under the same fingerprint in `work`, and summarise all results.
@@ -154,11 +162,10 @@ class RecipeRun:
                 self.dataset.questions,
                 results.finished,
                 pool_size=header.pool_size,
-                fingerprint=header.settings,
+                identity={"fingerprint": header.settings, "changed": list(self.changed), "run": header.name},
                 retrieval_only=retrieval_only,
                 by_oracle=self.language.name in found("languages"),
                 own_documents=self.dataset.rule is None,
-                run=header.name,
             )
 
     def _ask(self, asking: Asking, results: ResultsFile, folder: RunFolder, watcher: Watcher, threads: int) -> None:
@@ -223,7 +230,8 @@ def open_performers(language: str, index: Index) -> PerQuestion:
         return PerQuestion(language, loaded("languages", language))
     opened = index.language(language, fully_priced=True)
     chat = index.settings.chat
-    model = configured_model(chat.model) if language.partition(":")[0] in MODEL_LANGUAGES else ""
+    models = dict.fromkeys(configured_model(own.model) for own in chat.asking)
+    model = "+".join(models) if language.partition(":")[0] in MODEL_LANGUAGES else ""
     identity = language_identity(language, chat, index.settings.offline)
     return PerQuestion(opened.name, lambda: opened, identity, model)
 

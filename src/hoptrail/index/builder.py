@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -76,8 +76,8 @@ class Building:
         needed = any(structure.needs_language for structure in structures)
         if not needed or not self._asks_model(recipes, rebuild=rebuild):
             return _estimate_without_model(sources, recipes, self.settings)
-        context = self.context()
-        rehearsal = RehearsalLanguage(context.rehearsed_chat, context.chat, self._free_language)
+        chat = self.settings.chat.of("build")
+        rehearsal = RehearsalLanguage(self.context().rehearsed_chat(chat), chat, self._free_language)
         with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
             copy = Path(temporary, "index")
             if Snapshot.exists(self.folder):
@@ -144,14 +144,15 @@ class Building:
         if not any(structure.needs_language for structure in structures):
             return None
         if self._asks_model(recipes, rebuild=rebuild):
-            language = open_language(self.settings.language, self.context())
+            context = replace(self.context(), chat=self.settings.chat.of("build"))
+            language = open_language(self.settings.builder, context)
             return BuildLanguage(language, self.settings.chat.concurrency, rebuild)
         rules = open_language(OFFLINE, LanguageContext(encoder, self.folder, self.settings.chat, self.settings.offline))
         return BuildLanguage(rules, rebuild=rebuild)
 
     def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
-        if rebuild or self.settings.language != CHAT:
-            return self.settings.language == CHAT
+        if rebuild or self.settings.builder != CHAT:
+            return self.settings.builder == CHAT
         needed = self._with_foundations(needed_structures(built_by_model(recipes), self.settings.recipes))
         paid = not set(self._head.languages.values()) <= {OFFLINE}
         return paid or any(structure.needs_language for structure in needed)
@@ -175,5 +176,5 @@ def _estimate_without_model(
     return IndexingReport(
         documents=sum(isinstance(item, Path) for item in files),
         failures=[item for item in files if isinstance(item, DocumentError)],
-        notes=[by_rules if settings.language == CHAT else f"the language {settings.language} asks no model"],
+        notes=[by_rules if settings.builder == CHAT else f"the language {settings.builder} asks no model"],
     )

@@ -10,11 +10,11 @@ import json
 import math
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date, time
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hoptrail.documents.ignoring import check_pattern
 from hoptrail.documents.limits import MIB
@@ -74,6 +74,13 @@ class ServerLimits(Limited):
 
 
 @dataclass(frozen=True, slots=True)
+class BuildSettings:
+    """`language`: what performs the tasks of building structures; empty: the language of questions."""
+
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set. `recipe` and `language` are the defaults of questions; for `encoder` see
     `models.encoder_factory.open_encoder`. With `sync`, indexing a folder removes the documents whose files are no longer in it;
@@ -92,10 +99,16 @@ class Settings:
     reading: ReadingLimits = field(default_factory=ReadingLimits)
     passages: PassageLimits = field(default_factory=PassageLimits)
     structures: StructureSettings = field(default_factory=StructureSettings)
+    build: BuildSettings = field(default_factory=BuildSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
     offline: OfflineSettings = field(default_factory=OfflineSettings)
     recipes: RecipeSettings = field(default_factory=RecipeSettings)
     server: ServerLimits = field(default_factory=ServerLimits)
+
+    @property
+    def builder(self) -> str:
+        """The language that builds structures."""
+        return self.build.language or self.language
 
     @property
     def selection(self) -> Selection:
@@ -115,6 +128,7 @@ _NAMES: dict[str, Callable[[str], object]] = {
     "encoder": check_encoder,
     "recipe": lambda name: recipe_settings(name, RecipeSettings()),
     "language": check_language,
+    "build.language": lambda name: check_language(name) if name else None,
     "chat.prompts": check_prompts,
     "labels": check_label,
     "exclude": check_pattern,
@@ -122,24 +136,42 @@ _NAMES: dict[str, Callable[[str], object]] = {
 """Settings that name something, and the functions that refuse unknown or unusable names."""
 
 
-def load_settings(path: str | Path | None) -> Settings:
-    """Load settings from a TOML file or, by name, from a package (`paper:NAME`); without a path, the defaults.
-    Raises: UsageError: the file cannot be read, or some of its keys or values are not settings; all are listed.
+def load_settings(path: str | Path | None, given: Sequence[str] = ()) -> Settings:
+    """Load settings from a TOML file or, by name, from a package (`paper:NAME`); without a path, the defaults. Each of `given`
+    is `KEY=VALUE`, over the file: a full path, and a value as in TOML, or text.
+    Raises: UsageError: the file cannot be read, or some keys or values are not settings; all are listed.
     """
-    if path is None:
+    if path is None and not given:
         return Settings()
-    kind, colon, name = str(path).partition(":")
-    if colon and kind in found("settings"):
-        return settings_from(loaded("settings", kind)(name), str(path))
+    kind, colon, name = str(path or "").partition(":")
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        return settings_from(content, str(path))
+        if colon and kind in found("settings"):
+            content: JsonObject = {kind: name}
+        else:
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8")) if path else {}
+        for line in given:
+            content = _over(content, _from_line(line))
+        return settings_from(content, " and ".join(filter(None, (str(path or ""), "--set" if given else ""))))
     except OSError as error:
         raise UsageError(f"cannot read the settings file {path}: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}.") from error
     except RecursionError as error:
         raise UsageError(f"{path} cannot be used: it nests arrays or tables too deeply.") from error
+
+
+def _from_line(line: str) -> JsonObject:
+    """The nested keys of one `KEY=VALUE`."""
+    key, equals, value = line.partition("=")
+    if not equals or not all(key.split(".")):
+        raise UsageError(f"--set {line}: write KEY=VALUE, as in --set recipes.hirag.turns=3.")
+    try:
+        content: object = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        content = value
+    for name in reversed(key.split(".")):
+        content = {name: content}
+    return cast("JsonObject", content)
 
 
 def settings_from(content: JsonObject, origin: str) -> Settings:
@@ -164,7 +196,8 @@ def settings_from(content: JsonObject, origin: str) -> Settings:
             faults.append(f"{'.'.join(map(str, details['loc']))}: {details['msg'].removeprefix('Value error, ')}")
     if faults:
         raise UsageError(f"{origin} cannot be used: {'; '.join(faults)}. `hoptrail settings` lists every setting.")
-    return settings
+    given = tuple(dict.fromkeys(key for key, _ in _values(content.get("recipes", {}))))
+    return replace(settings, recipes=replace(settings.recipes, given=given))
 
 
 def _over(base: JsonObject, content: JsonObject) -> JsonObject:
@@ -188,7 +221,7 @@ def _adapter() -> TypeAdapter[Settings]:
 def to_toml(settings: DataclassInstance, path: str = "") -> str:
     """Settings as the TOML that `load_settings` reads back."""
     values, tables = [], []
-    for key in settings.__dataclass_fields__:
+    for key in _keys(settings):
         value = getattr(settings, key)
         if is_dataclass(value) and not isinstance(value, type):
             tables.append(to_toml(value, f"{path}{key}."))
@@ -199,10 +232,15 @@ def to_toml(settings: DataclassInstance, path: str = "") -> str:
     return header + "".join(values) + "".join(tables)
 
 
+def _keys(settings: DataclassInstance) -> list[str]:
+    """The names of the settings of a class; a field that is no setting is not shown (`repr`) either."""
+    return [one.name for one in fields(settings) if one.repr]
+
+
 def _values(content: JsonObject, path: str = "") -> Iterator[tuple[str, object]]:
     """Every value with the path of its key; the items of a list one by one."""
     for key, value in content.items():
-        for item in value if isinstance(value, list) else [value]:
+        for item in value if isinstance(value, list) and value else [value]:
             if isinstance(item, dict):
                 yield from _values(item, f"{path}{key}.")
             else:
@@ -231,7 +269,7 @@ def _unknown_keys(content: JsonObject, default: DataclassInstance, path: str = "
     unknown = []
     for key, value in content.items():
         table = getattr(default, key, None)
-        if key not in default.__dataclass_fields__:
+        if key not in _keys(default):
             unknown.append(path + key)
         elif isinstance(value, dict) and is_dataclass(table) and not isinstance(table, type):
             unknown += _unknown_keys(value, table, f"{path}{key}.")

@@ -42,32 +42,29 @@ class LanguageContext:
         return OfflineLanguage(self.encoder, self.offline)
 
     @cached_property
-    def paid_chat(self) -> PaidChat:
-        """The chat model of the settings and of the environment, which is read here.
+    def _chats(self) -> dict[ChatSettings, PaidChat]:
+        return {}
+
+    def paid_chat(self, own: ChatSettings) -> PaidChat:
+        """The chat model of some settings (`ChatSettings.of`) and of the environment, which is read here.
         Raises: UsageError: there is no address, no model or no folder, or a limit on money without a price.
         """
         from hoptrail.models.environment import find_address
 
-        replies, chat = self._replies(), self.chat
-        return self._chat_at(
-            find_address("the language chat", chat.base_url, chat.model, chat.api_key_variable), replies
-        )
+        if own not in self._chats:
+            replies = self._replies()
+            address = find_address("the language chat", own.base_url, own.model, own.api_key_variable)
+            self._chats[own] = _chat_at(address, own, replies)
+        return self._chats[own]
 
-    @cached_property
-    def rehearsed_chat(self) -> PaidChat:
+    def rehearsed_chat(self, own: ChatSettings) -> PaidChat:
         """The chat model for a rehearsal, which sends nothing: without an address or a model, a placeholder."""
         from hoptrail.models.environment import Address, configured_base_url, configured_model
 
-        model = configured_model(self.chat.model)
-        if configured_base_url(self.chat.base_url) and model:
-            return self.paid_chat
-        return self._chat_at(Address("", model or "a model that is not named"), self._replies())
-
-    def _chat_at(self, address: Address, replies: RememberedReplies) -> PaidChat:
-        from hoptrail.models.billing import PaidChat
-        from hoptrail.models.chat_endpoint import ChatEndpoint
-
-        return PaidChat(ChatEndpoint(address, self.chat), self.chat, replies)
+        model = configured_model(own.model)
+        if configured_base_url(own.base_url) and model:
+            return self.paid_chat(own)
+        return _chat_at(Address("", model or "a model that is not named"), own, self._replies())
 
     def _replies(self) -> RememberedReplies:
         from hoptrail.models.remembered import FILE, RememberedReplies
@@ -75,6 +72,13 @@ class LanguageContext:
         if self.folder is None:
             raise UsageError("the language chat needs a folder to keep its replies in, so that none is paid twice")
         return RememberedReplies(self.folder / FILE)
+
+
+def _chat_at(address: Address, own: ChatSettings, replies: RememberedReplies) -> PaidChat:
+    from hoptrail.models.billing import PaidChat
+    from hoptrail.models.chat_endpoint import ChatEndpoint
+
+    return PaidChat(ChatEndpoint(address, own), own, replies)
 
 
 def open_language(name: str, context: LanguageContext | None = None) -> Language:
@@ -115,14 +119,17 @@ def _replay(argument: str, context: LanguageContext) -> Language:
     from hoptrail.models.environment import configured_model
     from hoptrail.models.recording import RecordedChat
 
-    return _by_chat(RecordedChat.open(Path(argument), configured_model(context.chat.model)), context)
+    return _by_chat(lambda own: RecordedChat.open(Path(argument), configured_model(own.model)), context)
 
 
-def _by_chat(chat: Chat, context: LanguageContext) -> Language:
+def _by_chat(chat_of: Callable[[ChatSettings], Chat], context: LanguageContext) -> Language:
+    """The language of the models that answer questions: the only place that decides which model performs a task."""
     from hoptrail.language.chat.performer import ChatLanguage
     from hoptrail.models.billing import FullyPriced
 
-    return ChatLanguage(FullyPriced(chat) if context.fully_priced else chat, context.chat)
+    chats = [(chat_of(own), own) for own in context.chat.asking]
+    (reader, own), *others = [(FullyPriced(chat) if context.fully_priced else chat, own) for chat, own in chats]
+    return ChatLanguage(reader, own, others[0] if others else None)
 
 
 _LANGUAGES: dict[str, Callable[[str, LanguageContext], Language]] = {

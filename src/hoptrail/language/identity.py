@@ -28,15 +28,19 @@ def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -
     if kind == "scripted":
         return f"{kind} {_digest_of_file(Path(argument))}"
     if kind == "replay":
-        return f"{kind} {_digest_of_file(Path(argument))} {configured_model(chat.model)} {shaping(chat)}"
+        models = " ".join(f"{configured_model(own.model)} {shaping(own)}" for own in chat.asking)
+        return f"{kind} {_digest_of_file(Path(argument))} {models}"
     if kind == "chat":
-        address = find_address("the language chat", chat.base_url, chat.model, chat.api_key_variable)
-        return f"{kind} {address.model} at {address.place} {shaping(chat)}"
+        found = [
+            (find_address("the language chat", own.base_url, own.model, own.api_key_variable), own)
+            for own in chat.asking
+        ]
+        return " ".join([kind, *(f"{address.model} at {address.place} {shaping(own)}" for address, own in found)])
     return name
 
 
 def shaping(chat: ChatSettings) -> str:
-    """A digest of the chat settings that a reply can depend on, and of the user's prompts; without place and model."""
+    """A digest of the chat settings of a role that a reply can depend on, and of the user's prompts; without place and model."""
     default = ChatSettings()
     relevant = replace(chat, **{name: getattr(default, name) for name in _IRRELEVANT})
     return f"{fingerprint(relevant)} {digest_of_prompts(chat.prompts)}".strip()

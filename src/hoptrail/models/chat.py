@@ -6,13 +6,14 @@ import hashlib
 import json
 import math
 import threading
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal
 
 from hoptrail.errors import UsageError
 from hoptrail.models.prompt_text import estimated_tokens
+from hoptrail.setting_limits import AtLeast0, Limited
 
 MESSAGE_TOKENS = 4
 """The cost of a message's role and separators; the usual figure for chat templates."""
@@ -39,9 +40,28 @@ class Rung(StrEnum):
         return self not in {Rung.PROMPT, Rung.PLAIN}
 
 
+Role = Literal["build", "decompose", "read"]
+"""Who a model is: it builds structures, decomposes questions and completes sub-questions, or performs all other tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatLayer(Limited):
+    """What a role has other than `[chat]`: what is empty, 0 or negative is as there. Another model has its own prices or none,
+    and another address gets no key but that of its own variable.
+    """
+
+    base_url: str = ""
+    model: str = ""
+    api_key_variable: str = ""
+    context_window: AtLeast0 = 0
+    prompt_price: float = -1.0
+    completion_price: float = -1.0
+
+
 @dataclass(frozen=True, slots=True)
 class ChatSettings:
     """One endpoint and how to use it. Empty values come from the environment (`environment.py`), the key always does.
+    `build`, `decompose` and `read` lie over the rest, each for its role (`of`).
 
     `structured` is `auto` or a fixed rung (`schema`, `json-with-schema`, `tools`, `json`, `prompt`, `plain`). `output_parameter`
     is `auto` or the endpoint's name for `max_output_tokens`. A `temperature` below 0 is not sent. `prompts` is a folder with
@@ -68,8 +88,26 @@ class ChatSettings:
     limit_calls: int = 0
     limit_tokens: int = 0
     limit_money: float = 0.0
+    build: ChatLayer = ChatLayer()
+    decompose: ChatLayer = ChatLayer()
+    read: ChatLayer = ChatLayer()
+
+    def of(self, role: Role) -> ChatSettings:
+        """The settings of a role, without layers. Raises: UsageError: the layer does not fit the rest."""
+        plain, layer = ChatLayer(), asdict(getattr(self, role))
+        own = {key: value for key, value in layer.items() if value != getattr(plain, key)}
+        for reason, keys in (("model", ("prompt_price", "completion_price")), ("base_url", ("api_key_variable",))):
+            own |= {key: layer[key] for key in keys} if reason in own else {}
+        return replace(self, **own, build=plain, decompose=plain, read=plain)
+
+    @property
+    def asking(self) -> tuple[ChatSettings, ...]:
+        """Those of the roles of a question: who reads, and who decomposes if that is another."""
+        return tuple(dict.fromkeys((self.of("read"), self.of("decompose"))))
 
     def __post_init__(self) -> None:
+        if any(role != ChatLayer() for role in (self.build, self.decompose, self.read)):
+            self.asking, self.of("build")  # raises for a layer that does not fit
         values = {setting.name: getattr(self, setting.name) for setting in fields(self)}
         endless = [name for name, value in values.items() if isinstance(value, float) and not math.isfinite(value)]
         if endless:  # nan passes all comparisons below

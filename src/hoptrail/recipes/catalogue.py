@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.corpus.snapshot import Snapshot
@@ -29,7 +30,6 @@ def open_recipe(
 ) -> Recipe:
     """Open a recipe over a corpus; `limit` replaces its setting `k`.
 
-    `NAME:PRESET` uses the preset in place of `settings`.
     Raises: UsageError: there is no such recipe or preset.
     """
     own: Any = recipe_settings(name, settings)
@@ -39,17 +39,52 @@ def open_recipe(
 
 
 def recipe_settings(name: str, settings: RecipeSettings | None = None) -> OneRecipeSettings:
-    """The settings of `NAME` (the user's or the defaults) or `NAME:PRESET`. Raises: UsageError: there is none of that name."""
+    """The settings of `NAME` (the user's or the defaults), or those of `NAME:PRESET` under what the user has set.
+    Raises: UsageError: there is none of that name, or what is set cannot be had with the preset.
+    """
     kind, colon, preset = name.partition(":")
     _check_kinds([kind])
     presets = presets_of(kind)
     if colon and preset not in presets:
         known = ", ".join(f"{kind}:{known}" for known in presets) or "none"
         raise UsageError(f"recipe {kind} has no preset {preset!r}. There are: {known}.")
-    if colon:
-        return presets[preset]
-    own: OneRecipeSettings = default_settings(kind) if settings is None else getattr(settings, settings_key(kind))
+    base: OneRecipeSettings = presets[preset] if colon else default_settings(kind)
+    if settings is None:
+        return base
+    own: OneRecipeSettings = getattr(settings, key := settings_key(kind))
+    if not colon:
+        return own
+    try:
+        own = _laid_over(base, own, default_settings(kind), frozenset(settings.given), key)
+    except ValueError as error:
+        raise UsageError(f"what is set under recipes.{key} cannot be had with the preset {name}: {error}") from error
     return own
+
+
+def _laid_over(base: Any, own: Any, default: Any, given: frozenset[str], path: str) -> Any:
+    """`base` with the values of `own` that differ from `default`, or whose paths are `given`."""
+    changed = {}
+    for name in base.__dataclass_fields__:
+        value, usual, key = getattr(own, name), getattr(default, name), f"{path}.{name}"
+        if is_dataclass(value):
+            changed[name] = _laid_over(getattr(base, name), value, usual, given, key)
+        elif value != usual or key in given:
+            changed[name] = value
+    return replace(base, **changed)
+
+
+def changed_keys(name: str, settings: RecipeSettings | None) -> tuple[str, ...]:
+    """What the user has changed of a preset, each as `KEY = VALUE (preset: VALUE)`; nothing for a recipe without a preset."""
+    if ":" not in name:
+        return ()
+    own, base = (_leaves(recipe_settings(name, layer)) for layer in (settings, None))
+    return tuple(f"{key} = {own[key]!r} (preset: {value!r})" for key, value in base.items() if own[key] != value)
+
+
+def _leaves(settings: Any, path: str = "") -> dict[str, object]:
+    values = ((f"{path}{name}", getattr(settings, name)) for name in settings.__dataclass_fields__)
+    pairs = (_leaves(value, f"{key}.").items() if is_dataclass(value) else [(key, value)] for key, value in values)
+    return dict(chain.from_iterable(pairs))
 
 
 def presets_of(recipe: str) -> Mapping[str, OneRecipeSettings]:

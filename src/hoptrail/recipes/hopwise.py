@@ -169,7 +169,7 @@ def next_step(question: str, findings: tuple[Finding, ...], meter: Meter) -> tup
 def recalled(question: str, asked: str, meter: Meter) -> tuple[Reading, CitedHop]:
     """The reading and the hop of a sub-question answered from the model's memory."""
     try:
-        reading = meter.perform(Recall(asked))
+        reading = meter.perform(Recall(asked, meter.abstain))
     except TaskFailed:
         return Reading(None), failed_hop(question, asked)
     return reading, memory_hop(question, asked, reading)

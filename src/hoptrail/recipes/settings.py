@@ -12,5 +12,10 @@ _FIELDS = [
 ]
 
 
-class RecipeSettings(make_dataclass("RecipeSettings", _FIELDS, frozen=True)):  # type: ignore[misc]
-    """One field for each recipe, named like the recipe with underscores."""
+_GIVEN = ("given", tuple[str, ...], field(default=(), repr=False, compare=False))
+
+
+class RecipeSettings(make_dataclass("RecipeSettings", [*_FIELDS, _GIVEN], frozen=True)):  # type: ignore[misc]
+    """One field for each recipe, named like the recipe with underscores; and `given`, no setting: the paths of the keys below
+    that somebody has set, which count over a preset even where they have their default.
+    """

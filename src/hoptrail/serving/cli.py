@@ -120,15 +120,16 @@ def index(
     address: options.RayAddress = "",
     verbose: Annotated[bool, typer.Option("--verbose", help="Name the skipped files.")] = False,
     settings: options.SettingsFile = None,
+    given: options.SetKeys = None,
 ) -> None:
     """Add or update documents; resumable; processes only what changed."""
     folder = folder or options.found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
-    language = language or (CHAT if estimate else None)
+    keys, language = options.Keys(given, named(recipes) or [None], ["server"]), language or (CHAT if estimate else None)
     opened = options.open_index(
-        folder, settings, language, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
+        folder, settings, language, keys, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
     )
     alone = on == options.LOCAL and not address and not (watch and (rebuild or estimate))
-    _check(sources, recipes, folder, refused=(estimate or watch) and not alone)
+    _check(opened, None if estimate else language, sources, recipes, refused=(estimate or watch) and not alone)
     if watch:
         _watch(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
         return
@@ -142,9 +143,16 @@ def index(
         raise typer.Exit(options.INCOMPLETE if report.documents else options.FAILED)
 
 
-def _check(sources: list[str] | None, recipes: list[str] | None, folder: Path, *, refused: bool) -> None:
+def _check(
+    opened: Index, language: str | None, sources: list[str] | None, recipes: list[str] | None, *, refused: bool
+) -> None:
     """Raises: UsageError: the folder holds documents and no index, there is nothing to do, or options exclude each other."""
+    folder = opened.folder
     refuse_documents(folder)
+    if language and language != opened.settings.builder:
+        raise UsageError(
+            f"--language {language} and language = {opened.settings.builder!r} under [build]: leave one out."
+        )
     if refused:
         raise UsageError(
             "--estimate and --watch cannot be combined with --on or --address, nor --watch with --rebuild or --estimate."
@@ -172,7 +180,7 @@ def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool 
 def _estimate(opened: Index, sources: list[str], recipes: list[str], *, rebuild: bool, verbose: bool) -> IndexingReport:
     with options.watching() as watcher, without_failed_tasks_logged():
         report = opened.estimate(sources, recipes, watcher, rebuild=rebuild)
-    options.console_of().print(render.render_estimate(report.usage, opened.settings.chat), soft_wrap=True)
+    options.console_of().print(render.render_estimate(report.usage, opened.settings.chat.of("build")), soft_wrap=True)
     options.console_of(error=True).print(render.render_shortfalls(report, verbose=verbose), soft_wrap=True, end="")
     return report
 
@@ -202,9 +210,10 @@ def search(
     as_of: options.AsOf = "",
     as_json: options.AsJson = False,
     settings: options.SettingsFile = None,
+    given: options.SetKeys = None,
 ) -> None:
     """Only retrieve: list what a recipe finds for a question."""
-    opened = options.open_index(folder, settings)
+    opened = options.open_index(folder, settings, None, options.Keys(given, [recipe]))
     question, requested = check_question(question), recipe or opened.settings.recipe
     used = opened.recipe(recipe, LazyLanguage(opened.language), limit, opened.view(as_of))
     ranking = used.retrieve(question)

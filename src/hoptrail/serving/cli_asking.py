@@ -31,9 +31,10 @@ def ask(
     as_of: options.AsOf = "",
     as_json: options.AsJson = False,
     settings: options.SettingsFile = None,
+    given: options.SetKeys = None,
 ) -> None:
     """Answer a question and show the trail; without a question, a dialogue."""
-    index = options.open_index(folder, settings)
+    index = options.open_index(folder, settings, None, options.Keys(given, [recipe]))
     if question is None:
         if as_json:
             raise UsageError("--json answers one question: name it.")

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hoptrail.errors import UsageError
+from hoptrail.errors import MadeByAnother, UsageError
 from hoptrail.language.lazy import CHAT, OFFLINE
 from hoptrail.serving import contract, options, render
+from hoptrail.types import Usage
 from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset
     from hoptrail.evaluation.reports import EvaluationReport
+    from hoptrail.index.index import Index
     from hoptrail.index.settings import Settings
 
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="The file for the results.")]
@@ -48,6 +50,7 @@ def evaluate(
     own_context: OwnContext = False,
     single_hops: SingleHops = False,
     settings: options.SettingsFile = None,
+    given: options.SetKeys = None,
 ) -> None:
     """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
     from hoptrail.evaluation import datasets, runner
@@ -59,13 +62,16 @@ def evaluate(
         raise UsageError("--own-context asks one question at a time: leave --threads out.")
     dataset = datasets.load_dataset(data, questions, limit)
     dataset = datasets.single_hops_of(dataset) if single_hops else dataset
+    names = options.named(recipes)
+    keys = options.Keys(given, names, ["server"])
     with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
         folder = work or Path(temporary)
         # A reader of gold cannot build anything, so the index keeps the language of the settings.
         builder = None if language in found("languages") else language
-        opened = options.open_index(folder / runner.INDEX_FOLDER / dataset.name, settings, builder)
-        names, performer = options.named(recipes), language or opened.settings.language
+        opened = options.open_index(folder / runner.INDEX_FOLDER / dataset.name, settings, builder, keys)
+        performer = language or opened.settings.language
         _check_performer(performer, dataset, [] if retrieval_only else names, opened.settings, work)
+        _print_building(dataset, names, opened, own_context=own_context)
         chosen: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
         measure = evaluate_own_contexts if own_context else runner.evaluate
         report = measure(dataset, names, opened, folder, performer, watcher, **chosen)
@@ -96,7 +102,7 @@ def _check_performer(
     """Print what a model may cost that answers with `recipes` (none: nothing is answered). Refuses a model without a folder
     `work`, and questions that the reader was trained on.
     """
-    if performer == CHAT and work is None:
+    if CHAT in (performer, settings.builder) and work is None:
         raise UsageError("with the language chat, name a folder as --work: the paid replies are stored there.")
     if performer == CHAT:
         _print_costs(dataset, recipes, settings)
@@ -109,12 +115,33 @@ def _check_performer(
 def _print_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
     """Print what all questions may cost before anything is spent: some recipes take many replies per question."""
     from hoptrail.language.chat.estimating import estimate_asking
+    from hoptrail.models.environment import configured_model
     from hoptrail.recipes.catalogue import recipe_settings
 
+    count, (reading, *decomposing) = len(dataset.questions), settings.chat.asking
     for name in recipes:
-        own, count = recipe_settings(name, settings.recipes), len(dataset.questions)
-        estimate = estimate_asking(count, settings.chat, evidence_tokens=own.evidence_tokens, effort=own.effort)
+        own = recipe_settings(name, settings.recipes)
+        effort = replace(own.effort, others=(0, 0)) if decomposing else own.effort
+        estimate = estimate_asking(count, reading, evidence_tokens=own.evidence_tokens, effort=effort)
         options.say(f"{name} may take for {count} questions: {estimate}")
+        for chat in decomposing:
+            estimate = estimate_asking(count, chat, evidence_tokens=0, effort=replace(own.effort, readings=(0, 0)))
+            options.say(f"and of {configured_model(chat.model)}, which decomposes: {estimate}")
+
+
+def _print_building(dataset: Dataset, recipes: Sequence[str], index: Index, *, own_context: bool) -> None:
+    """Print what a model may cost that builds the structures, from a rehearsal over the corpus."""
+    from hoptrail.index.indexing import Watcher
+
+    if index.settings.builder != CHAT:
+        return
+    try:
+        usage = index.estimate([dataset.corpus], recipes, Watcher()).usage
+    except MadeByAnother:
+        return  # nothing will be built: the evaluation says what to do
+    times = sum(len(question.candidates) for question in dataset.questions) / dataset.passages if own_context else 1
+    numbers = (round(number * times) for number in (usage.calls, usage.prompt_tokens, usage.completion_tokens))
+    options.say(f"Building: {render.render_estimate(Usage(*numbers), index.settings.chat.of('build'))}")
 
 
 def write_results(content: JsonObject, out: Path | None) -> None:

@@ -18,11 +18,13 @@ from hoptrail.corpus.places import index_folder, refuse_old_index
 from hoptrail.errors import UsageError
 from hoptrail.index.index import Index
 from hoptrail.plugins import found, loaded
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.serving import options
 from hoptrail.serving.render import render_indexing
 from hoptrail.system import interrupts
 
 if TYPE_CHECKING:
+    from hoptrail.index.settings import Settings
     from hoptrail.index.syncing import IndexingReport
     from hoptrail.serving.server.workspaces import Workspace
 
@@ -64,6 +66,7 @@ def serve(
     agents_may_change: AgentsMayChange = False,
     language: options.LanguageName = None,
     settings: options.SettingsFile = None,
+    given: options.SetKeys = None,
 ) -> None:
     """Serve the page and the API; keys come from HOPTRAIL_KEY, HOPTRAIL_KEY_NAME or a file."""
     from hoptrail.serving.server.app import LOOPBACK, create_app
@@ -72,16 +75,16 @@ def serve(
     from hoptrail.serving.server.workspaces import Workspace
 
     documents = where if where is not None and _is_documents(where) else None
-    unnamed = [one for one in (where, folder) if one is not None]
-    opened = partial(_open, settings=settings, language=language, exclude=exclude or (), gitignore=not no_gitignore)
-    indexes = _indexes(unnamed, workspaces or [], opened)
+    keyed = partial(options.settings_with, settings, language, keys=options.Keys(given, [None, *recipe_names()], []))
+    opened = partial(_open, keyed=keyed, exclude=exclude or (), gitignore=not no_gitignore)
+    indexes = _indexes([one for one in (where, folder) if one is not None], workspaces or [], opened)
     if documents is None and (exclude or no_gitignore):
         raise UsageError("--exclude and --no-gitignore are for a FOLDER of documents.")
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
-    limits = next(iter(indexes.values())).settings.server
     served = [Workspace(name, index, options.named(recipes)) for name, index in indexes.items()]
     log_to_stderr()
+    limits = served[0].index.settings.server
     app = create_app(
         served, keys, {*LOOPBACK, host, *options.named(names)}, limits, agents_may_change=agents_may_change
     )
@@ -111,16 +114,16 @@ def _indexes(unnamed: list[str], entries: list[str], opened: Callable[[str], Ind
     return {name: opened(where) for name, where in pairs}
 
 
-def _open(where: str, *, settings: Path | None, language: str | None, exclude: Sequence[str], gitignore: bool) -> Index:
+def _open(where: str, *, keyed: Callable[[Path], Settings], exclude: Sequence[str], gitignore: bool) -> Index:
     scheme, mark, _ = where.partition("://")
     if not mark:
         refuse_old_index(Path(where).expanduser())
         place = options.found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
-        return options.open_index(place, settings, language, exclude=exclude, gitignore=gitignore)
+        return Index(place, keyed(place).excluding(exclude, gitignore=gitignore))
     if scheme not in found("indexes"):
         known = ", ".join(f"{name}://" for name in found("indexes")) or "none"
         raise UsageError(f"no installed package opens addresses of the form {scheme}://; known are: {known}.")
-    opened: Index = loaded("indexes", scheme)(where, partial(options.settings_with, settings, language))
+    opened: Index = loaded("indexes", scheme)(where, keyed)
     return opened
 
 

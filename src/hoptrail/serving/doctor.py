@@ -69,11 +69,11 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
     with tempfile.TemporaryDirectory() as temporary:
         context = LanguageContext(None, folder or Path(temporary), settings.chat)
         try:
-            chat = context.paid_chat
+            chat = context.paid_chat(settings.chat.of("read"))
         except UsageError as error:
             yield Check("endpoint", works=False, says=str(error))
         else:
-            yield from _chat_checks(chat, settings.chat)
+            yield from _chat_checks(chat, settings.chat.of("read"))
     yield _embeddings(settings.encoder)
     yield _estimate(settings)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,8 @@ from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
 from hoptrail.plugins import found, loaded
+from hoptrail.recipes.catalogue import changed_keys
+from hoptrail.recipes.registry import settings_key
 from hoptrail.serving import contract
 from hoptrail.serving.render import plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
@@ -106,12 +108,47 @@ SettingsFile = Annotated[
         help="A TOML file, or paper:NAME; see `hoptrail settings`.",
     ),
 ]
+SetKeys = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set one key over the settings file and over a preset; may be repeated.",
+    ),
+]
+NOT_ASKED = ("sync", "follow_links", "gitignore", "exclude", "reading", "passages", "server")
+"""Keys and tables of the settings that questions do not depend on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What `--set` says to a command that uses `recipes` (None: those of the settings), but not the keys and tables `unused`."""
+
+    given: Sequence[str] | None
+    recipes: Sequence[str | None] = (None,)
+    unused: Sequence[str] = NOT_ASKED
+
+    def check(self, settings: Settings) -> None:
+        """Say what is changed of presets. Raises: UsageError: a key has no effect; the message says what to do."""
+        used = [name or settings.recipe for name in self.recipes]
+        tables = [f"recipes.{settings_key(name.partition(':')[0])}." for name in used]
+        unused = (*self.unused, *(["recipe"] if all(self.recipes) else []))
+        for key in (line.partition("=")[0].strip() for line in self.given or ()):
+            if key.startswith("recipes.") and not key.startswith(tuple(tables)):
+                remedy = f"set {tables[0]}KEY, or name the other recipe"
+                raise UsageError(f"--set {key} has no effect here, where {', '.join(used)} is used: {remedy}.")
+            if key.partition(".")[0] in unused:
+                raise UsageError(f"--set {key} has no effect on this command, or an option decides it: leave it out.")
+        for name in used:
+            if changed := changed_keys(name, settings.recipes):
+                say(f"{name} with {', '.join(changed)}")
 
 
 def open_index(
     folder: Path,
     settings_file: Path | None,
     language: str | None = None,
+    keys: Keys | None = None,
     *,
     rehearsed: bool = False,
     exclude: Sequence[str] = (),
@@ -120,9 +157,9 @@ def open_index(
     """The index with these settings; `exclude` and `gitignore` as in `Settings.excluding`. If the language is only `rehearsed`,
     it needs no endpoint.
     """
-    if settings_file is None and language is None and not exclude and gitignore:
+    if settings_file is None and language is None and not (keys and keys.given) and not exclude and gitignore:
         return Index(folder)
-    settings = settings_with(settings_file, language, folder, rehearsed=rehearsed)
+    settings = settings_with(settings_file, language, folder, keys, rehearsed=rehearsed)
     return Index(folder, settings.excluding(exclude, gitignore=gitignore))
 
 
@@ -140,11 +177,15 @@ def found_or_new(folder: Path, *, make: bool = True) -> Path:
     return new.folder
 
 
-def settings_with(file: Path | None, language: str | None, folder: Path, *, rehearsed: bool = False) -> Settings:
-    """Settings with another language, whose replies are stored in `folder`."""
+def settings_with(
+    file: Path | None, language: str | None, folder: Path, keys: Keys | None = None, *, rehearsed: bool = False
+) -> Settings:
+    """Settings from a file and from `--set`, with another language, whose replies are stored in `folder`."""
     from hoptrail.index.settings import load_settings
 
-    loaded = load_settings(file)
+    loaded = load_settings(file, keys.given or () if keys else ())
+    if keys:
+        keys.check(loaded)
     if language is not None:
         from hoptrail.language.factory import LanguageContext, open_language
 

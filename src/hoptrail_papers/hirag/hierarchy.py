@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
 from typing import Literal
 
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
@@ -86,21 +85,30 @@ class HierarchicalSearch:
         self._settings = settings
 
     def pages(self, asked: str) -> Pages:
-        """The pages for a question, by title similarity plus share of the best search score, then by title."""
+        """The pages for a question, by title similarity plus share of the best search score; of equal ones first that of the
+        longest name (then of the first in the question), because the question is more likely about it.
+        """
         found = self._search(asked)
         titles = TitleIndex.of(self._corpus.snapshot)
         least = self._settings.least_similarity
         matches = {name: titles.similar_to(name, least) for name in self._names(asked, titles)}
         ambiguous = tuple(name for name, equal in matches.items() if is_ambiguous(equal, self._settings.most_equal))
         likeness: defaultdict[Title, float] = defaultdict(float)
-        for match in chain.from_iterable(matches.values()):
-            likeness[match.title] = max(likeness[match.title], match.similarity)
+        by_name: dict[Title, int] = {}
+        for number, alike in enumerate(matches.values()):
+            for match in alike:
+                if match.similarity > likeness[match.title]:
+                    likeness[match.title], by_name[match.title] = match.similarity, number
         share: defaultdict[Title, float] = defaultdict(float)
         shares = shares_of_best(scores_of(found))
         for hit in found:
             title = titles.page_of(hit.unit.document)
             share[title] = max(share[title], shares[hit.unit.id])
-        order = sorted(likeness | share, key=lambda page: (-likeness[page] - share[page], page.name, page.documents))
+
+        def place(page: Title) -> tuple[float, int, str, tuple[str, ...]]:
+            return -likeness[page] - share[page], by_name.get(page, len(by_name)), page.name, page.documents
+
+        order = sorted(likeness | share, key=place)
         vector = self._corpus.encoder.encode([asked])[0]
         return Pages(tuple(order[: self._settings.pages]), ambiguous, found, vector)
 
@@ -121,8 +129,8 @@ class HierarchicalSearch:
         if self._settings.names == "question":
             return [asked]
         named = titles.named_in(asked)
-        by_rules = [mention.text for mention in find_names(asked, tuple(named))]
-        return sorted(dict.fromkeys((*by_rules, *named)), key=lambda name: (-len(name), name))
+        by_rules = [mention.text for mention in find_names(asked, named)]
+        return sorted(dict.fromkeys((*by_rules, *named)), key=lambda name: (-len(name), asked.find(name)))
 
     def _search(self, asked: str) -> Ranking:
         depth = self._settings.hybrid.depth

@@ -8,7 +8,8 @@ Answering"). Not the HiRAG that retrieves from hierarchies of knowledge graphs, 
     section 4.4   Filter: verifying, two-level rethinking, the model's own knowledge         rethinking.py
 
 Deviations: a sub-question that points back is completed (task complete; the paper leaves this to the Decomposer). The name it
-is about is the longest title in it, found without a model. An answer is verified against its evidence (the paper asks only
+is about is the longest title in it, found without a model; the pages of other names follow. The model's memory counts from a
+stated confidence of `acceptance` on. An answer is verified against its evidence (the paper asks only
 whether the question is answered). Algorithm 1 follows the paper's text, because as printed it never stays on a page. An
 ambiguous name whose enriched question finds no answer is still looked up page by page. The fallback engine is the corpus unless
 one on the web is named (the paper's "local" has no other either). A question that cannot be decomposed is its own sub-question.

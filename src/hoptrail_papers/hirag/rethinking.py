@@ -187,7 +187,7 @@ class Rethinking:
             if attempt is not None and (hop := self._supported_hop(attempt, progress)) is not None:
                 return hop
             if next(draws):
-                memory = progress.meter.perform(Recall(asked))
+                memory = progress.meter.perform(Recall(asked, progress.meter.abstain))
                 # The evidence has just failed, so it cannot verify what the model is not sure of.
                 if memory.answer is not None and memory.confidence >= self.settings.acceptance:
                     return memory_hop(question, asked, memory, self._hits((), progress)[: self.k - 1])

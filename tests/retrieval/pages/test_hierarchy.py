@@ -241,3 +241,20 @@ def test_what_was_found_of_a_page_without_a_title_is_read(site: Site) -> None:
     (page,) = (page for page in pages.pages if page.documents == (untitled.id,))
     assert page.name == ""
     assert [chunk.unit.text for chunk in search.chunks(page, pages.vector)] == [untitled.text]
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ("Who directed The Godfather with Al Pacino?", ["The Godfather", "Al Pacino"]),
+        ("Did Al Pacino play in The Godfather?", ["The Godfather", "Al Pacino"]),
+        ("Is Zodiac older than Memoir?", ["Zodiac", "Memoir"]),
+        ("Is Memoir older than Zodiac?", ["Memoir", "Zodiac"]),
+    ],
+)
+def test_of_several_named_pages_the_longest_name_comes_first(tmp_path: Path, asked: str, wanted: list[str]) -> None:
+    """Of equally long ones the first in the question, whatever the alphabet says."""
+    site = Site(tmp_path)
+    names = ["Al Pacino", "The Godfather", "Memoir", "Zodiac"]
+    site.build(add=[make_document(name, f"{name} is something.") for name in names])
+    assert titles(opened(site, search="none", least_similarity=0.9), asked) == wanted

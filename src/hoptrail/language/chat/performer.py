@@ -51,17 +51,20 @@ _log = logging.getLogger(__name__)
 class ChatLanguage:
     """Performs all tasks through `chat`. Thread-safe. Raises: UsageError: a file in the folder of prompts cannot be used."""
 
-    def __init__(self, chat: Chat, settings: ChatSettings) -> None:
+    def __init__(self, chat: Chat, settings: ChatSettings, decomposer: tuple[Chat, ChatSettings] | None = None) -> None:
+        """`decomposer`: another model with its settings, which decomposes questions and completes sub-questions."""
         check_prompts(settings.prompts)
         self._drafting = Drafting(settings.prompts)
         self._chat = chat
         self._ladder = Ladder(chat, settings)
+        self._decomposer = Ladder(*decomposer) if decomposer else self._ladder
+        self._models = [chat.model, *([decomposer[0].model] if decomposer else [])]
         self._origins = RecentTexts()
 
     @property
     def name(self) -> str:
-        """`chat:MODEL`, because another model gives other results."""
-        return f"chat:{self._chat.model}"
+        """`chat:MODEL`, because another model gives other results; with another decomposer `chat:MODEL+MODEL`."""
+        return f"chat:{'+'.join(dict.fromkeys(self._models))}"
 
     def perform(self, task: Task[T]) -> Reply[T]:
         """Perform one task; its usage covers only what was paid now, no remembered replies.
@@ -69,7 +72,8 @@ class ChatLanguage:
         performed at present.
         """
         started = time.perf_counter()
-        asked = _TaskRun(self._ladder, self._drafting, self._origins.of(_task_texts(task)))
+        ladder = self._decomposer if isinstance(task, tasks.Decompose | tasks.Complete) else self._ladder
+        asked = _TaskRun(ladder, self._drafting, self._origins.of(_task_texts(task)))
         try:
             value = asked.output(task)
         except TaskFailed as failure:

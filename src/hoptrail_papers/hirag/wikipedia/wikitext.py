@@ -1,0 +1,243 @@
+"""Wikitext as the text that a reader sees, one line a paragraph, heading or list item; and infoboxes as pairs.
+
+mwparserfromhell parses it. Comments, references and tables are removed before, in linear time: they are more than half of a long
+page, and their missing end tags would make the parser's time quadratic. Formulas and what the wiki computes are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from hoptrail.text.lexicon import word_set
+from hoptrail.text.normal_forms import base_title, folded, squeeze
+from hoptrail_papers.hirag.wikipedia.templates import shown, template_name
+
+Pair = tuple[str, str]
+
+HEADING = "\x1e"
+"""Starts the line of a heading. XML cannot contain it, so no text has it."""
+
+_COMMENT = re.compile(r"<!--|-->")
+_REFERENCE = re.compile(r"<ref\b[^<>]*+>|</ref\s*+>", re.IGNORECASE)
+_QUOTES = re.compile(r"'{2,}+")
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1d\x1f\x7f\u00ad\u200e\u200f\ufeff]")
+_LEFTOVER = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}|__[A-Z]{3,30}__|</?[a-z]+[^<>]{0,200}>", re.IGNORECASE)
+_EMPTY_BRACKETS = re.compile(r"[ ]?\((?:\s*[,;:])*\s*\)")
+_BRACKET = re.compile(r"\((?:\s*[,;])+\s*|\(\s+")
+_OTHER_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]+){0,2}:\S")
+_HIDDEN = word_set(
+    "ref references gallery math chem timeline score style script imagemap templatestyles table syntaxhighlight source graph "
+    "maplink mapframe hiero indicator"
+)
+_BREAKING = word_set("br li dt dd p div blockquote center hr ul ol dl poem")
+_NO_PROSE = frozenset(
+    {"references", "external links", "further reading", "footnotes", "citations", "notes", "see also"}
+)
+_INFOBOXES = ("infobox", "taxobox", "automatic taxobox", "speciesbox", "geobox", "drugbox", "chembox")
+_DISAMBIGUATION = word_set(
+    "disambiguation disambig disamb dab hndis geodis mil-unit-dis numberdis roaddis schooldis callsigndis"
+)
+_TEMPLATE = re.compile(r"\{\{\s*+([^{}|<>\[\]\n]{1,80})")
+_DATA, _LABEL = re.compile(r"data\s*(\d+)"), re.compile(r"(?:label|header)\s*\d+|above|below|subheader|title")
+_LAYOUT = re.compile(
+    r"(?:image|img|logo|photo|picture|map|mapframe|pushpin|caption|alt|signature|embed|child|module|footnotes|coordinates|coord"
+    r"|bodyclass|bodystyle)(?:[\d_ -].*)?|.*_(?:size|width|alt|caption|upright|style|colou?r|image|map|logo|refs?|footnotes)\d*",
+    re.IGNORECASE,
+)
+_FILE = re.compile(r".*\.(?:jpe?g|png|svg|gif|webp|tiff?|og[gav]|webm|mp3)", re.IGNORECASE)
+
+
+def lists_namesakes(title: str, wikitext: str) -> bool:
+    """Whether a page is a disambiguation page, by the end of its title or by one of its templates."""
+    names = (template_name(match[1]) for match in _TEMPLATE.finditer(wikitext))
+    return folded(title).endswith("(disambiguation)") or any(
+        name.partition(" ")[0] in _DISAMBIGUATION for name in names
+    )
+
+
+def without_unseen(text: str) -> str:
+    """`text` without comments, references and tables, even if end tags are missing. Takes linear time."""
+    return _without_tables(_without(_REFERENCE, _without(_COMMENT, text, "-->"), "</"))
+
+
+def _without(marks: re.Pattern[str], text: str, closing: str) -> str:
+    """`text` without what stands between an opening mark and the next closing one, and without single marks. An open comment
+    hides the rest, as in the wiki; an open reference only its mark.
+    """
+    parts: list[str] = []
+    place, opened = 0, False
+    for mark in marks.finditer(text):
+        ends = mark[0].startswith(closing)
+        if not (ends and opened):
+            parts.append(text[place : mark.start()] if not opened or closing == "</" else "")
+        opened = not ends and not mark[0].endswith("/>")
+        place = mark.end()
+    return "".join(parts) + ("" if opened and closing == "-->" else text[place:])
+
+
+def _without_tables(text: str) -> str:
+    """`text` without its tables; one that is not closed ends before the next heading."""
+    lines: list[str] = []
+    depth = 0
+    for line in text.split("\n"):
+        stripped = line.lstrip(" :*#\t")
+        if stripped.startswith("{|"):
+            depth += 1
+        elif depth and stripped.startswith("|}") and not stripped.startswith("|}}"):
+            depth -= 1
+            lines.append("" if depth else stripped[2:])
+        elif not depth or line.startswith("=="):
+            depth = 0
+            lines.append(line)
+    return "\n".join(lines)
+
+
+class Renderer:
+    """Renders parsed wikitext. `names` are those of the namespaces whose links show nothing: files and categories."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._silent = {folded(name) for name in (*names, "File", "Image", "Media", "Category")}
+
+    def lines(self, code: Any) -> Iterator[str]:
+        """The lines of a page, without headings that have no text below and sections that are no prose."""
+        pending: list[tuple[int, str]] = []
+        hidden = 7
+        for line in _paragraphs(self.text(code.nodes)):
+            if not line.startswith(HEADING):
+                text = _tidy(line.lstrip(" *#:;\t"))
+                if text and hidden > 6:
+                    yield from (heading for _, heading in pending)
+                    yield text
+                    pending = []
+                continue
+            level, name = int(line[1]), _tidy(line[2:])
+            pending = [one for one in pending if one[0] < level]
+            if level <= hidden:
+                hidden = level if folded(name) in _NO_PROSE else 7
+            if hidden > 6 and name:
+                pending.append((level, name))
+
+    def line(self, code: Any) -> str:
+        """A value of an infobox on one line, its items divided by commas."""
+        items = (_tidy(line.strip(" *#:;\t")) for line in self.text(code.nodes).split("\n"))
+        return squeeze(", ".join(filter(None, items)).replace(",,", ","))
+
+    def text(self, nodes: Iterable[Any]) -> str:
+        """What parsed nodes show."""
+        return "".join(map(self._node, nodes))
+
+    def _node(self, node: Any) -> str:
+        match type(node).__name__:
+            case "Text":
+                return str(node.value)
+            case "Wikilink":
+                return self._link(node)
+            case "ExternalLink":
+                return self.text(node.title.nodes) if node.title else ""
+            case "HTMLEntity":
+                return str(node.normalize() or "")
+            case "Heading":
+                return f"\n{HEADING}{node.level}{self.text(node.title.nodes)}\n"
+            case "Argument":
+                return self.text(node.default.nodes) if node.default else ""
+            case "Template":
+                return self._template(node)
+            case "Tag":
+                return self._tag(node)
+        return ""
+
+    def _link(self, node: Any) -> str:
+        title = str(node.title).strip()
+        space, colon, _ = title.partition(":")
+        if colon and (folded(space) in self._silent or _OTHER_LANGUAGE.match(title)):
+            return ""
+        return self.text(node.text.nodes) if node.text else title.removeprefix(":").replace("_", " ")
+
+    def _template(self, node: Any) -> str:
+        arguments, named = [], {}
+        name = template_name(str(node.name))
+        if is_infobox(name):
+            return ""
+        for parameter in node.params:
+            value = self.text(parameter.value.nodes).strip()
+            if str(parameter.name).strip().isdecimal():
+                arguments.append(value)
+            else:
+                named[str(parameter.name).strip()] = value
+        return shown(name, arguments, named)
+
+    def _tag(self, node: Any) -> str:
+        name = str(node.tag).strip().lower()
+        if name in _HIDDEN:
+            return ""
+        if node.wiki_markup in {"*", "#", ":", ";", "----"}:
+            return str(node.wiki_markup)
+        inner = self.text(node.contents.nodes) if node.contents else ""
+        return f"\n{inner}\n" if name in _BREAKING else inner
+
+    def pairs(self, nodes: Iterable[Any]) -> Iterator[Pair]:
+        """The pairs of the infoboxes among parsed nodes, and of infoboxes within these."""
+        for node in nodes:
+            if type(node).__name__ == "Template" and is_infobox(template_name(str(node.name))):
+                parameters = {str(one.name).strip(): one.value for one in node.params}
+                for name, value in parameters.items():
+                    yield from self.pairs(value.nodes)
+                    key = self._key(name, parameters)
+                    text = self.line(value) if key else ""
+                    if text and not _FILE.fullmatch(text):
+                        yield key, text
+
+    def _key(self, name: str, parameters: dict[str, Any]) -> str:
+        """`birth_place` is Birth place, `data1` the value of `label1`; empty for what is layout."""
+        if data := _DATA.fullmatch(name):
+            label = parameters.get(f"label{data[1]}")
+            return "" if label is None else self.line(label).rstrip(":")
+        if name.isdecimal() or _LABEL.fullmatch(name) or _LAYOUT.fullmatch(name):
+            return ""
+        key = squeeze(name.replace("_", " ").replace(":", " "))
+        return key[:1].upper() + key[1:]
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Headings, list items and paragraphs, which may have several lines of the markup."""
+    paragraph: list[str] = []
+    for line in chain(text.split("\n"), [""]):
+        alone = line.startswith(("*", "#", ":", ";", HEADING)) or not line.strip()
+        if alone and paragraph:
+            yield " ".join(paragraph)
+            paragraph = []
+        if alone:
+            yield line
+        else:
+            paragraph.append(line)
+
+
+def is_infobox(name: str) -> bool:
+    """Whether a template is an infobox, by the beginning or the last word of its name."""
+    return name.startswith(_INFOBOXES) or name.endswith(" infobox")
+
+
+def _tidy(line: str) -> str:
+    text = _UNSEEN.sub("", _QUOTES.sub("", line)).replace(HEADING, "")
+    text = _EMPTY_BRACKETS.sub("", _LEFTOVER.sub("", text))
+    return squeeze(_BRACKET.sub("(", text))
+
+
+def converted(wikitext: str, names: Sequence[str]) -> tuple[str, list[Pair]]:
+    """The text of a page, ended by the pairs of its infoboxes as lines `key: value`, and these pairs."""
+    import mwparserfromhell
+
+    renderer = Renderer(names)
+    code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
+    pairs = list(dict.fromkeys(renderer.pairs(code.nodes)))
+    lines = chain(renderer.lines(code), (f"{key}: {value}" for key, value in pairs))
+    return "\n\n".join(lines), pairs
+
+
+def shared_name(title: str) -> str:
+    """The name that a title in parentheses shares with others (`Isk (river)`: isk); empty for a title without."""
+    base = folded(base_title(title))
+    return base if base != folded(title) else ""
