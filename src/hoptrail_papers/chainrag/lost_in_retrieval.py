@@ -163,7 +163,7 @@ def recall_in_own_contexts(contexts: Contexts, performers: PerQuestion, k: int =
     """Ask every question over its own passages, with and without rewriting; `contexts` has ORIGINAL and REWRITTEN as recipes.
     Raises: UsageError: no question was decomposed. Interrupted, EndpointRefused, RecordingError: see `Asking.ask`.
     """
-    found: list[tuple[float, float, float]] = []
+    found: list[list[float]] = []
     questions = contexts.dataset.questions
     for done, (question, alone, index) in enumerate(contexts.open_each(), 1):
         index_corpus(alone, contexts.recipes, index, Watcher(stopped=contexts.watcher.stopped))
@@ -176,8 +176,7 @@ def recall_in_own_contexts(contexts: Contexts, performers: PerQuestion, k: int =
             ranked = [dict.fromkeys(passage for hit in hop.hits for passage in hit.passages) for hop in hops]
             recalls[name] = [100 * recall_at(k, list(passages), question.supporting) for passages in ranked]
         if len(recalls[ORIGINAL]) == len(recalls[REWRITTEN]) == 2:
-            first, second = recalls[ORIGINAL]
-            found.append((first, second, recalls[REWRITTEN][1]))
+            found.append([*recalls[ORIGINAL], recalls[REWRITTEN][1]])
         contexts.watcher.report("sub-questions over their own passages", done, len(questions))
     if not found:
         raise UsageError(f"no question of {contexts.dataset.name} was decomposed, so there is no second sub-question.")

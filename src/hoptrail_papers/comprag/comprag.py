@@ -56,7 +56,7 @@ class CompragSettings(PassageSettings):
     space: TripleSpaceSettings = field(default_factory=TripleSpaceSettings)
     graph: TripleGraphSettings = field(default_factory=TripleGraphSettings)
     unbinding: UnbindingSettings = field(default_factory=UnbindingSettings)
-    hybrid_weight: Share = 0.8
+    hybrid_weight: Share = 0.9
     kept: int = 8
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     structures = (TRIPLES,)
@@ -121,8 +121,8 @@ class Comprag(SinglePass):
         "both-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity", "entity"))),
         "pagerank": replace(ALONE, graph=TripleGraphSettings(score="pagerank")),
         "unbinding": replace(ALONE, channel="unbinding"),
-        "hybrid-rrf": CompragSettings(search=HybridSearchSettings(fusion="rrf")),
-        "mixed": CompragSettings(kept=0),
+        "hybrid-rrf": CompragSettings(hybrid_weight=0.8, search=HybridSearchSettings(fusion="rrf")),
+        "mixed": CompragSettings(hybrid_weight=0.8, kept=0),
     }
 
     def retrieve(self, question: str) -> Ranking:
