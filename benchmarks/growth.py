@@ -146,7 +146,8 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
         if isinstance(done, common.Failed):
             print(f"{recipe} over {size} passages failed: {done.why}", file=sys.stderr)
             continue
-        yield Asked(size, recipe, *json.loads(done.output), done.peak_megabytes, done.own_megabytes)
+        figures: list[float] = [*json.loads(done.output), done.peak_megabytes, done.own_megabytes]
+        yield Asked(size, recipe, *figures)
 
 
 def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[tuple[str, str, float]]:

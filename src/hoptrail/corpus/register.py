@@ -233,7 +233,7 @@ class Register:
         new = [entry for entry in entries if isinstance(entry, Document)]
         known = (entry for entry in entries if isinstance(entry, DocumentEntry))
         changed = [entry for entry in known if entry != self._stored[entry.id]]
-        lost = {source for entry in changed for source in {*self._stored[entry.id].sources}.difference(entry.sources)}
+        lost = {source for entry in changed if not entry.sources for source in self._stored[entry.id].sources}
         vacant = sorted(source for source in lost if not self._ids_at.get(source))
         self._writer.note_removed([*vacant, *map(file_of, vacant)])
         self._writer.put_documents(new)
