@@ -10,7 +10,8 @@ earlier run has built there is not built again, and its figures are kept beside 
     built      one structure built for the corpus, on top of those it needs. `disk` is the growth of the index folder; peak memory
                is of the whole process, `own` without file pages
     asked      a recipe's retrieval for generated questions, after three warm-up questions; `first` includes opening what it reads
-               once; `recall` is the share of the gold passages among its hits
+               once; `recall` is the share of the gold passages among its hits; `checked` is the share of the CPU seconds
+               of the first question in which arrays are compared with their checksums, `later` that of the others
 
 An exponent is the slope of a line through the logarithms: 1 doubles with the corpus, 0 does not grow. Slopes of few and close
 sizes, and of seconds on a busy machine, are rough; CPU seconds are steadier. Answering is not measured.
@@ -24,6 +25,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from benchmarks import common
@@ -57,6 +59,8 @@ class Asked:
     p95: float
     cpu: float
     recall: float
+    checked: float
+    later: float
     peak_megabytes: float
     own_megabytes: float
 
@@ -99,18 +103,28 @@ def measure_building(size: int, structures: Iterable[str], folder: Path) -> list
 
 
 def ask(recipe: str, folder: Path, size: int, number: int) -> None:
-    """Runs in a separate process: prints seconds of the first question, milliseconds of each other one, CPU of all, recall."""
+    """Runs in a separate process: prints the figures of `Asked` up to `later`."""
+    from hoptrail.corpus.arrays import Arrays
     from hoptrail.index.index import Index
 
+    compare, comparing = vars(Arrays)["_compare"], [0.0]
+
+    def timed(*given: Any) -> None:
+        began = time.thread_time()
+        compare(*given)
+        comparing[-1] += time.thread_time() - began
+
+    setattr(Arrays, "_compare", timed)  # noqa: B010 - in this process alone
     index = Index(folder / "index")
     index.encoder = WordHashes()
     questions = list(MadeCorpus(size).questions(number + WARM))
     names = {name for question in questions for name in question.supporting}
     titles = {name: MadeCorpus(size).title(int(name[1:])) for name in names}
-    started = time.perf_counter()
+    started, processor = time.perf_counter(), time.process_time()
     opened = index.recipe(recipe, limit=LIMIT)
     opened.retrieve(questions[0].question)
-    first = time.perf_counter() - started
+    first, checked = time.perf_counter() - started, comparing[0] / (time.process_time() - processor)
+    comparing.append(0.0)
     for question in questions[1:WARM]:
         opened.retrieve(question.question)
     processor, times, found = time.process_time(), [], []
@@ -121,7 +135,8 @@ def ask(recipe: str, folder: Path, size: int, number: int) -> None:
         gold = {titles[name] for name in question.supporting}
         found.append(len(gold & {hit.unit.title for hit in ranking[:LIMIT]}) / len(gold))
     cpu = 1000 * (time.process_time() - processor) / number
-    print(json.dumps([first, common.percentile(times, 0.5), common.percentile(times, 0.95), cpu, sum(found) / number]))
+    middle = common.percentile(times, 0.5), common.percentile(times, 0.95)
+    print(json.dumps([first, *middle, cpu, sum(found) / number, checked, 1000 * comparing[1] / number / cpu]))
 
 
 def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int) -> Iterator[Asked]:
@@ -131,8 +146,8 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
         if isinstance(done, common.Failed):
             print(f"{recipe} over {size} passages failed: {done.why}", file=sys.stderr)
             continue
-        first, median, p95, cpu, recall = json.loads(done.output)
-        yield Asked(size, recipe, first, median, p95, cpu, recall, done.peak_megabytes, done.own_megabytes)
+        figures: list[float] = [*json.loads(done.output), done.peak_megabytes, done.own_megabytes]
+        yield Asked(size, recipe, *figures)
 
 
 def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[tuple[str, str, float]]:
@@ -167,7 +182,19 @@ def show(built: Sequence[Built], asked: Sequence[Asked]) -> None:
     header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB")
     common.print_table(header, [tuple(asdict(row).values()) for row in built])
     print("Searching, milliseconds per question:\n")
-    header_asked = ("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "peak MB", "own MB")
+    header_asked = (
+        "passages",
+        "recipe",
+        "first (s)",
+        "median",
+        "p95",
+        "CPU",
+        "recall of gold@10",
+        "checked",
+        "later",
+        "peak MB",
+        "own MB",
+    )
     common.print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
     print("Exponents:\n")
     common.print_table(("what", "quantity", "exponent"), exponents(built, asked))

@@ -95,22 +95,16 @@ class Arrays(Mapping[str, Array]):
 
     def _compare(self, name: str, rows: Places | slice | None) -> None:
         """Compare an array with its checksums, or the blocks with these rows. Raises: IndexDamaged."""
-        described, array, path = (
-            self._described[name],
-            self._arrays[name],
-            self._folder / file_name(self._segment, name),
-        )
+        described, array = self._described[name], self._arrays[name]
+        path = self._folder / file_name(self._segment, name)
         if described.data is not None or described.sums is None:
             intact = checksum(array) == described.checksum
         else:
             known = _known_blocks(path, (*self._identities[name], described.checksum), described.sums)
             intact = _matches(array, np.frombuffer(described.sums, np.uint64), known, rows)
         if not intact:
-            where = (
-                path
-                if described.data is None
-                else f"{self._folder.parent}: the array {name} of segment {self._segment}"
-            )
+            in_database = f"{self._folder.parent}: the array {name} of segment {self._segment}"
+            where = path if described.data is None else in_database
             raise repairable(self._folder.parent, f"{where} is damaged")
         if rows is None:
             self._whole.add(name)

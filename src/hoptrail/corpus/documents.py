@@ -133,33 +133,17 @@ class DocumentWriter:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def put(self, documents: Iterable[Document]) -> None:
+    def put(self, documents: Collection[Document]) -> None:
         """Add documents, or update the sources and the date of those that are stored."""
+        numbers = rows.numbers_by_id(self._database, "documents", [document.id for document in documents])
+        new = {document.id: document for document in documents if document.id not in numbers}
+        first = rows.next_number(self._database, "documents")
+        numbers |= {id_: number for number, id_ in enumerate(new, first)}
+        self._database.insert("documents", (_row(numbers[id_], document) for id_, document in new.items()))
+        blocks = ((numbers[id_], block) for id_, document in new.items() for block in document.blocks)
+        self._database.insert("blocks", ((number, block.start, pack((block,))) for number, block in blocks))
         for document in documents:
-            stored = self._database.column("SELECT number FROM documents WHERE id = ?", document.id)
-            number = stored[0] if stored else rows.next_number(self._database, "documents")
-            if not stored:
-                ends, notes = rows.packed_ends(document.sentence_ends), json.dumps(document.notes, ensure_ascii=False)
-                self._database.run(
-                    "INSERT INTO documents (number, id, title, text, sentence_ends, notes, date, date_from) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    *(
-                        number,
-                        document.id,
-                        document.title,
-                        document.text,
-                        ends,
-                        notes,
-                        document.date,
-                        document.date_from,
-                    ),
-                )
-                blocks = ((number, block.start, pack((block,))) for block in document.blocks)
-                self._database.run_each(
-                    "INSERT INTO blocks (document, start, packed, checksum) VALUES (?1, ?2, ?3, row_checksum(?1, ?2, ?3))",
-                    blocks,
-                )
-            self.place(number, document)
+            self.place(numbers[document.id], document)
 
     def place(self, number: int, given: Document | DocumentEntry) -> None:
         """Set the sources and the date of a stored document."""
@@ -195,3 +179,9 @@ class DocumentWriter:
         for table in ("blocks", "sources", "files", "former"):
             self._database.delete(table, "document", numbers)
         self._database.delete("documents", "number", numbers)
+
+
+def _row(number: int, document: Document) -> tuple[int | str | bytes, ...]:
+    """The row of a document, in the order of the columns of its table."""
+    ends, notes = rows.packed_ends(document.sentence_ends), json.dumps(document.notes, ensure_ascii=False)
+    return number, document.id, document.title, document.text, ends, notes, document.date, document.date_from

@@ -100,10 +100,8 @@ class Register:
         new: list[Document] = []
         further: list[Document] = []
         repeated: list[str] = []
-        held: list[Document] = []
-        moving: list[Document] = []
         absolute: list[str] = []
-        added = updated = 0
+        added = updated = held = 0
         for given, document in zip(documents, self._looked_up(documents), strict=True):
             source = document.sources[0]
             before = self._ids_at.get(source, set())
@@ -114,7 +112,8 @@ class Register:
             self._read.add(source)
             if self.holding and document.id not in before and (before or self._hold_new):
                 self.held_at[source] = document.id
-                (moving if document.id in self._entries else held).append(given)
+                (self.moving if document.id in self._entries else self.held).put([given])
+                held += 1
                 continue
             if given is not document:
                 absolute += given.sources
@@ -132,9 +131,7 @@ class Register:
             self._put(document)
         self.clear(absolute)
         self._forget_unchanged()
-        self.held.put(held)
-        self.moving.put(moving)
-        unchanged = len(documents) - added - updated - len(further) - len(repeated) - len(held) - len(moving)
+        unchanged = len(documents) - added - updated - len(further) - len(repeated) - held
         return Entered(tuple(new), added, updated, unchanged, tuple(repeated), tuple(further))
 
     def _looked_up(self, documents: Sequence[Document]) -> list[Document]:
@@ -236,7 +233,7 @@ class Register:
         new = [entry for entry in entries if isinstance(entry, Document)]
         known = (entry for entry in entries if isinstance(entry, DocumentEntry))
         changed = [entry for entry in known if entry != self._stored[entry.id]]
-        lost = {source for entry in changed for source in {*self._stored[entry.id].sources}.difference(entry.sources)}
+        lost = {source for entry in changed if not entry.sources for source in self._stored[entry.id].sources}
         vacant = sorted(source for source in lost if not self._ids_at.get(source))
         self._writer.note_removed([*vacant, *map(file_of, vacant)])
         self._writer.put_documents(new)
@@ -308,9 +305,8 @@ def withdraw(writer: Writer, names: Collection[str]) -> list[Withdrawn]:
             writer.place_documents([replace(entry, sources=kept)])
             renamed += [document for document in [_renamed(entry, kept, snapshot)] if document]
             writer.note_removed(gone)
-    writer.note_removed(
-        [one for name in names for one in (name, _resolved(name))]
-    )  # a title, or a file of several lines
+    # These may be a title, or a file of several lines.
+    writer.note_removed([one for name in names for one in (name, _resolved(name))])
     leaving = [document.id for document in withdrawn if not document.left]
     writer.remove_documents([*leaving, *(document.id for document in renamed)])
     writer.put_documents(renamed)

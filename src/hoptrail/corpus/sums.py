@@ -65,22 +65,21 @@ def use_checksums(connection: apsw.Connection) -> None:
 
 def insert(connection: apsw.Connection, table: str, rows: Iterable[tuple[apsw.SQLiteValue, ...]]) -> None:
     """Insert rows into one of ROWS, with their checksums. The sums are changed once, which the triggers would do for each row."""
-    count = total = 0
+    checksums: list[int] = []
 
     def summed() -> Iterator[tuple[apsw.SQLiteValue, ...]]:
-        nonlocal count, total
         for row in rows:
-            checksum = row_checksum(*row)
-            count, total = count + 1, total + checksum
-            yield (*row, checksum)
+            checksums.append(row_checksum(*row))
+            yield (*row, checksums[-1])
 
-    marks = ", ".join("?" for _ in ROWS[table].split(", "))
+    marks = "?, " * len(ROWS[table].split(", "))
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     try:
-        connection.executemany(f"INSERT INTO {table} ({ROWS[table]}, checksum) VALUES ({marks}, ?)", summed())
+        connection.executemany(f"INSERT INTO {table} ({ROWS[table]}, checksum) VALUES ({marks}?)", summed())
     finally:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
-    connection.execute("UPDATE sums SET rows = rows + ?, sum = sum + ? WHERE name = ?", (count, total, table))
+    sums = len(checksums), sum(checksums), table
+    connection.execute("UPDATE sums SET rows = rows + ?, sum = sum + ? WHERE name = ?", sums)
 
 
 def keep_sums(connection: apsw.Connection) -> bool:

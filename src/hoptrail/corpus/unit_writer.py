@@ -114,12 +114,16 @@ class UnitWriter:
         if missing := sorted(sources - documents.keys()):
             raise KeyError(f"units are made from documents that are not stored: {', '.join(missing[:5])}")
         numbers = numbers_of(self._numbering.assign([unit.id for unit in units]))
-        self._insert(units, numbers.tolist(), documents)
+        placed = list(zip(numbers.tolist(), units, strict=True))
+        self._database.insert("units", (_row(number, unit, documents) for number, unit in placed))
+        further = ((number, *each) for number, unit in placed for each in enumerate(unit.sources[1:]))
+        spans = ((number, place, documents[it.document], it.start, it.end) for number, place, it in further)
+        self._database.insert("further_sources", spans)
         if vectors is not None:
             for kind in dict.fromkeys(unit.kind for unit in units):
                 here = [place for place, unit in enumerate(units) if unit.kind is kind]
                 self._wait(kind, numbers[here], vectors[here])
-        for unit, number in zip(units, numbers.tolist(), strict=True):
+        for number, unit in placed:
             if unit.kind is Kind.PASSAGE:
                 text = unit.searchable
                 self._postings.add(number, text)
@@ -201,18 +205,6 @@ class UnitWriter:
         """Merge segments that are due."""
         self._segments.merge(Family.UNITS, _merged)
         self._postings.merge()
-
-    def _insert(self, units: Sequence[Unit], numbers: Sequence[int], documents: Mapping[str, int]) -> None:
-        placed = list(zip(numbers, units, strict=True))
-        self._database.insert("units", [_row(number, unit, documents) for number, unit in placed])
-        self._database.insert(
-            "further_sources",
-            [
-                (number, place, documents[span.document], span.start, span.end)
-                for number, unit in placed
-                for place, span in enumerate(unit.sources[1:])
-            ],
-        )
 
     def _wait(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
         stored = [segment.arrays.shape("vectors")[1] for segment in self._segments.of(Family.UNITS, kind)]

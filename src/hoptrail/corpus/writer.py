@@ -252,12 +252,7 @@ class Writer(ContentWriter):
         self._end_run()
         self.links.release()
         self.commit(
-            replace(
-                self._current_head(),
-                settled=dict(settled or {}),
-                spent=self.head.spent + spent,
-                whole=last,
-            ),
+            replace(self._current_head(), settled=dict(settled or {}), spent=self.head.spent + spent, whole=last),
             clean=last,
         )
 

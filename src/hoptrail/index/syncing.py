@@ -200,7 +200,11 @@ def read_all(
     `options` say otherwise. `cut` is called with the ids of new documents as they are stored. The first batches are
     small, so that something can be found soon.
     """
-    findings, way = Findings(), _reading_fingerprint(options.limits)
+    # What a document depends on beside its file, but for other packages.
+    way = content_id(
+        "", fingerprint(options.limits), digest_of_code("hoptrail.documents"), digest_of_code("hoptrail.text")
+    )
+    findings = Findings()
     register = Register(context.writer, where, findings, way, hold_new=options.uploads)
     reading = SourcesRead(context.writer, register)
     report = reading.report
@@ -272,11 +276,6 @@ def _store(
             cut(register.write())
             context.pause()
         most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
-
-
-def _reading_fingerprint(limits: ReadingLimits) -> str:
-    """Identifies what a document depends on beside its file: limits and code. Not covered: other packages."""
-    return content_id("", fingerprint(limits), digest_of_code("hoptrail.documents"), digest_of_code("hoptrail.text"))
 
 
 def _enter(documents: Sequence[Document], register: Register, report: IndexingReport) -> None:

@@ -60,8 +60,7 @@ def watch(
     """Index folders as `Index.add` does, then again whenever something in them has changed; yields the report of each run.
 
     Documents of files that are there but no longer read are removed without `sync`, too. Ends when the watcher asks to stop
-    between runs. The context `turn` is entered for each run. It is retried (`watcher.say`) after a busy index, a
-    refusing disk, or a reader of removed text.
+    between runs. `turn` is entered for each run. It is retried (`watcher.say`) after a busy index, a full disk or a late erasing.
 
     Raises:
         UsageError: a source is not a folder.
@@ -145,12 +144,9 @@ def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator
     )
     try:
         for changes in batches:
-            yield any(_counts(Path(path), own) for _, path in changes)
+            places = [Path(path) for _, path in changes]
+            yield any(not (place.is_relative_to(own) or OF_AN_INDEX in place.parts) for place in places)
     except OSError as error:
         raise StorageError(
             f"the folders cannot be watched: {error}. Watch fewer, or let the system watch more."
         ) from error
-
-
-def _counts(place: Path, own: Path) -> bool:
-    return not (place.is_relative_to(own) or OF_AN_INDEX in place.parts)

@@ -57,7 +57,7 @@ def show(here: Here, served: Served) -> JsonObject:
         "empty": contents is None,
         "contents": contents_json(contents) if contents else None,
         "progress": progress_json(folder.progress if folder else Progress()),
-        "folder": {"unread": unread_json(folder.unread, folder.left_out)} if folder and sees_all else None,
+        "folder": {"unread": unread_json(folder.report)} if folder and sees_all else None,
         **indexing_json(contents.reached if contents else None),
         "uploads": {"endings": list(ENDINGS), "bytes": served.limits.upload, "files": served.limits.files},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from io import BytesIO
 from typing import Annotated
@@ -11,8 +11,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.corpus.places import UPLOADED
-from hoptrail.errors import DocumentError, UsageError
+from hoptrail.errors import UsageError
 from hoptrail.index.contents import Contents, DocumentSummary, Reached
+from hoptrail.index.syncing import IndexingReport
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
 from hoptrail.serving import contract
 from hoptrail.serving.answer_text import one_line
@@ -131,11 +132,11 @@ def progress_json(progress: Progress) -> JsonObject:
     }
 
 
-def unread_json(errors: Sequence[DocumentError], left_out: Mapping[str, str]) -> JsonObject:
+def unread_json(report: IndexingReport) -> JsonObject:
     """How many files could not be read, how many were left out, and the first of both with the reasons."""
-    found = [*((error.source, error.reason, False) for error in errors), *((*one, True) for one in left_out.items())]
+    found = [(it.source, it.reason, False) for it in report.failures] + [(*it, True) for it in report.left_out.items()]
     files = [{"file": contract.file_name(it), "reason": why, "left_out": out} for it, why, out in found[:MOST_UNREAD]]
-    return {"total": len(errors), "left_out": len(left_out), "files": files}
+    return {"total": len(report.failures), "left_out": len(report.left_out), "files": files}
 
 
 def indexing_json(reached: Reached | None) -> JsonObject:

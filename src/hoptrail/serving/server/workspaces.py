@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
-from hoptrail.errors import DocumentError, HoptrailError, Interrupted, UsageError
+from hoptrail.errors import HoptrailError, Interrupted, UsageError
 from hoptrail.index.contents import Contents, DocumentSummary, contents_of, reached
 from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher
@@ -42,11 +43,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 @dataclass(slots=True)
 class FolderState:
-    """The state of a served folder: the progress of the current run (empty between runs); what the last one did not read."""
+    """The state of a served folder: the progress of the current run (empty between runs), and the last one."""
 
     progress: Progress = field(default_factory=Progress)
-    unread: Sequence[DocumentError] = ()
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    report: IndexingReport = field(default_factory=IndexingReport)
 
 
 def indexing_of(workspace: Workspace) -> JsonObject:
@@ -282,14 +282,11 @@ def _follow(
     on_report: Callable[[IndexingReport], None],
     stopped: Callable[[], bool],
 ) -> None:
-    def note_progress(progress: Progress) -> None:
-        state.progress = progress
-
-    watcher = Watcher(stopped=stopped, say=log.info, progress=note_progress)
+    watcher = Watcher(stopped=stopped, say=log.info, progress=partial(setattr, state, "progress"))
     try:
         for report in watch(workspace.index, [folder], workspace.recipes, watcher, turn=workspace.writing):
             state.progress = Progress()
-            state.unread, state.left_out = tuple(report.failures), report.left_out
+            state.report = report
             on_report(report)
             workspace.warm()
     except Interrupted:
