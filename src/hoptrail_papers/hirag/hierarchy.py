@@ -129,7 +129,7 @@ class HierarchicalSearch:
         if self._settings.names == "question":
             return [asked]
         named = titles.named_in(asked)
-        by_rules = [mention.text for mention in find_names(asked, named)]
+        by_rules = [mention.text for mention in find_names(asked, tuple(named))]
         return sorted(dict.fromkeys((*by_rules, *named)), key=lambda name: (-len(name), asked.find(name)))
 
     def _search(self, asked: str) -> Ranking:
