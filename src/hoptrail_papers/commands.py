@@ -25,7 +25,7 @@ from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_jso
 from hoptrail.system import interrupts
 from hoptrail.system.atomic_write import replace_file
 from hoptrail.types.json_object import JsonObject
-from hoptrail_papers.comparing.command import show_tables
+from hoptrail_papers.comparing.compare import show_tables
 from hoptrail_papers.presets import PREFIX
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from hoptrail.index.settings import settings_from
 from hoptrail.text.words import words_in
 from hoptrail.types import Kind
 from hoptrail_papers.hirag.wikipedia import corpora
-from hoptrail_papers.hirag.wikipedia.converting import Child, Form, convert, convert_all
+from hoptrail_papers.hirag.wikipedia.converting import Child, PageForm, convert, convert_all
 from hoptrail_papers.hirag.wikipedia.corpora import build_corpora
-from hoptrail_papers.hirag.wikipedia.dump import LONGEST_TEXT, Dump, Page, Place
+from hoptrail_papers.hirag.wikipedia.dump import LONGEST_TEXT, Dump, DumpPlace, WikiPage
 from hoptrail_papers.hirag.wikipedia.wikitext import converted, without_unseen
 from small_wiki import BRIDGE, BRIDGE_TEXT, HEADER, HOSTILE, PAGES, dump_of, made_pages, packed, page
 from world import HashingEncoder
@@ -35,8 +35,8 @@ def lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def page_of(text: str, title: str = "A page") -> Page:
-    return Page(Place(0, 1), "1", title, "0", "wikitext", "", text)
+def page_of(text: str, title: str = "A page") -> WikiPage:
+    return WikiPage(DumpPlace(0, 1), "1", title, "0", "wikitext", "", text)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -88,13 +88,13 @@ def test_growing_entities_are_refused(tmp_path: Path) -> None:
 
 
 def test_damage_costs_its_stream_only(tmp_path: Path) -> None:
-    pages = [page(f"Page {number}", f"Text {number}.", number) for number in range(12)]
+    pages = [page(f"WikiPage {number}", f"Text {number}.", number) for number in range(12)]
     pages[4] = pages[4].replace("Text 4", "Text \x01 & <no")
     (tmp_path / "dump").write_bytes(packed(pages))
     dump = Dump(tmp_path / "dump")
-    assert [one.title for one in dump.pages()] == [f"Page {number}" for number in (0, 1, 2, 3, 6, 7, 8, 9, 10, 11)]
+    assert [one.title for one in dump.pages()] == [f"WikiPage {number}" for number in (0, 1, 2, 3, 6, 7, 8, 9, 10, 11)]
     assert len(dump.faults) == 1
-    assert dump.faults[0].startswith("after the page 'Page 3': not well-formed")
+    assert dump.faults[0].startswith("after the page 'WikiPage 3': not well-formed")
 
 
 @pytest.mark.parametrize("keep", [0.2, 0.5, 0.9, 0.999])
@@ -135,8 +135,8 @@ def test_hostile_markup_costs_itself_alone() -> None:
     assert time.monotonic() - started < 60
     for before, one, after in found:
         assert (before.text, after.text) == ("Before.", "After."), one.page.title
-        assert one.form is Form.FAULT or one.text.startswith(f"{one.page.title} is harmless."), one
-    faults = [one for _, one, _ in found if one.form is Form.FAULT]
+        assert one.form is PageForm.FAULT or one.text.startswith(f"{one.page.title} is harmless."), one
+    faults = [one for _, one, _ in found if one.form is PageForm.FAULT]
     assert any("takes more than 1 seconds" in one.detail for one in faults), "else this proves nothing"
 
 
@@ -164,7 +164,7 @@ def test_any_mixture_of_marks_is_converted() -> None:
     for _ in range(400):
         text = "".join(draw.choice(marks) for _ in range(30))
         one = convert(page_of("Start. " + text), ())
-        assert one.form is not Form.FAULT, (text, one.detail)
+        assert one.form is not PageForm.FAULT, (text, one.detail)
         assert "\x1e" not in one.text
 
 

@@ -13,7 +13,6 @@ from typing import Literal
 
 from hoptrail.errors import UsageError
 from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.setting_limits import AtLeast0, Limited
 
 MESSAGE_TOKENS = 4
 """The cost of a message's role and separators; the usual figure for chat templates."""
@@ -45,7 +44,7 @@ Role = Literal["build", "decompose", "read"]
 
 
 @dataclass(frozen=True, slots=True)
-class ChatLayer(Limited):
+class ChatLayer:
     """What a role has other than `[chat]`: what is empty, 0 or negative is as there. Another model has its own prices or none,
     and another address gets no key but that of its own variable.
     """
@@ -53,9 +52,13 @@ class ChatLayer(Limited):
     base_url: str = ""
     model: str = ""
     api_key_variable: str = ""
-    context_window: AtLeast0 = 0
+    context_window: int = 0
     prompt_price: float = -1.0
     completion_price: float = -1.0
+
+    def __post_init__(self) -> None:
+        if self.context_window < 0:
+            raise UsageError("context_window must be at least 0, which takes that of [chat]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,9 +124,9 @@ def index(
 ) -> None:
     """Add or update documents; resumable; processes only what changed."""
     folder = folder or options.found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
-    keys, language = options.Keys(given, named(recipes) or [None], ["server"]), language or (CHAT if estimate else None)
+    keys, asked = options.Given(given, named(recipes) or [None], ["server"]), language or (CHAT if estimate else None)
     opened = options.open_index(
-        folder, settings, language, keys, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
+        folder, settings, asked, keys, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
     )
     alone = on == options.LOCAL and not address and not (watch and (rebuild or estimate))
     _check(opened, None if estimate else language, sources, recipes, refused=(estimate or watch) and not alone)
@@ -213,7 +213,7 @@ def search(
     given: options.SetKeys = None,
 ) -> None:
     """Only retrieve: list what a recipe finds for a question."""
-    opened = options.open_index(folder, settings, None, options.Keys(given, [recipe]))
+    opened = options.open_index(folder, settings, None, options.Given(given, [recipe]))
     question, requested = check_question(question), recipe or opened.settings.recipe
     used = opened.recipe(recipe, LazyLanguage(opened.language), limit, opened.view(as_of))
     ranking = used.retrieve(question)

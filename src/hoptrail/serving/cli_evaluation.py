@@ -63,7 +63,7 @@ def evaluate(
     dataset = datasets.load_dataset(data, questions, limit)
     dataset = datasets.single_hops_of(dataset) if single_hops else dataset
     names = options.named(recipes)
-    keys = options.Keys(given, names, ["server"])
+    keys = options.Given(given, names, ["server"])
     with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
         folder = work or Path(temporary)
         # A reader of gold cannot build anything, so the index keeps the language of the settings.

@@ -121,7 +121,7 @@ NOT_ASKED = ("sync", "follow_links", "gitignore", "exclude", "reading", "passage
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class Given:
     """What `--set` says to a command that uses `recipes` (None: those of the settings), but not the keys and tables `unused`."""
 
     given: Sequence[str] | None
@@ -148,7 +148,7 @@ def open_index(
     folder: Path,
     settings_file: Path | None,
     language: str | None = None,
-    keys: Keys | None = None,
+    keys: Given | None = None,
     *,
     rehearsed: bool = False,
     exclude: Sequence[str] = (),
@@ -178,7 +178,7 @@ def found_or_new(folder: Path, *, make: bool = True) -> Path:
 
 
 def settings_with(
-    file: Path | None, language: str | None, folder: Path, keys: Keys | None = None, *, rehearsed: bool = False
+    file: Path | None, language: str | None, folder: Path, keys: Given | None = None, *, rehearsed: bool = False
 ) -> Settings:
     """Settings from a file and from `--set`, with another language, whose replies are stored in `folder`."""
     from hoptrail.index.settings import load_settings

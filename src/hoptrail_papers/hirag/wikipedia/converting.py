@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.limits import MIB
 from hoptrail.text.words import words_in
-from hoptrail_papers.hirag.wikipedia.dump import Page
+from hoptrail_papers.hirag.wikipedia.dump import WikiPage
 from hoptrail_papers.hirag.wikipedia.wikitext import Pair, converted, lists_namesakes, without_unseen
 
 SECONDS = 10
@@ -29,7 +29,7 @@ _PATIENCE = 20
 """Seconds of the clock for each CPU second: the machine may be busy."""
 
 
-class Form(StrEnum):
+class PageForm(StrEnum):
     """What a page is."""
 
     ENTITY = "entity"
@@ -43,35 +43,35 @@ class Form(StrEnum):
 class Converted:
     """A converted page. `detail`: the target of a redirect, or why a page is left out or at fault."""
 
-    page: Page
-    form: Form
+    page: WikiPage
+    form: PageForm
     text: str = ""
     pairs: tuple[Pair, ...] = ()
     words: int = 0
     detail: str = ""
 
 
-def convert(page: Page, names: Sequence[str]) -> Converted:
+def convert(page: WikiPage, names: Sequence[str]) -> Converted:
     """Convert a page. `names`: the wiki's own names for files and categories. Errors become a result of the form FAULT."""
     if page.namespace != "0":
-        return Converted(page, Form.LEFT_OUT, detail="in another namespace than articles")
+        return Converted(page, PageForm.LEFT_OUT, detail="in another namespace than articles")
     if page.redirect:
-        return Converted(page, Form.REDIRECT, detail=page.redirect.partition("#")[0].replace("_", " ").strip())
+        return Converted(page, PageForm.REDIRECT, detail=page.redirect.partition("#")[0].replace("_", " ").strip())
     if page.fault:
-        return Converted(page, Form.FAULT, detail=page.fault)
+        return Converted(page, PageForm.FAULT, detail=page.fault)
     if page.model != "wikitext":
-        return Converted(page, Form.LEFT_OUT, detail=f"no wikitext but {page.model}")
+        return Converted(page, PageForm.LEFT_OUT, detail=f"no wikitext but {page.model}")
     wikitext = without_unseen(page.text)
     if lists_namesakes(page.title, wikitext):
-        return Converted(page, Form.DISAMBIGUATION)
+        return Converted(page, PageForm.DISAMBIGUATION)
     try:
         text, pairs = converted(wikitext, names)
     except Exception as error:  # noqa: BLE001 - a parser of another's, on text from anywhere: any error costs this page only
-        return Converted(page, Form.FAULT, detail=f"cannot be parsed ({type(error).__name__}: {error})"[:300])
+        return Converted(page, PageForm.FAULT, detail=f"cannot be parsed ({type(error).__name__}: {error})"[:300])
     text = cleaned(text).text
     if not text:
-        return Converted(page, Form.LEFT_OUT, detail="without text")
-    return Converted(page, Form.ENTITY, text, tuple(pairs), words_in(text))
+        return Converted(page, PageForm.LEFT_OUT, detail="without text")
+    return Converted(page, PageForm.ENTITY, text, tuple(pairs), words_in(text))
 
 
 @dataclass
@@ -80,10 +80,10 @@ class Child:
 
     names: Sequence[str]
     seconds: int = SECONDS
-    _batch: Sequence[Page] = ()
+    _batch: Sequence[WikiPage] = ()
     _pipe: Connection | None = None
 
-    def send(self, batch: Sequence[Page]) -> None:
+    def send(self, batch: Sequence[WikiPage]) -> None:
         """Let the process begin with a batch."""
         self._batch = batch
         if self._pipe is None:
@@ -108,9 +108,9 @@ class Child:
         if len(batch) > 1:
             return [one for page in batch for one in self._alone(page)]
         reason = f"takes more than {self.seconds} seconds or too much memory to parse"
-        return [Converted(page, Form.FAULT, detail=reason) for page in batch]
+        return [Converted(page, PageForm.FAULT, detail=reason) for page in batch]
 
-    def _alone(self, page: Page) -> list[Converted]:
+    def _alone(self, page: WikiPage) -> list[Converted]:
         self.send([page])
         return self.receive()
 
@@ -123,7 +123,7 @@ class Child:
             self._process.join()
 
 
-def convert_all(batches: Iterable[Sequence[Page]], children: Sequence[Child]) -> Iterator[list[Converted]]:
+def convert_all(batches: Iterable[Sequence[WikiPage]], children: Sequence[Child]) -> Iterator[list[Converted]]:
     """Yield the converted batches in their order; each child has at most one at a time."""
     free, busy = deque(children), deque[Child]()
     try:

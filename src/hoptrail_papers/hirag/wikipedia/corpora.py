@@ -31,8 +31,8 @@ from hoptrail.execution.executor import batched
 from hoptrail.system.atomic_write import replace_file
 from hoptrail.text.normal_forms import folded
 from hoptrail.types.json_object import JsonObject
-from hoptrail_papers.hirag.wikipedia.converting import Child, Converted, Form, convert_all
-from hoptrail_papers.hirag.wikipedia.dump import Dump, Place
+from hoptrail_papers.hirag.wikipedia.converting import Child, Converted, PageForm, convert_all
+from hoptrail_papers.hirag.wikipedia.dump import Dump, DumpPlace
 from hoptrail_papers.hirag.wikipedia.wikitext import shared_name
 
 CORPUS, PROFILES, COUNTS = "corpus.jsonl", "profiles.jsonl", "counts.json"
@@ -84,7 +84,7 @@ class _State:
 
     task: str
     size: int = 0
-    place: Place = field(default_factory=Place)
+    place: DumpPlace = field(default_factory=DumpPlace)
     names: list[str] = field(default_factory=list)
     is_read: bool = False
     counts: Counts = field(default_factory=Counts)
@@ -158,22 +158,22 @@ class _Builder:
         counts, page, key = self.state.counts, one.page, folded(one.page.title)
         counts.pages += 1
         match one.form:
-            case Form.ENTITY:
+            case PageForm.ENTITY:
                 line = {"id": page.id, "title": page.title, "text": one.text}
                 documents.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
                 counts.entities, counts.words = counts.entities + 1, counts.words + one.words
                 row = key, page.title, shared_name(page.title), json.dumps(one.pairs, ensure_ascii=False)
                 self.rows.execute("INSERT OR REPLACE INTO entities VALUES (?, ?, ?, ?)", row)
-            case Form.REDIRECT:
+            case PageForm.REDIRECT:
                 counts.redirects += 1
                 redirect = key, page.title, folded(one.detail)
                 self.rows.execute("INSERT OR REPLACE INTO redirects VALUES (?, ?, ?)", redirect)
-            case Form.DISAMBIGUATION:
+            case PageForm.DISAMBIGUATION:
                 counts.disambiguations += 1
                 self.rows.execute("INSERT OR IGNORE INTO namesakes VALUES (?)", (shared_name(page.title) or key,))
-            case Form.LEFT_OUT:
+            case PageForm.LEFT_OUT:
                 counts.left_out = dict(Counter(counts.left_out) + Counter([one.detail]))
-            case Form.FAULT:
+            case PageForm.FAULT:
                 counts.faults_in_all += 1
                 counts.faults = [*counts.faults, [page.title, one.detail]][:NAMED]
 
@@ -248,7 +248,7 @@ def _state_of(rows: apsw.Connection, task: str) -> _State:
     if not stored:
         return _State(task)
     content: JsonObject = json.loads(str(stored[0][0]))
-    return _State(**content | {"place": Place(**content["place"]), "counts": Counts(**content["counts"])})
+    return _State(**content | {"place": DumpPlace(**content["place"]), "counts": Counts(**content["counts"])})
 
 
 def _check_same(out: Path, task: str, wanted: str) -> None:

@@ -35,7 +35,7 @@ _OTHER_PACKING = (b"7z", b"PK", b"\x28\xb5\x2f\xfd", b"\xfd7zX")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DumpPlace:
     """Where reading can be resumed: the offset of a packed stream, and the pages read since."""
 
     offset: int = 0
@@ -43,10 +43,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WikiPage:
     """A page as the dump has it. `redirect` is its target, `fault` says why its text was not read."""
 
-    place: Place
+    place: DumpPlace
     id: str
     title: str
     namespace: str
@@ -65,11 +65,11 @@ class Dump:
     """A dump, read from `start`. `faults`: what was damaged and where; `names`: the wiki's own for files and categories."""
 
     path: Path
-    start: Place = Place()
+    start: DumpPlace = DumpPlace()
     names: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
-    def pages(self) -> Iterator[Page]:
+    def pages(self) -> Iterator[WikiPage]:
         """Yield the pages after `start` in order. Raises: DocumentError: this is no dump that can be read."""
         parser = _PageParser(self.start.offset, self.names) if self.start.offset else None
         skipped, begun, closed = self.start.pages, bool(self.start.offset), False
@@ -152,7 +152,7 @@ class _PageParser:
         self._values: dict[str, str] = {}
         self._parts: list[str] = []
         self._length = 0
-        self._found: list[Page] = []
+        self._found: list[WikiPage] = []
         self.last = before.release() if before else ""
         self.is_dump, self.closed = offset > 0, False
         if offset:
@@ -167,7 +167,7 @@ class _PageParser:
         del self._expat
         return self.last
 
-    def feed(self, data: bytes) -> list[Page]:
+    def feed(self, data: bytes) -> list[WikiPage]:
         """The pages that end in `data`. Raises: _Damaged: it is no XML that can be read; `found` has the pages before."""
         try:
             self._expat.Parse(data.translate(None, _CONTROL))
@@ -175,7 +175,7 @@ class _PageParser:
             raise _Damaged(str(error)) from error
         return self.found()
 
-    def found(self) -> list[Page]:
+    def found(self) -> list[WikiPage]:
         found, self._found = self._found, []
         return found
 
@@ -216,8 +216,8 @@ class _PageParser:
         self._pages += 1
         values = {key: self._values.get(key, "") for key in ("id", "title", "ns", "model", "redirect", "text", "fault")}
         namespace, model = values.pop("ns") or "0", values.pop("model") or "wikitext"
-        place = Place(self._offset, self._pages)
-        self._found.append(Page(place, namespace=namespace, model=model, **values))
+        place = DumpPlace(self._offset, self._pages)
+        self._found.append(WikiPage(place, namespace=namespace, model=model, **values))
         self.last = values["title"]
 
 
