@@ -28,7 +28,7 @@ REPORT = ["data", "questions", "language", "recipes"]
 COUNTS = ["n", "failed", "abstained"]
 ANSWERS = ["em", "f1", "precision", "recall", "intervals", "answers_by_hops", "answers_by_turns"]
 RETRIEVAL = ["retrieval", "by_hops", "questions_by_hops", "without_gold"]
-COSTS = ["packed", "pool_size", "seconds_per_question", "calls", "tokens", "tasks", "fingerprint", "run"]
+COSTS = ["packed", "pool_size", "seconds_per_question", "calls", "tokens", "tasks", "fingerprint", "changed", "run"]
 MEASURES = ["recall@2", "recall@5", "recall@10", "recall@20", "full@5", "full@10"]
 
 SELFASK = [
