@@ -101,7 +101,7 @@ class TestWalkingTheChain:
         assert [hop.hits[0].unit.title for hop in answer.trail][:3] == ["Tallow Bridge", "Orla Finch", "Which river"]
         assert [hop.answer for hop in answer.trail] == ["Orla Finch", "Wrenmouth", None, None]
         assert [hop.verdict for hop in answer.trail][2:] == [Verdict.UNANSWERED, Verdict.FAILED]
-        assert answer.trail.hops[3].asked == "Where does #3 rise?"
+        assert answer.trail.hops[3].asked == "Where does this river rise?"
         assert answer.abstained
 
     @pytest.mark.parametrize("name", ["bm25", "dense", "hybrid"])
