@@ -152,7 +152,7 @@ def open_index(
     *,
     building: bool = False,
     rehearsed: bool = False,
-    exclude: Sequence[str] = (),
+    exclude: Sequence[str] | None = None,
     gitignore: bool = True,
 ) -> Index:
     """The index with these settings; `exclude` and `gitignore` as in `Settings.excluding`. The language is to answer, or to build
@@ -161,7 +161,7 @@ def open_index(
     if settings_file is None and language is None and not (keys and keys.given) and not exclude and gitignore:
         return Index(folder)
     settings = settings_with(settings_file, language, folder, keys, building=building, rehearsed=rehearsed)
-    return Index(folder, settings.excluding(exclude, gitignore=gitignore))
+    return Index(folder, settings.excluding(exclude or (), gitignore=gitignore))
 
 
 def found_or_new(folder: Path, *, make: bool = True) -> Path:

@@ -195,7 +195,7 @@ def _all_of(question: str, disputed: Sequence[ReadAnswer]) -> Reading:
     """
     items, spans = tuple(one.answer for one in disputed), (span for one in disputed for span in one.support)
     step = Step(question, "; ".join(items), tuple(dict.fromkeys(spans)))
-    return Reading(step.answer, (step,), max(one.confidence for one in disputed), AnswerKind.LIST, items)
+    return Reading(step.answer, (step,), round(max(one.confidence for one in disputed), 4), AnswerKind.LIST, items)
 
 
 def _without_evidence(task: object) -> Output:
