@@ -52,7 +52,8 @@ def _sure(answer: Answer) -> str:
 
 def _unsettled(answer: Answer) -> str:
     closest = "".join(map(_closest, answer.closest))
-    return "<p><strong>Not settled.</strong></p>" + (f"<p>Closest:</p><ul>{closest}</ul>" if closest else "")
+    guess = f" Perhaps: {escape(answer.guess.text)} (confidence {answer.guess.confidence:.2f})" if answer.guess else ""
+    return f"<p><strong>Not settled.</strong>{guess}</p>" + (f"<p>Closest:</p><ul>{closest}</ul>" if closest else "")
 
 
 def _closest(statement: Statement) -> str:

@@ -21,10 +21,10 @@ from hoptrail.corpus.places import DATABASE, JOBS
 from hoptrail.corpus.refusals import damaged, repairable, translating_errors
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import Family, array_files, damaged_segments, delete_segment, unknown_arrays
-from hoptrail.documents.blocks import pack
+from hoptrail.documents.blocks import document_id
 from hoptrail.errors import IndexDamaged
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.types import Document, content_id
+from hoptrail.types import Document
 
 Encode = Callable[[Sequence[str]], FloatMatrix]
 
@@ -146,7 +146,7 @@ def _intact_documents(database: Database) -> Iterator[Document]:
     if database.altered("documents", "blocks", "sources"):
         raise damaged(database.folder, "its documents do not match their checksums")
     for document in Documents(database).read():
-        blocks = tuple(filter(None, [pack(document.blocks)]))
-        if document.id not in (content_id("d", title, document.text, *blocks) for title in (document.title, "")):
+        declared = (document.title, "")
+        if document.id not in (document_id(title, document.text, document.blocks) for title in declared):
             raise damaged(database.folder, f"the document {document.title} is altered")
         yield document

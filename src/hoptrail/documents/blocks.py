@@ -15,7 +15,7 @@ from hoptrail.documents.decoding import cleaned
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import LONGEST_SENTENCE, sentence_ends, shortened_ends
-from hoptrail.types import Block, BlockKind, Cell
+from hoptrail.types import Block, BlockKind, Cell, content_id
 
 LONGEST_LEAD = 300
 """Characters that blocks repeat of the sentence that introduces their list, and of a heading."""
@@ -204,6 +204,11 @@ def _line_ends(text: str) -> list[int]:
     lines = text.splitlines(keepends=True)
     starts = accumulate(map(len, lines), initial=0)
     return [*(start for start, line in zip(starts, lines, strict=False) if start and line.strip()), len(text)]
+
+
+def document_id(declared: str, text: str, blocks: Sequence[Block]) -> str:
+    """The id of a document by its content: the title that it declares, if any, its text and its blocks."""
+    return content_id("d", declared, text, *filter(None, [pack(blocks)]))
 
 
 def pack(blocks: Sequence[Block]) -> str:

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
-from hoptrail.documents.blocks import Parsed, ends_within, pack
+from hoptrail.documents.blocks import Parsed, document_id, ends_within
 from hoptrail.documents.child import Parsing, TookTooLong
 from hoptrail.documents.decoding import Unreadable, cleaned
 from hoptrail.documents.doubts import doubts
@@ -43,7 +43,7 @@ from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched,
 from hoptrail.text.dates import date_above, find_date, stated_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import shortened_ends
-from hoptrail.types import Block, BlockKind, Document, content_id
+from hoptrail.types import Block, BlockKind, Document
 
 __all__ = ["DEFAULT_LIMITS", "Findings", "ReadingLimits", "read_sources"]
 
@@ -208,7 +208,7 @@ def _build_document(parsed: Parsed, source: str, file_title: str, ends: tuple[in
         ends = shortened_ends(text.text, whole)
     empty = () if text.text.strip() else ("holds no text",)
     return Document(
-        id=_document_id(declared, text.text, parsed.blocks),
+        id=document_id(declared, text.text, parsed.blocks),
         title=declared or file_title,
         text=text.text,
         sentence_ends=ends,
@@ -220,10 +220,6 @@ def _build_document(parsed: Parsed, source: str, file_title: str, ends: tuple[in
     )
 
 
-def _document_id(declared: str, text: str, blocks: Sequence[Block]) -> str:
-    return content_id("d", declared, text, *filter(None, [pack(blocks)]))
-
-
 def is_titled_by_file(document: Document) -> bool:
     """Whether the content of a document has no title, so that its title is the name of its file."""
-    return document.id == _document_id("", document.text, document.blocks)
+    return document.id == document_id("", document.text, document.blocks)

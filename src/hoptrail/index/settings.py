@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date, time
 from functools import cache
@@ -218,14 +218,16 @@ def _adapter() -> TypeAdapter[Settings]:
     return TypeAdapter(Settings)
 
 
-def to_toml(settings: DataclassInstance, path: str = "") -> str:
-    """Settings as the TOML that `load_settings` reads back."""
+def to_toml(
+    settings: DataclassInstance, path: str = "", base: DataclassInstance | None = None, given: Collection[str] = ()
+) -> str:
+    """Settings as the TOML that `load_settings` reads back: all, or what differs from `base` and the recipes' keys `given`."""
     values, tables = [], []
     for key in _keys(settings):
-        value = getattr(settings, key)
+        value, usual = getattr(settings, key), getattr(base, key, None)
         if is_dataclass(value) and not isinstance(value, type):
-            tables.append(to_toml(value, f"{path}{key}."))
-        else:
+            tables.append(to_toml(value, f"{path}{key}.", usual, given))
+        elif base is None or value != usual or f"{path}{key}".removeprefix("recipes.") in given:
             text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML requires the escape
             values.append(f"{key} = {text}\n")
     header = f"\n[{path[:-1]}]\n" if path and values else ""

@@ -78,7 +78,7 @@ def changed_keys(name: str, settings: RecipeSettings | None) -> tuple[str, ...]:
     if ":" not in name:
         return ()
     own, base = (_leaves(recipe_settings(name, layer)) for layer in (settings, None))
-    return tuple(f"{key} = {own[key]!r} (preset: {value!r})" for key, value in base.items() if own[key] != value)
+    return tuple(f"{key} = {own[key]!s} (preset: {value!s})" for key, value in base.items() if own[key] != value)
 
 
 def _leaves(settings: Any, path: str = "") -> dict[str, object]:

@@ -30,7 +30,15 @@ from hoptrail.recipes.answering import cite, guess_of, hops_of, report_hops, wit
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.hopwise import QuestionBudget, failed_hop
 from hoptrail.recipes.recipe import PassageSettings
-from hoptrail.recipes.trail_chain import Chain, ChainSettings, Opinion, best_opinion, combined_confidence, left_open
+from hoptrail.recipes.trail_chain import (
+    Chain,
+    ChainSettings,
+    Opinion,
+    best_opinion,
+    combined_confidence,
+    concluding_hop,
+    left_open,
+)
 from hoptrail.recipes.trail_order import order_by_reading
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.search import STRUCTURES, search_paths
@@ -106,15 +114,16 @@ class TrailRecipe:
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else left_open(best, opinions)
         evidence = cite(hops, self.corpus)
-        unsure = max([(belief, best.hops[-1]), *(one.withheld for one in opinions)], key=lambda one: one[0])
+        unsure = max([(belief, concluding_hop(best)), *(one.withheld for one in opinions)], key=lambda one: one[0])
         links = meter.read_links(question, tuple(hit.unit for hit in found)) if text is None else None
         linked = links.leads if links is not None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
         ordered = order_by_reading(found, shown, opinions, linked)
+        confidence = belief if text is not None else unsure[0]
         return Answer(
-            *(question, text, self.name, self.language.name, evidence, trail, meter.total, ordered, belief),
+            *(question, text, self.name, self.language.name, evidence, trail, meter.total, ordered, confidence),
             kind=best.kind,
             items=best.items if text is not None else (),
             closest=closest(question, shown, self.corpus, self.language, _leads_of(opinions), linked),

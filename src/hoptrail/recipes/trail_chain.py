@@ -71,16 +71,26 @@ def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
 
 
 def left_open(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
-    """The hops of one opinion, the last of them without an answer, because it is not given; if none of them failed, with the
-    failed hops of the other opinions in order.
+    """The hops of one opinion, the last of them without the opinion's answer, because it is not given; if none of them failed,
+    with the failed hops of the other opinions in order.
     """
     *before, last = opinion.hops
-    if last.hop.answer is not None:
+    if last.hop.answer is not None and last.hop.answer == opinion.answer:
         last = CitedHop(replace(last.hop, answer=None, verdict=Verdict.UNANSWERED))
     if any(map(_failed, opinion.hops)):
         return [*before, last]
     hops = ([*before, last] if other is opinion else filter(_failed, other.hops) for other in opinions)
     return list(chain.from_iterable(hops))
+
+
+def concluding_hop(opinion: Opinion) -> CitedHop:
+    """The hop that gives an opinion's answer: its last, or one that cites what all cite, if the answer is concluded from them."""
+    last = opinion.hops[-1]
+    if opinion.answer is None or last.hop.answer == opinion.answer:
+        return last
+    hits = without_repeats(hit for cited in opinion.hops for hit in cited.hop.hits)
+    hop = replace(last.hop, hits=hits, answer=opinion.answer, verdict=Verdict.ANSWERED)
+    return CitedHop(hop, tuple(dict.fromkeys(span for cited in opinion.hops for span in cited.support)))
 
 
 def _failed(cited: CitedHop) -> bool:

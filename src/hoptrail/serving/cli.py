@@ -126,7 +126,7 @@ def index(
     folder = folder or options.found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
     keys, asked = options.Given(given, named(recipes) or [None], ["server"]), language or (CHAT if estimate else None)
     opened = options.open_index(
-        folder, settings, asked, keys, rehearsed=estimate, exclude=exclude or (), gitignore=not no_gitignore
+        folder, settings, asked, keys, building=True, rehearsed=estimate, exclude=exclude, gitignore=not no_gitignore
     )
     alone = on == options.LOCAL and not address and not (watch and (rebuild or estimate))
     _check(opened, None if estimate else language, sources, recipes, refused=(estimate or watch) and not alone)

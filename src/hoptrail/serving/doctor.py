@@ -19,6 +19,7 @@ from hoptrail.index.settings import Settings
 from hoptrail.language.chat.estimating import estimate_asking
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.factory import LanguageContext
+from hoptrail.language.lazy import CHAT
 from hoptrail.language.tasks import Decompose, Read, Task
 from hoptrail.models.billing import PaidChat, UncachedChat
 from hoptrail.models.chat import ChatSettings, Rung
@@ -68,12 +69,14 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
         return
     with tempfile.TemporaryDirectory() as temporary:
         context = LanguageContext(None, folder or Path(temporary), settings.chat)
-        try:
-            chat = context.paid_chat(settings.chat.of("read"))
-        except UsageError as error:
-            yield Check("endpoint", works=False, says=str(error))
-        else:
-            yield from _chat_checks(chat, settings.chat.of("read"))
+        building = [settings.chat.of("build")] if settings.builder == CHAT else []
+        for own in dict.fromkeys((*settings.chat.asking, *building)):
+            try:
+                chat = context.paid_chat(own)
+            except UsageError as error:
+                yield Check("endpoint", works=False, says=str(error))
+            else:
+                yield from _chat_checks(chat, own)
     yield _embeddings(settings.encoder)
     yield _estimate(settings)
 
@@ -129,5 +132,7 @@ def _embeddings(name: str) -> Check:
 
 def _estimate(settings: Settings) -> Check:
     own = recipe_settings(settings.recipe, settings.recipes)
-    estimate = estimate_asking(QUESTIONS, settings.chat, evidence_tokens=own.evidence_tokens, effort=own.effort)
+    estimate = estimate_asking(
+        QUESTIONS, settings.chat.of("read"), evidence_tokens=own.evidence_tokens, effort=own.effort
+    )
     return Check(f"{QUESTIONS} questions", works=True, says=f"by recipe {settings.recipe}: {estimate}")

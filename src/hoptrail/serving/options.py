@@ -150,17 +150,18 @@ def open_index(
     language: str | None = None,
     keys: Given | None = None,
     *,
+    building: bool = False,
     rehearsed: bool = False,
-    exclude: Sequence[str] = (),
+    exclude: Sequence[str] | None = None,
     gitignore: bool = True,
 ) -> Index:
-    """The index with these settings; `exclude` and `gitignore` as in `Settings.excluding`. If the language is only `rehearsed`,
-    it needs no endpoint.
+    """The index with these settings; `exclude` and `gitignore` as in `Settings.excluding`. The language is to answer, or to build
+    (`building`); if it is only `rehearsed`, it needs no endpoint.
     """
     if settings_file is None and language is None and not (keys and keys.given) and not exclude and gitignore:
         return Index(folder)
-    settings = settings_with(settings_file, language, folder, keys, rehearsed=rehearsed)
-    return Index(folder, settings.excluding(exclude, gitignore=gitignore))
+    settings = settings_with(settings_file, language, folder, keys, building=building, rehearsed=rehearsed)
+    return Index(folder, settings.excluding(exclude or (), gitignore=gitignore))
 
 
 def found_or_new(folder: Path, *, make: bool = True) -> Path:
@@ -178,7 +179,13 @@ def found_or_new(folder: Path, *, make: bool = True) -> Path:
 
 
 def settings_with(
-    file: Path | None, language: str | None, folder: Path, keys: Given | None = None, *, rehearsed: bool = False
+    file: Path | None,
+    language: str | None,
+    folder: Path,
+    keys: Given | None = None,
+    *,
+    building: bool = False,
+    rehearsed: bool = False,
 ) -> Settings:
     """Settings from a file and from `--set`, with another language, whose replies are stored in `folder`."""
     from hoptrail.index.settings import load_settings
@@ -190,7 +197,8 @@ def settings_with(
         from hoptrail.language.factory import LanguageContext, open_language
 
         if not (rehearsed and language == CHAT):
-            open_language(language, LanguageContext(None, folder, loaded.chat))
+            chat = loaded.chat.of("build") if building else loaded.chat
+            open_language(language, LanguageContext(None, folder, chat))
         loaded = replace(loaded, language=language)
     return loaded
 

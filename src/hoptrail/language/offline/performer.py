@@ -190,10 +190,12 @@ def _withheld(reading: Reading) -> Reading:
 
 
 def _all_of(question: str, disputed: Sequence[ReadAnswer]) -> Reading:
-    """The reading that gives every one of some answers that exclude one another, and so is as likely as all together."""
+    """The reading that gives every one of some answers that contradict one another. It is no likelier than the likeliest: whether
+    the question is answered at all is as open as for each.
+    """
     items, spans = tuple(one.answer for one in disputed), (span for one in disputed for span in one.support)
     step = Step(question, "; ".join(items), tuple(dict.fromkeys(spans)))
-    return Reading(step.answer, (step,), min(1.0, sum(one.confidence for one in disputed)), AnswerKind.LIST, items)
+    return Reading(step.answer, (step,), round(max(one.confidence for one in disputed), 4), AnswerKind.LIST, items)
 
 
 def _without_evidence(task: object) -> Output:

@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 
 from hoptrail.index.index import Index
-from hoptrail.index.settings import settings_from, to_toml
+from hoptrail.index.settings import Settings, settings_from, to_toml
 from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, text_and_json
 from hoptrail.types.json_object import JsonObject
 
@@ -56,7 +56,7 @@ class HoptrailRetriever:
             index=str(self.index.folder),
             recipe=self.recipe,
             top_k=self.top_k,
-            settings=to_toml(self.index.settings),
+            settings=_stored(self.index.settings),
         )
         return stored
 
@@ -83,9 +83,14 @@ class HoptrailAnswerer:
     def to_dict(self) -> JsonObject:
         """The component as a pipeline stores it."""
         stored: JsonObject = default_to_dict(
-            self, index=str(self.index.folder), recipe=self.recipe, settings=to_toml(self.index.settings)
+            self, index=str(self.index.folder), recipe=self.recipe, settings=_stored(self.index.settings)
         )
         return stored
+
+
+def _stored(settings: Settings) -> str:
+    """What differs from the defaults: a default that is written down would lie over presets."""
+    return to_toml(settings, base=Settings(), given=settings.recipes.given)
 
 
 def _open(index: Index | str | Path, settings: str) -> Index:

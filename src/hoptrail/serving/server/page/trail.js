@@ -152,8 +152,8 @@ function abstention(answer) {
     h("p", { class: "label" }, "No answer"),
     h("p", { class: "text" }, failed ? "No answer: a step failed, so this says nothing about what the documents hold."
       : answer.guess ? ["Not settled. Perhaps: ", h("strong", {}, answer.guess.text)] : answer.closest.length ? "Not settled. Closest:" : "Not settled: nothing was found."),
-    answer.guess && h("div", { class: "settling" }, answer.guess.evidence.slice(0, 2).map((item) => quote(item, answer.guess.evidence))),
-    answer.guess && h("p", { class: "fine" }, `A guess (${certainty(answer.guess.confidence)}), not an answer. Closest:`),
+    !failed && answer.guess && h("div", { class: "settling" }, answer.guess.evidence.slice(0, 2).map((item) => quote(item, answer.guess.evidence))),
+    !failed && answer.guess && h("p", { class: "fine" }, `A guess (${certainty(answer.guess.confidence)}), not an answer. Closest:`),
     h("ul", { class: "closest" }, answer.closest.map((item) => h("li", {},
       h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },
         [item.title, ...item.heading_path.filter((heading) => heading !== item.title)].filter(Boolean).join(" › ")),
@@ -161,7 +161,7 @@ function abstention(answer) {
       h("p", {}, item.text)))),
     h("p", { class: "fine" }, answered
       ? `${count(answered, "step")} found something; the trail below shows where it ended.`
-      : "Rather than guess, hoptrail says so. Try other words, another recipe, or add a document that says it."),
+      : "Rather than give an answer that may be wrong, hoptrail says so. Try other words, another recipe, or add a document that says it."),
     exporting(answer));
 }
 
