@@ -22,7 +22,7 @@ from hoptrail.errors import DocumentError
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED
 from hoptrail.text.dates import unit_date
-from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict, certainty
+from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
@@ -106,7 +106,7 @@ def _conclusion(answer: Answer) -> list[RenderableType]:
     if answer.failed:
         head = Text(FAILED, style="red")
     elif answer.guess:
-        sure = f"  ({certainty(answer.guess.confidence)}, confidence {answer.guess.confidence:.2f})"
+        sure = f"  (a guess, confidence {answer.guess.confidence:.2f})"
         guess = Text.assemble((one_line(GUESSED.format(answer.guess.text)), "yellow"), (sure, "dim"))
         settling = _settling(answer.guess.text, (), answer.guess.evidence)
         return [guess, *settling, Text("Closest:"), *map(_closest, answer.closest)]

@@ -153,7 +153,7 @@ function abstention(answer) {
     h("p", { class: "text" }, failed ? "No answer: a step failed, so this says nothing about what the documents hold."
       : answer.guess ? ["Not settled. Perhaps: ", h("strong", {}, answer.guess.text)] : answer.closest.length ? "Not settled. Closest:" : "Not settled: nothing was found."),
     !failed && answer.guess && h("div", { class: "settling" }, answer.guess.evidence.slice(0, 2).map((item) => quote(item, answer.guess.evidence))),
-    !failed && answer.guess && h("p", { class: "fine" }, `A guess (${certainty(answer.guess.confidence)}), not an answer. Closest:`),
+    !failed && answer.guess && h("p", { class: "fine" }, `A guess (confidence ${answer.guess.confidence.toFixed(2)}), not an answer. Closest:`),
     h("ul", { class: "closest" }, answer.closest.map((item) => h("li", {},
       h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },
         [item.title, ...item.heading_path.filter((heading) => heading !== item.title)].filter(Boolean).join(" › ")),
