@@ -53,13 +53,8 @@ class SinglePass(ABC):
 
     def answer(self, question: str) -> Answer:
         """The answer of one reading, cited; if a task fails, an abstention whose one hop is marked as failed."""
-        from hoptrail.recipes.answering import (
-            CitedHop,
-            cite,
-            guess_of,
-            report_hops,
-            withheld_hop,
-        )  # not needed to search
+        # Not needed to search.
+        from hoptrail.recipes.answering import CitedHop, cite, guess_of, report_hops, withheld_hop
         from hoptrail.recipes.closest import closest
 
         meter = Meter(self.language, self.settings.abstain)
