@@ -213,3 +213,29 @@ def test_c7_a_long_text_is_guessed_from_its_beginning(monkeypatch: pytest.Monkey
     assert decode(data).text == text
     assert guessed
     assert max(guessed) <= 256 * 1024 < len(data)
+
+
+def test_what_nobody_sees_within_a_word_is_left_out() -> None:
+    text = "The con\u00adtrac\u00adtor of Al\u200btona\u2060 is help\ufeffless."
+    assert decode(text.encode()).text == "The contractor of Altona is helpless."
+    assert cleaned("ភាសា\u200bខ្មែរ").text == "ភាសា\u200bខ្មែរ"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Présents\xa0: Mme\xa0Zoé Lefèvre, Hélène Côté. L’œuvre est au 3e étage, à côté du n°\xa05.", "cp1252"),
+        ("A reunião será às 9h em São Paulo. Não há informações.", "cp1252"),
+        ("Győző és Ödön elmentek a tűzoltósághoz, őrült hideg volt.", "cp1250"),
+        ("Miasto leży nad morzem. Most został zbudowany, później przyszła kolej.", "iso8859-2"),
+        ("Įmonė įsikūrusi Šiauliuose, ąžuolas žydi.", "cp1257"),
+        ("İstanbul güzel bir şehir, ağaç çok ışık alıyor.", "cp1254"),
+        ("La ferme ouvre à dix heures ; l’entrée coûte 3 francs.", "mac-roman"),
+        ("Der Küster heißt Götz Müller.", "cp437"),
+        ("Þórður býr í Reykjavík, hún er góð.", "cp1252"),
+    ],
+)
+def test_c7_latin_script_is_read_in_the_encoding_that_gives_the_letters_of_one_language(
+    text: str, encoding: str
+) -> None:
+    assert decode(text.encode(encoding)).text == text

@@ -229,3 +229,11 @@ def test_a_changelog_without_signatures_is_as_fast() -> None:
     before = time.process_time()
     assert len(plain_blocks(text)) == 20_000
     assert time.process_time() - before < 10
+
+
+def test_a_word_divided_at_the_end_of_a_line_is_whole_on_the_line_where_it_begins() -> None:
+    data = b"The manu-\nfacturer is Bel-\nford Glass, a well-\nknown firm of Jean-\n  Luc Amiel.\n\n- a\n- b-\n"
+    parsed = parse_plain(data, DEFAULT_LIMITS)
+    assert parsed.text == (
+        "The manufacturer\nis Belford\nGlass, a well-known\nfirm of Jean-Luc\n  Amiel.\n\n- a\n- b-\n"
+    )

@@ -1,13 +1,14 @@
 """Decodes bytes, and cleans text for storage. All offsets count in the cleaned text.
 
-A guessed encoding is noted. Every line end becomes U+000A; lone surrogates and NUL become U+FFFD. Nothing else changes: accents
-and widths are not normalised, and nothing is trimmed.
+A guessed encoding is noted. Every line end becomes U+000A; lone surrogates and NUL become U+FFFD; soft hyphens and other marks that
+nobody sees within a word are left out. Nothing else changes: accents and widths are not normalised, and nothing is trimmed.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 
@@ -37,22 +38,25 @@ _MARKS = (
 # Escape sequences that start two-byte characters in ISO-2022 and occur in no other text.
 _ESCAPES = ((b"\x1b$B", "iso2022_jp_ext"), (b"\x1b$@", "iso2022_jp_ext"), (b"\x1b$)C", "iso2022_kr"))
 _SAMPLE = 256 * 1024
-# Windows-1252 among ASCII, without ð, þ, ý and ÿ: these are rare in western texts, and in other encodings their bytes are common
-# Turkish, Baltic and Russian letters.
-_CAPITALS = "À-ÏÑ-ÖØ-ÜŒŠŽ"
-_SMALL = "ß-ïñ-öø-üœšž"
-_LETTERS = f"{_CAPITALS}{_SMALL}"
-_LETTER = re.compile(f"[{_LETTERS}]")
-_WITHIN_WORDS = "’‘–—…·\xad"
-_BEFORE_WORDS = "„‚¿¡"
-_BETWEEN_WORDS = "“”«»‹›\xa0"
-_SIGNS = "£€¢¥§©®™°ºª½¼¾²³×÷±µ†‡•‰´¶"
-_NOT_WESTERN = re.compile(
-    rf"[^\0-\x7f{_LETTERS}{_WITHIN_WORDS}{_BEFORE_WORDS}{_BETWEEN_WORDS}{_SIGNS}]"
-    rf"|[{_LETTERS}]{{3}}|[a-z{_SMALL}][{_CAPITALS}]"  # Cyrillic; Mac Roman
-    rf"|[A-Za-z{_LETTERS}][{_BETWEEN_WORDS}{_SIGNS}][A-Za-z{_LETTERS}]|\w[{_BEFORE_WORDS}]|[{_BEFORE_WORDS}]\W"  # DOS
-    rf"|[{_LETTERS}{_SIGNS}][{_SIGNS}]|[{_SIGNS}][{_LETTERS}]"  # encodings with two bytes per character
+_LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "iso8859-2", "mac-roman", "cp850")
+"""Encodings of Latin script, the commonest first."""
+_ALPHABETS = tuple(
+    map(
+        frozenset,
+        (
+            *("àâæçéèêëîïôœùûüÿñ", "äöüßéàè", "áéíóúüñ", "áéíóúãõâêôàç", "áéíóúàèìòùïüç", "åäöæøéèüáóô", "áéíóúýðþæö"),
+            *("ąćęłńóśźż", "áčďéěíňóřšťúůýžäĺľŕôö", "áéíóöőúüű", "áčćđšžéö", "ăâîșțşţ", "ğışçöüâîûi"),
+            "ąčęėįšųūžāēģīķļņõäöü",
+        ),
+    )
 )
+"""The letters above ASCII of languages that are written in Latin script."""
+_SIGNS = frozenset("’‘“”„‚«»‹›–—…•\xa0€£¢¥°§©®™´·¿¡²³¹½¼¾ºª×÷±µ‰†‡¶")
+_MISPLACED = re.compile(
+    r"(?<=[a-zà-ÿ])[A-ZÀ-Þ](?=[a-zà-ÿ])|[^\W\d_a-zA-Z]{5,}"  # another case, or another script
+    r"|(?<=[^\W\d_])(?:[^\w\s\0-\x7f’‘·]|[¹²³¼½¾])(?=[^\W\d_])|(?<=[^\W\d_])\xa0(?= )"  # signs in place of letters
+)
+_LEAST_FIT = 0.85
 # Encodings that an ASCII-compatible page can declare, by Python's names: https://encoding.spec.whatwg.org/#names-and-labels.
 _DECLARABLE = frozenset(
     (
@@ -73,13 +77,15 @@ _REPLACEMENTS = {  # encodings that the same standard reads as another
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _GUESSED = "not UTF-8; read as {}, a guess from its bytes"
 _UNSTORABLE = re.compile("[\ud800-\udfff\0]")
+_INVISIBLE = re.compile("[\u00ad\u2060\ufeff]|\u200b(?![\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])")
+"""Marks of where a word may be divided, which break it for searching. In scripts of South-East Asia U+200B separates words."""
 
 
 def cleaned(text: str) -> Decoded:
     """`text` as it is stored, with a note if characters were replaced."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text, replaced = _UNSTORABLE.subn("\N{REPLACEMENT CHARACTER}", text)
+    text, replaced = _UNSTORABLE.subn("\N{REPLACEMENT CHARACTER}", text if text.isascii() else _INVISIBLE.sub("", text))
     notes = (f"{replaced} lone surrogates or NUL characters were replaced by U+FFFD",) if replaced else ()
     return Decoded(text, notes)
 
@@ -96,7 +102,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
         or _strictly(data, "utf-8")
         or _as_declared(data, declared)
     )
-    decoded = certain or _as_damaged_utf8(data) or _as_western(data) or _guess(data)
+    decoded = certain or _as_damaged_utf8(data) or _as_latin(data) or _guess(data)
     if len(_CONTROL.findall(decoded.text, 0, _SAMPLE)) > max(8, min(len(decoded.text), _SAMPLE) // 100):
         raise Unreadable("is full of control characters: binary data, not text")
     clean = cleaned(decoded.text)
@@ -181,24 +187,34 @@ def _lossily(data: bytes, encoding: str, *notes: str, certain: bool = False) -> 
     return Decoded(text, (*notes, *lost))
 
 
-def _as_western(data: bytes) -> Decoded | None:
-    """Windows-1252, if letters above ASCII stand as usual among ASCII letters and are at most a tenth, too few for a guess."""
-    decoded = _strictly(data, "cp1252", _GUESSED.format("cp1252"))
-    text = decoded.text if decoded else ""
-    return None if len(_LETTER.sub("", text)) < 0.9 * len(text) or _NOT_WESTERN.search(text) else decoded
+def _as_latin(data: bytes) -> Decoded | None:
+    """In the encoding of Latin script in which the letters above ASCII are best those of one language; None if none fits, or if
+    they are most letters.
+    """
+    read = ((encoding, _strictly(data, encoding, _GUESSED.format(encoding))) for encoding in _LATIN)
+    fits = {encoding: (_fit(decoded.text[:_SAMPLE]), decoded) for encoding, decoded in read if decoded is not None}
+    fit, decoded = max(fits.values(), key=lambda known: known[0], default=(0.0, None))
+    return decoded if fit >= _LEAST_FIT else None
+
+
+def _fit(text: str) -> float:
+    """The share of the characters above ASCII that are letters of one language or usual signs, each in its usual place."""
+    high = [character for character in text if character > "\x7f"]
+    letters = Counter(character.lower()[0] for character in high if character.isalpha())
+    if letters.total() > sum(character.isalpha() for character in text) / 2:
+        return 0.0
+    of_one = max(sum(letters[letter] for letter in letters.keys() & alphabet) for alphabet in _ALPHABETS)
+    signs = sum(character in _SIGNS for character in high)
+    return (of_one + signs - sum(len(match.group()) for match in _MISPLACED.finditer(text))) / max(1, len(high))
 
 
 def _guess(data: bytes) -> Decoded:
-    """The guess of charset-normalizer, but Windows-1252, by far the commonest, if it fits as well."""
+    """The guess of charset-normalizer."""
     from charset_normalizer import from_bytes
 
     # Whole lines, so that the sample does not end inside a character.
     sample = data if len(data) <= _SAMPLE else data[: data.rfind(b"\n", 0, _SAMPLE) + 1 or _SAMPLE]
-    matches = from_bytes(sample)
-    best = matches.best()
+    best = from_bytes(sample).best()
     if best is None:
         raise Unreadable("fits no text encoding: save it as UTF-8, if it is text")
-    western = next((match for match in matches if "cp1252" in match.could_be_from_charset), best)
-    as_good = western.chaos <= best.chaos and western.coherence >= best.coherence - 0.1
-    encoding = "cp1252" if western is not best and as_good else best.encoding
-    return Decoded(data.decode(encoding, errors="replace"), (_GUESSED.format(encoding),))
+    return Decoded(data.decode(best.encoding, errors="replace"), (_GUESSED.format(best.encoding),))

@@ -1,6 +1,6 @@
 """Finds the blocks of plain text: paragraphs between blank lines, list items by their bullets or numbers, and headings.
 
-The text itself is stored unchanged. A heading is one of these lines:
+The text itself is stored unchanged, but for words divided at the end of a line. A heading is one of these lines:
 
 - underlined by a line of `=`, `-` or similar of its length;
 - stars and words between blank lines, in a text with an outline of stars (`* Changes`, `** Bugs fixed`); with nothing below them
@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, LONGEST_LEAD, Parsed, lead_in
 from hoptrail.documents.decoding import decode
+from hoptrail.documents.hyphens import undivided
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
@@ -178,20 +179,21 @@ def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
 
 
 def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
-    """Parse plain text, which stays unchanged. The title is the first heading if it starts the text and is the only one of level
+    """Parse plain text, which stays unchanged but for words divided at the end of a line. The title is the first heading if it starts the text and is the only one of level
     1, else empty. The date of a changelog is that of its first entry, the latest.
     Raises: Unreadable: the bytes are not text.
     """
     decoded = decode(data)
-    blocks = plain_blocks(decoded.text)
-    if entries := _entries(decoded.text):
+    text = undivided(decoded.text)
+    blocks = plain_blocks(text)
+    if entries := _entries(text):
         date = next(iter(entries.values())).date
-        return Parsed("", decoded.text, decoded.notes, blocks, date, "latest entry" if date else "")
+        return Parsed("", text, decoded.notes, blocks, date, "latest entry" if date else "")
     tops = [block for block in blocks if block.kind is BlockKind.HEADING and block.level == 1]
     title = ""
     if len(tops) == 1 and tops[0].start == 0 and len(blocks) > 1:
         title = blocks[1].path[0] if blocks[1].path else ""
-    return Parsed(title, decoded.text, decoded.notes, blocks)
+    return Parsed(title, text, decoded.notes, blocks)
 
 
 _HEADING = (

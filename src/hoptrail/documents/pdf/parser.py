@@ -19,6 +19,7 @@ from typing import Any
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.doubts import are_glued, is_broken
+from hoptrail.documents.hyphens import HYPHENS, joined_word, vocabulary
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import BOLD_SHARE
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
@@ -191,16 +192,8 @@ def _doubts(pages: Sequence[_Page]) -> Iterator[str]:
             yield f"{what} on {'page' if len(numbers) == 1 else 'pages'} {', '.join(numbers[:10])}{more}: export the file anew"
 
 
-_HYPHENS = ("-", "\xad", "\u2010")
-
-
-def vocabulary(lines: Iterable[str]) -> frozenset[str]:
-    """The words of lines, including those with a hyphen. The last word of a line is left out, as it may be incomplete."""
-    return frozenset(word.casefold().strip(".,;:()") for line in lines for word in line.split()[:-1])
-
-
 def joined(lines: Sequence[TextLine], known: frozenset[str]) -> str:
-    """The lines as one text. A hyphen at the end of a line stays if `known` has the word with it, or before a capital."""
+    """The lines as one text."""
     text = ""
     for line in lines:
         text = _append(text, line.text, known) if text else line.text
@@ -209,12 +202,10 @@ def joined(lines: Sequence[TextLine], known: frozenset[str]) -> str:
 
 
 def _append(text: str, line: str, known: frozenset[str]) -> str:
-    if not text.endswith(_HYPHENS) or not text[-2:-1].isalpha():
+    if not text.endswith(HYPHENS) or not text[-2:-1].isalpha():
         return f"{text} {line}"
     head, tail = text[:-1].rsplit(" ", 1)[-1], line.split(" ", 1)[0]
-    whole, hyphenated = (f"{head}{mark}{tail}".casefold().strip(".,;:()") for mark in ("", "-"))
-    keep_hyphen = not tail[:1].islower() or (whole not in known and (hyphenated in known or "-" in head))
-    return f"{text[:-1]}{'-' if keep_hyphen else ''}{line}"
+    return f"{text[: -len(head) - 1]}{joined_word(head, tail, known)}{line[len(tail) :]}"
 
 
 _EDGE = 3
