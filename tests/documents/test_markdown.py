@@ -78,6 +78,18 @@ def test_time_grows_with_the_text() -> None:
         ("# A {#id .class}", "A"),
         ("set {x} = {1}", "set {x} = {1}"),
         ("`` ` ``", "`"),
+        ("the tent: ~~£40~~ £52, <del>old</del> new, a~~b~~c", "the tent: £52, new, ac"),
+        (
+            "holds 10<sup>6</sup> litres on 250 m<sup>2</sup>, 10<sup>-3</sup> of H<sub>2</sub>O",
+            "holds 10^6 litres on 250 m², 10^-3 of H₂O",
+        ),
+        ("the pool<sup>3</sup> of x<sup>n</sup> on the 1<sup>st</sup>", "the pool[3] of x^n on the 1st"),
+        ("Call %% the key\nis in the bin %% now ==or== 1 == 2 ^bed1", "Call\nnow or 1 == 2"),
+        ("100%% and 50%%", "100%% and 50%%"),
+        ('Ask in {% slack_channel "tock" %}, not {{ site.name }}{# TODO #}.', "Ask in tock, not ."),
+        ('{% include "head.html" %}\n\nText\n\n{% endif %}', "Text"),
+        ('[Travel]({% page "/travel" %}) by [AdTrav][guide-2] and ![a map](m.png)', "Travel by AdTrav and a map"),
+        ("`{{ x }}` and `%% y %%`\n\n```\n{% raw %}\n```", "{{ x }} and %% y %%\n\n{% raw %}"),
     ],
 )
 def test_markup_becomes_readable_text(text: str, shown: str) -> None:
@@ -104,3 +116,23 @@ def test_a_wide_table_row_keeps_its_cells() -> None:
     assert [[cell.header for cell in block.cells] for block in document.blocks if block.kind is BlockKind.ROW] == [
         *(["", ""], ["a", "b"], ["a", "b"]),
     ]
+
+
+def test_what_was_struck_out_is_noted() -> None:
+    assert parse_text("~~old~~ new").notes == ("struck-out text was left out",)
+    assert parse_text("<p>Price: <del>45</del> <ins>52</ins></p>").notes == ("struck-out text was left out",)
+
+
+def test_front_matter_in_toml_is_read() -> None:
+    document = parse_text('+++\ntitle = "Cellar list"\ndate = 2024-03-05\ntags = ["wine"]\n+++\nText.')
+    assert (document.title, document.date, document.text) == (
+        "Cellar list",
+        "2024-03-05",
+        "date: 2024-03-05\ttags: wine\n\nText.",
+    )
+    assert "valid TOML" in parse_text("+++\ntitle = \n+++\nText.").notes[0]
+
+
+def test_front_matter_shows_links_and_characters_as_a_person_sees_them() -> None:
+    document = parse_text('---\ntitle: Tea &amp; cake\nowner: "[[Helga Tamm|Helga]]"\n---\nText.')
+    assert (document.title, document.text) == ("Tea & cake", "owner: Helga\n\nText.")

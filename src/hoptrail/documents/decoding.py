@@ -1,7 +1,8 @@
 """Decodes bytes, and cleans text for storage. All offsets count in the cleaned text.
 
-A guessed encoding is noted. Every line end becomes U+000A; lone surrogates and NUL become U+FFFD; soft hyphens and other marks that
-nobody sees within a word are left out. Nothing else changes: accents and widths are not normalised, and nothing is trimmed.
+A guessed encoding is noted. Every line end becomes U+000A; lone surrogates and NUL become U+FFFD; soft hyphens and other
+marks that nobody sees within a word are left out. Nothing else changes: accents and widths are not normalised, and nothing is
+trimmed.
 """
 
 from __future__ import annotations

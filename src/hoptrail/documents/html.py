@@ -1,22 +1,39 @@
 """Parses HTML pages into headings, paragraphs, list items, table rows, code and quotes.
 
-Scripts, styles, hidden elements, and navigation as far as its element, role or class tells are left out. Nothing is run or
-fetched, style sheets are not applied, and the main text is not separated from its surroundings.
+Scripts, styles, and navigation as far as its element, role or class tells are left out, as is what is hidden by an attribute, by
+its own style or by a class or name of the page's style sheet, and what is struck out. Nothing is run or fetched, and the main
+text is not separated from its surroundings.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable, decode
+from hoptrail.documents.html_left_out import (
+    BLOCKS,
+    HEADINGS,
+    hidden_names,
+    is_dropped,
+    note_number,
+    unseen,
+    without_spaces,
+)
 from hoptrail.documents.html_markup import marked, parted, refuse_slow_markup
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import OpenLists, OpenTable, TableCell, bold_headings, span_of
+from hoptrail.documents.markup import (
+    OpenLists,
+    OpenTable,
+    TableCell,
+    bold_headings,
+    lowered,
+    raised,
+    span_of,
+)
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -24,23 +41,7 @@ from hoptrail.types import BlockKind
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_DROPPED = re.compile("script|style|nav|noscript|template|iframe|object|svg|head|button|select|textarea")
-_NAVIGATION = re.compile(
-    r"(?<!\S)(?:nav(?:bar|header|footer)|sphinxsidebar|breadcrumbs?|pagination|skip-?(?:link|nav\w*))(?!\S)",
-    re.IGNORECASE,
-)
-"""Classes of elements that only navigate, as Sphinx, DocBook, Bootstrap and others write them."""
-_MAY_NAVIGATE = re.compile(
-    r"(?<!\S)(?:nav|navigation|menu|mainmenu|mobilemenu|toc|contents|sidebar|related)(?!\S)", re.IGNORECASE
-)
-"""Classes of elements that navigate if nearly all of their text is links: a menu may be that of a restaurant."""
-_LINKED = 0.8  # least share of the characters that are in links
-_BLOCKS = re.compile(
-    "address|article|aside|blockquote|body|caption|center|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure|footer|form|"
-    "h[1-6]|header|hr|li|main|menu|ol|p|pre|section|summary|table|tbody|td|tfoot|th|thead|tr|ul"
-)
 _LEAST_LINKS = 3  # of a list of contents
-_HEADINGS = re.compile("h[1-6]|summary")
 _BOLD = ("b", "strong")
 _LISTS = ("ul", "ol", "menu", "dl")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
@@ -65,12 +66,14 @@ def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
     charset = _CHARSET.search(data, 0, 4096)
     markup = decode(data, charset[1].decode("ascii") if charset else None)
     tree = html_tree(markup.text, lines=True)
-    return assemble(_title(tree), _pieces(tree), markup.notes, limits.text, (_date(tree), "page metadata"))
+    notes: dict[str, None] = dict.fromkeys(markup.notes)
+    pieces = _pieces(tree, notes)
+    return assemble(_title(tree), pieces, tuple(notes), limits.text, (_date(tree), "page metadata"))
 
 
-def html_pieces(markup: str, *, lines: bool = False) -> list[Piece]:
-    """The pieces of a page or a part of one. `lines`: the place of each piece is its line."""
-    return _pieces(html_tree(markup, lines=lines))
+def html_pieces(markup: str, *, lines: bool = False, notes: dict[str, None] | None = None) -> list[Piece]:
+    """The pieces of a page or a part of one. `lines`: the place of each piece is its line. `notes` gets what was left out."""
+    return _pieces(html_tree(markup, lines=lines), {} if notes is None else notes)
 
 
 def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
@@ -86,8 +89,9 @@ def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
         raise Unreadable(f"is not HTML that can be parsed ({error})") from error
 
 
-def _pieces(tree: LexborHTMLParser) -> list[Piece]:
-    return bold_headings(_Reader(tree.body).read()) if tree.body else []
+def _pieces(tree: LexborHTMLParser, notes: dict[str, None]) -> list[Piece]:
+    hidden = hidden_names("\n".join(element.text() for element in tree.css("style")))
+    return bold_headings(_Reader(tree.body, hidden, notes).read()) if tree.body else []
 
 
 def _title(tree: LexborHTMLParser) -> str:
@@ -122,10 +126,15 @@ class _Reader:
     """Turns the tree of a page into pieces, in reading order. `_holder` is the open heading, `pre` or `dt`, whose content is one
     block; `_nested` counts the block elements open within it. `_place` is the line on which the text of the next piece begins, if
     lines are marked. `_bold` counts the open elements with bold text; `_is_plain`: the next piece has text outside them.
+    `_hidden`: classes (`.x`) and names (`#x`) whose elements are not shown. `_raised`: the parts of text before each open `sup`
+    and `sub`.
     """
 
-    def __init__(self, root: LexborNode) -> None:
+    def __init__(self, root: LexborNode, hidden: frozenset[str], notes: dict[str, None]) -> None:
         self._root = root
+        self._hidden = hidden
+        self._notes = notes
+        self._raised: list[int] = []
         self._pieces: list[Piece] = []
         self._text: list[str] = []
         self._place = ""
@@ -166,15 +175,20 @@ class _Reader:
             self._is_plain |= not self._bold and bool(text.strip())
             self._text.append(text if self._holder == "pre" else _SPACES.sub(" ", text))
             return True
-        if tag == "a" and (number := _note_number(node)):
+        if tag == "a" and (number := note_number(node)):
             self._text.append(f"[{number}]")
             return True
-        is_dropped = _is_dropped(node) or (tag in ("ul", "ol") and not self._lists.depth and self._is_contents(node))
+        is_dropped = self._is_left_out(node, tag)
+        if tag in ("sup", "sub") and not is_dropped:
+            self._raised.append(len(self._text))
         if tag in _BOLD and not is_dropped:
             self._bold += 1
         if tag == "br":
             self._break_line()
-        elif _BLOCKS.fullmatch(tag):
+        elif tag in ("input", "img") and not is_dropped:
+            self._text.append(_shown(node, tag))
+            self._is_plain |= bool(self._text[-1])
+        elif BLOCKS.fullmatch(tag):
             if is_dropped and not self._holder:
                 self._end_block()
             elif not is_dropped:
@@ -185,8 +199,20 @@ class _Reader:
         tag = node.tag or ""
         if tag in _BOLD:
             self._bold -= 1
-        if _BLOCKS.fullmatch(tag):
+        elif tag in ("sup", "sub"):
+            start = self._raised.pop()
+            text, self._text[start:] = "".join(self._text[start:]), []
+            self._text.append(raised("".join(self._text[-2:]), text) if tag == "sup" else lowered(text))
+        if BLOCKS.fullmatch(tag):
             self._close(node, tag)
+
+    def _is_left_out(self, node: LexborNode, tag: str) -> bool:
+        if is_dropped(node) or (tag in ("ul", "ol") and not self._lists.depth and self._is_contents(node)):
+            return True
+        why = unseen(node, self._hidden)
+        if why and parted(node.text())[0].strip():
+            self._notes[why] = None
+        return bool(why)
 
     @cached_property
     def _targets(self) -> frozenset[str]:
@@ -202,7 +228,7 @@ class _Reader:
         ):
             return False
         linked = "".join(parted(link.text())[0] for link in links)
-        return _without_spaces(linked) == _without_spaces(parted(node.text())[0])
+        return without_spaces(linked) == without_spaces(parted(node.text())[0])
 
     def _break_line(self) -> None:
         """Two breaks in a row end a paragraph."""
@@ -226,7 +252,7 @@ class _Reader:
             self._quotes += 1
         elif tag == "dt" and self._lists.depth:
             self._holder = tag
-        elif tag == "pre" or _HEADINGS.fullmatch(tag):
+        elif tag == "pre" or HEADINGS.fullmatch(tag):
             self._pieces += self._lists.waiting()
             self._mark_layout()
             self._holder = "" if tag == "summary" else tag
@@ -307,46 +333,12 @@ class _Reader:
             self._pieces.append(replace(self._lists.piece(kind, text, place), bold=bold))
 
 
-def _is_dropped(node: LexborNode) -> bool:
-    tag, attributes = node.tag or "", node.attributes
-    dropped = _DROPPED.fullmatch(tag) is not None and not (tag == "button" and _in_heading(node))
-    if dropped or "hidden" in attributes or (tag != "body" and _is_navigation(node, attributes)):
-        return True
-    # A permalink sign beside a heading, or a link back from a note.
-    is_link = tag == "a" and "#" in (attributes.get("href") or "")
-    return is_link and parted(node.text())[0].strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
-
-
-def _is_navigation(node: LexborNode, attributes: Mapping[str, str | None]) -> bool:
-    """Whether an element leads to other pages or parts of this one, by its role or class."""
-    classes = attributes.get("class") or ""
-    if attributes.get("role") == "navigation" or _NAVIGATION.search(classes):
-        return True
-    if not _MAY_NAVIGATE.search(classes):
-        return False
-    linked = sum(len(parted(link.text())[0].strip()) for link in node.css("a"))
-    return linked > 0 and linked >= _LINKED * len(_without_spaces(parted(node.text())[0]))
-
-
-def _without_spaces(text: str) -> str:
-    return "".join(text.split())
-
-
-def _note_number(node: LexborNode) -> str:
-    """The number of the note that a raised or marked link leads to, which must not run into the word before it; else empty."""
+def _shown(node: LexborNode, tag: str) -> str:
+    """What an input or a picture shows: the state of a box, the words in place of the picture."""
     attributes = node.attributes
-    kinds = (attributes.get("epub:type"), attributes.get("role"), attributes.get("class"))
-    is_marked = any("noteref" in (kind or "") or "footnote-ref" in (kind or "") for kind in kinds)
-    is_raised = any(near is not None and near.tag == "sup" for near in (node.parent, node.child))
-    if not (is_marked or is_raised) or "#" not in (attributes.get("href") or ""):
+    if tag == "img":
+        words = squeeze(attributes.get("alt") or "")
+        return words if " " in words else ""
+    if attributes.get("type") not in ("checkbox", "radio"):
         return ""
-    number = parted(node.text())[0].strip()
-    return number if number.isdecimal() else ""
-
-
-def _in_heading(node: LexborNode) -> bool:
-    """Whether the nearest block element around it is a heading: the text of a folding heading is often in a button."""
-    above = node.parent
-    while above is not None and not _BLOCKS.fullmatch(above.tag or ""):
-        above = above.parent
-    return above is not None and _HEADINGS.fullmatch(above.tag or "") is not None
+    return "☑ " if "checked" in attributes else "☐ "

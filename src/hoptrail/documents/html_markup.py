@@ -38,6 +38,9 @@ def marked(markup: str) -> str:
             parts += (markup[end:first], f"{_OPENS}{line}{_CLOSES}")
             end = first
         parts.append(markup[end:after])
+        if markup[start : start + 4].lower() == "<img":  # whose words in place of the picture are its text
+            line, counted = line + markup.count("\n", counted, start), start
+            parts.append(f"{_OPENS}{line}{_CLOSES}")
         end = after
     return "".join(parts)
 

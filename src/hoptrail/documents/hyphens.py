@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from hoptrail.text.lexicon import word_set
 
 HYPHENS = ("-", "\xad", "\u2010")
-_DIVIDED = re.compile(r"(?P<head>\S*[^\W\d_]{2})[-\u2010]\n(?P<indent>[ \t]*)(?P<tail>[^\W\d_]\S*)[ \t]?")
+_DIVIDED = re.compile(r"(?<!\S)(?P<head>\S*[^\W\d_]{2})[-\u2010]\n(?P<indent>[ \t]*)(?P<tail>[^\W\d_]\S*)[ \t]?")
 _COMPOUND = word_set("cross full half high long low quasi self short well")
 """Words that begin compounds with a hyphen."""
 _ENDING = word_set("age bow er est evity fil fish hand ing ish itude ity land light ly most ness roads time way")

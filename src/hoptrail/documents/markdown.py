@@ -1,16 +1,19 @@
 """Parses Markdown: CommonMark with tables, footnotes, definition lists, strikethrough, front matter and wiki links.
 
 The stored text is what a reader sees: the text of links, the alternative text of images, the content of HTML. A line break stays
-if the line was too short to be wrapped. Task boxes, `[ ]` and `[x]`, stay.
+if the line was too short to be wrapped. Task boxes, `[ ]` and `[x]`, stay. Struck-out text, comments (also those of Obsidian,
+`%% ... %%`) and tags of templates (`{% ... %}`, `{{ ... }}`) are left out.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from html import unescape
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -18,7 +21,7 @@ from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import Unreadable, decode
 from hoptrail.documents.html import html_pieces
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import OpenLists, bold_headings, line_break
+from hoptrail.documents.markup import STRUCK, OpenLists, bold_headings, line_break, lowered, raised
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -35,6 +38,20 @@ _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif)\s*\Z", re.IGNORECA
 _ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[:#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
 _AROUND_BREAKS = re.compile(r"(?<![ \t])[ \t]*\n\s*")
 _BOLD_MARK = re.compile(r"<(?P<end>/?)(?:b|strong)>", re.IGNORECASE)
+_UNSEEN = re.compile(
+    r"(?P<code>^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+)(?!`)[^\n]{0,999}?(?<!`)(?P=ticks)(?!`))"
+    r"|(?<![\w%])%%(?!%).*?%%|\{%-?\s*comment\b.{0,9999}?endcomment\s*-?%\}"
+    r"|\{%(?P<tag>[^{}\n]*)%\}|\{#[^{}\n]*#\}|(?<![\w\\^_}$])\{\{[^{}\n]*\}\}",
+    re.MULTILINE | re.DOTALL,
+)
+"""Code, which stays, and comments and tags of templates, which nobody sees."""
+_NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")
+"""What a tag of a template is about: `{% channel "tock" %}`."""
+_UNRESOLVED = re.compile(
+    r"\[([^\[\]\n]+)\](?:\[[^\[\]\n]*\]|\([^()\n]*\))|(?<![=\w])==(?=[^\s=])([^=\n]+)(?<=\S)==(?!=)"
+)
+"""Links that lead nowhere, and marked text of Obsidian."""
+_BLOCK_NAME = re.compile(r"[ \t]\^[\w-]+$", re.MULTILINE)
 _CALLOUT = re.compile(r"\[!(\w+)\][-+]?\s*")
 
 
@@ -43,19 +60,30 @@ def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     front = front_matter(decoded.text)
     lines = decoded.text.count("\n", 0, front.end)
-    pieces = [*([front.row] if front.row else []), *markdown_pieces(decoded.text[front.end :], lines)]
+    notes: dict[str, None] = dict.fromkeys((*decoded.notes, *front.notes))
+    pieces = [*([front.row] if front.row else []), *markdown_pieces(decoded.text[front.end :], lines, notes)]
     title = front.title or squeeze(first_heading(pieces))
-    return assemble(title, pieces, (*decoded.notes, *front.notes), limits.text, (front.date, "front matter"))
+    return assemble(title, pieces, tuple(notes), limits.text, (front.date, "front matter"))
 
 
-def markdown_pieces(text: str, lines_before: int = 0) -> list[Piece]:
-    """The pieces of a Markdown text without front matter.
+def markdown_pieces(text: str, lines_before: int = 0, notes: dict[str, None] | None = None) -> list[Piece]:
+    """The pieces of a Markdown text without front matter. `notes` gets what was left out.
     Raises: Unreadable: it is nested beyond `_DEEPEST`, where the parser would drop the rest of the text.
     """
-    tokens = _parser().parse(text)
+    tokens = _parser().parse(_UNSEEN.sub(_seen, text))
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         raise Unreadable("has lists or quotes nested too deep")
-    return bold_headings(_Reader(lines_before).read(tokens))
+    return bold_headings(_Reader(lines_before, {} if notes is None else notes).read(tokens))
+
+
+def _seen(unseen: re.Match[str]) -> str:
+    """What stays of a comment or tag: its line breaks, and the words that a tag within a line is about."""
+    if unseen["code"]:
+        return unseen[0]
+    text = unseen.string
+    line = text[text.rfind("\n", 0, unseen.start()) + 1 : unseen.start()]
+    named = "" if unseen["tag"] is None or not line.strip() else " ".join(_NAMED.findall(unseen["tag"]))
+    return named + "\n" * unseen[0].count("\n")
 
 
 @cache
@@ -100,10 +128,13 @@ def _newline(state: StateInline, silent: bool) -> bool:
 
 
 class _Reader:
-    """Turns the tokens of a text into pieces. `lines_before`: lines of the file before the text."""
+    """Turns the tokens of a text into pieces. `lines_before`: lines of the file before the text. `notes` gets what is left
+    out.
+    """
 
-    def __init__(self, lines_before: int) -> None:
+    def __init__(self, lines_before: int, notes: dict[str, None]) -> None:
         self._lines_before = lines_before
+        self._notes = notes
         self._place = f"line {lines_before + 1}"
         self._holder = ""
         self._quotes = 0
@@ -118,7 +149,7 @@ class _Reader:
             if token.map and token.nesting >= 0:
                 self._place = f"line {token.map[0] + self._lines_before + 1}"
             if token.type == "inline":
-                yield from self._inline(_text(token.children or ()), bold=_is_bold(token.children or ()))
+                yield from self._inline(_text(token.children or (), self._notes), bold=_is_bold(token.children or ()))
             elif token.type in ("fence", "code_block"):
                 yield from self._lists.waiting()
                 yield self._lists.piece(BlockKind.CODE, token.content, self._place)
@@ -152,7 +183,7 @@ class _Reader:
         if self._holder in ("th", "td"):
             self._cells.append(text)
             return
-        text = _AROUND_BREAKS.sub("\n", _ATTRIBUTES.sub("", text)).strip()
+        text = _AROUND_BREAKS.sub("\n", _BLOCK_NAME.sub("", _ATTRIBUTES.sub("", text))).strip()
         if not text:
             return
         if self._holder == "dt":
@@ -170,7 +201,7 @@ class _Reader:
             self._footnote = ""
 
     def _html(self, markup: str) -> Iterator[Piece]:
-        for piece in html_pieces(markup):
+        for piece in html_pieces(markup, notes=self._notes):
             if piece.kind is BlockKind.PARAGRAPH:
                 yield replace(self._lists.piece(piece.kind, piece.text, self._place), bold=piece.bold)
             else:
@@ -190,15 +221,37 @@ _WITHOUT_TEXT = ("bullet_list_open", "ordered_list_open", "dl_open", "dl_close",
 
 _TEXT_OF: dict[str, Callable[[Token], str]] = {
     "hardbreak": lambda _: "\n",
-    "image": lambda token: _text(token.children or ()),
+    "image": lambda token: _text(token.children or (), {}),
     "html_inline": lambda token: "\n" if re.match(r"<br\b", token.content, re.IGNORECASE) else "",
     "footnote_ref": lambda token: f"[{token.meta['label']}]",
+    "text": lambda token: _UNRESOLVED.sub(lambda found: found[1] or found[2], token.content),
 }
+_STRUCK = ("s", "del", "strike")
+_GONE = "\0"
+_AROUND_GONE = re.compile(f"(?: (?={_GONE} ))?{_GONE}")
+_MOVED = re.compile(r"<(?P<end>/?)(?P<tag>sup|sub|s|del|strike)\b[^>]*>", re.IGNORECASE)
 
 
-def _text(tokens: Sequence[Token]) -> str:
-    """The text of inline tokens; marks of emphasis and links have no content."""
-    return "".join(_TEXT_OF[token.type](token) if token.type in _TEXT_OF else token.content for token in tokens)
+def _text(tokens: Sequence[Token], notes: dict[str, None]) -> str:
+    """The text of inline tokens; marks of emphasis and links have no content. Struck-out text is left out and noted."""
+    parts: list[str] = []
+    begun: list[tuple[str, int]] = []
+    for token in tokens:
+        mark = _MOVED.fullmatch(token.content) if token.type == "html_inline" else None
+        tag = mark["tag"].lower() if mark else token.tag if token.type in ("s_open", "s_close") else ""
+        if not tag:
+            parts.append(_TEXT_OF[token.type](token) if token.type in _TEXT_OF else token.content)
+        elif token.type == "s_open" or (mark and not mark["end"]):
+            begun.append((tag, len(parts)))
+        elif begun and begun[-1][0] == tag:
+            start = begun.pop()[1]
+            text, parts[start:] = "".join(parts[start:]), []
+            if tag not in _STRUCK:
+                parts.append(raised("".join(parts[-2:]), text) if tag == "sup" else lowered(text))
+            else:
+                parts.append(_GONE)
+                notes |= {STRUCK: None}
+    return _AROUND_GONE.sub("", "".join(parts))
 
 
 def _is_bold(tokens: Sequence[Token]) -> bool:
@@ -208,7 +261,7 @@ def _is_bold(tokens: Sequence[Token]) -> bool:
         depth += token.nesting * (token.tag == "strong")
         if token.type == "html_inline" and (mark := _BOLD_MARK.fullmatch(token.content)):
             depth += -1 if mark["end"] else 1
-        if not depth and _text([token]).strip():
+        if not depth and _text([token], {}).strip():
             return False
     return True
 
@@ -218,6 +271,7 @@ _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(?![ \t]*\n)(?P<yaml>(?:#[^\n]*\n|[ \t]*\n)*+[\w-]+:(?=\s).*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_TOML = re.compile(r"\+\+\+[ \t]*\n(?P<toml>.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.MULTILINE | re.DOTALL)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")
 """Keys for the date of a text, best first."""
@@ -236,23 +290,34 @@ class FrontMatter:
 
 def front_matter(text: str) -> FrontMatter:
     """Read the front matter of a text. Invalid YAML becomes a paragraph, with a note."""
-    match = _FRONT_MATTER.match(text)
+    match = _FRONT_MATTER.match(text) or _TOML.match(text)
     if match is None:
         return FrontMatter()
+    language = "YAML" if match.re is _FRONT_MATTER else "TOML"
     try:
-        values = yaml.load(match["yaml"], yaml.BaseLoader)
-    except (yaml.YAMLError, RecursionError):
-        paragraph = Piece(BlockKind.PARAGRAPH, match["yaml"], place="line 2")
-        notes = ("its front matter is not valid YAML: neither title nor date was taken from it",)
+        values = yaml.load(match[1], yaml.BaseLoader) if language == "YAML" else _strings(tomllib.loads(match[1]))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        paragraph = Piece(BlockKind.PARAGRAPH, match[1], place="line 2")
+        notes = (f"its front matter is not valid {language}: neither title nor date was taken from it",)
         return FrontMatter(row=paragraph, end=match.end(), notes=notes)
     if not isinstance(values, dict):
         return FrontMatter()
-    fields = {key: _as_text(value) for key, value in values.items() if isinstance(key, str)}
+    fields = {key: _shown(_as_text(value)) for key, value in values.items() if isinstance(key, str)}
     cells = tuple((key, value) for key, value in fields.items() if value and key != "title")
     dates = (fields.get(key, "") for key in _DATES)
     date = next((iso for value in dates if (iso := value if _YEAR.fullmatch(value) else find_date(value))), "")
     row = Piece(BlockKind.ROW, cells=cells, place="line 2", labelled=True) if cells else None
     return FrontMatter(fields.get("title", ""), date, row, match.end())
+
+
+def _strings(values: dict[str, Any]) -> dict[str, object]:
+    """Values of TOML as its text has them."""
+    return {key: value if isinstance(value, list) else str(value) for key, value in values.items()}
+
+
+def _shown(value: str) -> str:
+    """A value of front matter without the markup of links, and with characters in place of entities."""
+    return unescape(_WIKI_LINK.sub(lambda link: (link[2] or link[1]).strip(), value))
 
 
 def _as_text(value: object) -> str:

@@ -179,8 +179,8 @@ def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
 
 
 def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
-    """Parse plain text, which stays unchanged but for words divided at the end of a line. The title is the first heading if it starts the text and is the only one of level
-    1, else empty. The date of a changelog is that of its first entry, the latest.
+    """Parse plain text, which stays unchanged but for words divided at the end of a line. The title is the first heading if it
+    starts the text and is the only one of level 1, else empty. The date of a changelog is that of its first entry, the latest.
     Raises: Unreadable: the bytes are not text.
     """
     decoded = decode(data)
