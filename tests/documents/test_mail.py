@@ -117,3 +117,32 @@ def test_more_mails_than_the_limit() -> None:
     assert len(headings(parse_mbox(single * 3, ReadingLimits(rows=3)))) == 3
     with pytest.raises(Unreadable, match="holds more than 3 mails: split it, or raise the limit `rows`"):
         parse_mbox(single * 4, ReadingLimits(rows=3))
+
+
+def alternative(plain: str, page: str) -> Parsed:
+    parts = "".join(f"--b\nContent-Type: text/{kind}\n\n{text}\n" for kind, text in (("plain", plain), ("html", page)))
+    head = f'{HEADER}Content-Type: multipart/alternative; boundary="b"\n\n'
+    return parse_mail(f"{head}{parts}--b--\n".encode(), DEFAULT_LIMITS)
+
+
+def test_the_page_is_read_where_the_plain_text_lacks_much_of_it() -> None:
+    hidden, table = "<p hidden>Preheader</p>", "<table><tr><th>Balance<th>Due</tr><tr><td>812.40 euros<td>May</table>"
+    page = f"{hidden}<p>Your statement is ready.</p>{table}"
+    parsed = alternative("Your statement is ready.", page)
+    assert parsed.text.endswith("Your statement is ready.\n\nBalance\tDue\n812.40 euros\tMay")
+    assert parsed.notes == ("text that is not shown was left out",)
+    assert (
+        alternative("The balance is 812.40\n> Is it?", "<p>The balance is <b>812.40</b>, <a>unsubscribe</a></p>")
+        .blocks[-1]
+        .kind
+        == "quote"
+    )
+
+
+def test_a_mail_that_is_answered_is_a_quote_also_without_marks() -> None:
+    head = "From: Nadia Orban <n@example.org>\nSent: 4 March 2024 10:00\nTo: Ada\nSubject: Audit"
+    text = f"Fine.\n\n{head}\n\nThe audit is on Thursday."
+    blocks = parse_mail(f"{HEADER}\n{text}".encode(), DEFAULT_LIMITS).blocks
+    assert [block.kind for block in blocks] == ["row", "paragraph", "quote", "quote"]
+    letter = "From: the harbour\nTo: the town\n\nIt takes an hour."
+    assert parse_mail(f"{HEADER}\n{letter}".encode(), DEFAULT_LIMITS).blocks[-1].kind == "paragraph"

@@ -1,7 +1,8 @@
 """Parses mails (.eml) and files of mails (.mbox) into a row with sender, recipients, date and subject, the text, and quotes.
 
-The plain text is preferred to the HTML. Each attachment is read by the parser of its format, under a heading with its name; an
-attachment that cannot be read is named in the notes. The place of a piece of plain text is its first line as a reader sees it.
+The plain text is preferred to the HTML, unless it lacks much of it. Each attachment is read by the parser of its format, under a
+heading with its name; an attachment that cannot be read is named in the notes. The place of a piece of plain text is its first
+line as a reader sees it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from html import unescape
 from itertools import groupby
 from pathlib import Path
 
@@ -41,6 +43,9 @@ _FORMS_OF_TYPES = {
     "text/plain": "text",
 }
 # Characters that change how a name is shown: controls, and marks that turn the direction of writing.
+_TAG = re.compile(r"<(style|script|title)\b.*?</\1\b[^>]*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+_LACKING = 0.25
+"""Share of the words of the HTML that a plain text may lack; programs add some, such as links to unsubscribe."""
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 
 
@@ -144,7 +149,9 @@ class _Reader:
             self.notes.append(f"the text {refusal}")
             return
         if part.get_content_type() == "text/html":
-            pieces = pieces_of(parser_of("html")(text.encode("utf-8", "surrogatepass"), self.limits))
+            parsed = parser_of("html")(text.encode("utf-8", "surrogatepass"), self.limits)
+            self.notes += parsed.notes
+            pieces = pieces_of(parsed)
         else:
             pieces = text_pieces(text, flowed=str(part.get_param("format", "")).lower() == "flowed")
         yield from (replace(piece, place=f"text, {piece.place}" if piece.place else "text") for piece in pieces)
@@ -221,10 +228,27 @@ def _children(part: Message) -> list[Message]:
 
 
 def _preferred(part: Message) -> Message:
-    """Among alternatives, the plain text if it is not empty, else the last."""
+    """Among alternatives, the plain text, else the last. The HTML is preferred to a plain text that lacks much of it, such as
+    `Please view this mail as HTML`.
+    """
     children = _children(part)
-    plain = (child for child in children if child.get_content_type() == "text/plain" and _payload(child).strip())
-    return next(plain, children[-1] if children else part)
+    plain = next((child for child in children if child.get_content_type() == "text/plain"), None)
+    page = next((child for child in children if child.get_content_type() == "text/html"), None)
+    if plain is None or page is None:
+        return plain if plain is not None and _payload(plain).strip() else children[-1] if children else part
+    written, shown = _words(_text(plain)), _words(_TAG.sub(" ", _text(page)))
+    return page if len(shown - written) > _LACKING * len(shown) else plain
+
+
+def _text(part: Message) -> str:
+    try:
+        return decode(_payload(part), part.get_content_charset()).text
+    except Unreadable:
+        return ""
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", unescape(text).casefold()))
 
 
 def _name(part: Message, number: int) -> str:
@@ -247,6 +271,12 @@ _ORIGINAL = re.compile(
     r"^-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|message d'origine) ?-{2,}$", re.IGNORECASE
 )
 """The line below which mail programs put the original mail without quotation marks."""
+_HEAD = re.compile(
+    r"\*?(?:(?P<sender>from|von|de|da)"
+    r"|sent|date|to|subject|gesendet|datum|an|betreff|envoyé|à|objet|inviato|a|oggetto)\*? ?:",
+    re.IGNORECASE,
+)
+"""A line of the head that other programs put above it."""
 
 
 def text_pieces(text: str, *, flowed: bool = False) -> Iterator[Piece]:
@@ -267,13 +297,20 @@ def text_pieces(text: str, *, flowed: bool = False) -> Iterator[Piece]:
 def _with_depths(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
     """Yield each line with its number, how many quotation marks stand before its text, and the text."""
     below = 0
-    for number, line in lines:
+    for place, (number, line) in enumerate(lines):
         if _ORIGINAL.match(line.strip()):
             below = 1
             continue
+        below = below or int(_is_head([text for _, text in lines[place : place + 3]]))
         marks = _QUOTED.match(line)
         depth = below + (marks[0].count(">") if marks else 0)
         yield number, depth, line[marks.end() :] if marks else line
+
+
+def _is_head(lines: list[str]) -> bool:
+    """Whether lines are the head of a mail that is answered or forwarded: `From: ...`, `Sent: ...`, `To: ...`."""
+    heads = [_HEAD.match(line.strip()) for line in lines]
+    return len(heads) == 3 and all(heads) and heads[0] is not None and heads[0]["sender"] is not None
 
 
 def _unwrap_flowed(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:

@@ -11,6 +11,7 @@ two names is one document with two sources.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -57,6 +58,8 @@ FILE_NAME = "file name"
 _LONGEST_TITLE = 300
 _FIRST_LINES, _DATE_LINE = 5, 60
 """Lines at the start of a text that may hold its date, and the maximal length of such a line in characters."""
+_DUE = re.compile(r"(?:^|\s)\[[ xX]\]\s|[☐☑📅⏳🛫✅]|\b(?:DEADLINE|SCHEDULED|CLOSED|CLOCK|due)\b")
+"""What stands in a line with the date of a task, which is not that of its document."""
 _STATING_LINES = 8  # that may state the date of the document, however long
 
 
@@ -168,7 +171,7 @@ def _with_date(parsed: Parsed, name: str, modified: str) -> Parsed:
     if date := next(filter(None, map(stated_date, first[:_STATING_LINES])), ""):
         blocks = tuple(_with_block_date(block, date) for block in parsed.blocks)
         return replace(parsed, blocks=blocks, date=date, date_from="first lines")
-    lines = [line for line in first[:_FIRST_LINES] if len(line) <= _DATE_LINE]
+    lines = [line for line in first[:_FIRST_LINES] if len(line) <= _DATE_LINE and not _DUE.search(line)]
     places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
     dates = ((date, place) for text, place in places if (date := find_date(text)))
     date, place = next(dates, (modified, FILE_TIME if modified else ""))

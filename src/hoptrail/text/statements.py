@@ -1,16 +1,19 @@
 """The statements of a unit: its sentences, list items and table rows, each with the headings above it.
 
 The wording of a statement (`said`) can be read alone: a row reads `header: value`, an item follows the sentence that introduces
-its list, and a sentence that begins with a pronoun follows the sentence before it. Headings and header rows are no statements.
+its list, a sentence that begins with a pronoun follows the sentence before it, and a box reads as ticked or not. Headings, header
+rows and questions are no statements; what follows a question follows it in its wording, without the name of who asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import islice
 
+from hoptrail.text.boxes import with_boxes_said
 from hoptrail.text.dates import date_of
 from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.normal_forms import squeeze
@@ -28,6 +31,11 @@ MOST_SENTENCES = 400
 """Per unit: far above any passage."""
 _MOST_CHARACTERS = 100_000
 """Read per block."""
+_NOTICES = ("©", "(c) ", "(C) ", "Copyright")
+_CLOSING = " \n\t\"'”’»)]"
+_ASKER = re.compile(r"[^:?]{1,60}:\s+")
+"""Who asks, before a question."""
+_NOT_ASKING = (BlockKind.ROW, BlockKind.CODE)
 _KEPT = 512
 """Units whose statements are kept, with what was derived from them: those of several questions."""
 
@@ -78,8 +86,20 @@ class UnitStatement:
 def statements_of(unit: Unit) -> tuple[UnitStatement, ...]:
     """The statements of a passage or sentence in order, or the sentences of a derived unit."""
     if not unit.blocks:
-        return tuple(_sentences(unit, 0, len(unit.text), None))
-    return tuple(said for block in unit.blocks for said in _block_statements(unit, block))
+        return tuple(_after_questions(_sentences(unit, 0, len(unit.text), None)))
+    return tuple(_after_questions(said for block in unit.blocks for said in _block_statements(unit, block)))
+
+
+def _after_questions(statements: Iterable[UnitStatement]) -> Iterator[UnitStatement]:
+    asked = ""
+    for one in statements:
+        if one.text.rstrip(_CLOSING).endswith(("?", "？")) and not (one.block and one.block.kind in _NOT_ASKING):
+            asked = _ASKER.sub("", squeeze(one.text))
+        elif asked:
+            yield replace(one, said=f"{asked} {one.said}") if len(asked) + len(one.said) < LONGEST else one
+            asked = ""
+        else:
+            yield one
 
 
 def wording_of(document: Document, span: Span) -> str:
@@ -121,7 +141,8 @@ def _block_statements(unit: Unit, block: Block) -> Iterator[UnitStatement]:
     if begin >= stop:
         return
     if block.kind is BlockKind.ROW:
-        yield UnitStatement(unit, begin, stop, unit.readable_part(block), block)
+        said = "; ".join(map(with_boxes_said, unit.readable_part(block).split("; ")))
+        yield UnitStatement(unit, begin, stop, said, block)
     elif block.kind is BlockKind.ITEM and stop - begin <= LONGEST:
         yield UnitStatement(unit, begin, stop, _with_lead(block, unit.text[begin:stop]), block)
     else:
@@ -129,12 +150,14 @@ def _block_statements(unit: Unit, block: Block) -> Iterator[UnitStatement]:
 
 
 def _needs_context(line: str) -> bool:
-    """Whether a sentence needs the one before it: it begins with a pronoun, or is very short."""
+    """Whether a sentence needs the one before it: it begins with a pronoun, or is very short and no notice of a copyright."""
+    if line.startswith(_NOTICES):
+        return False
     return len(line) < _SHORT or any(word.lower in PRONOUNS for word in words(line[:40])[:1])
 
 
 def _with_lead(block: Block, text: str) -> str:
-    line = squeeze(text)
+    line = with_boxes_said(squeeze(text))
     return f"{block.lead} {line}" if block.lead else line
 
 
@@ -147,9 +170,9 @@ def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterato
         if before and len(before) + len(line) < LONGEST and _needs_context(line):
             said = f"{before} {line}"
         else:
-            said = _with_lead(block, text) if block and block.kind is BlockKind.ITEM else line
+            said = _with_lead(block, text) if block and block.kind is BlockKind.ITEM else with_boxes_said(line)
         yield UnitStatement(unit, begin, stop, said, block)
-        before = line
+        before = "" if line.endswith("?") else line
 
 
 def support_of(unit: Unit, start: int, end: int) -> tuple[Span, ...]:
