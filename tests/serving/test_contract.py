@@ -71,10 +71,10 @@ def check_closest(given: dict[str, Any], texts: dict[str, str], recipe: str) -> 
     assert given["confidence"] is None or 0 <= given["confidence"] <= 1
     assert len(given["closest"]) == (0 if recipe == ClosedBook.name else 3)
     for statement in given["closest"]:
-        assert list(statement) == CLOSEST
-        cited = texts[statement["document"]][statement["start"] : statement["end"]]
-        assert " ".join(cited.split()) in " ".join(statement["text"].split())
-        assert len(statement["text"]) <= 300
+        assert list(statement) == [*CLOSEST, "said"]
+        assert texts[statement["document"]][statement["start"] : statement["end"]] == statement["text"]
+        assert " ".join(statement["text"].split()) in " ".join(statement["said"].split())
+        assert len(statement["said"]) <= 300
 
 
 ASKED = [
@@ -179,6 +179,18 @@ def test_search_gives_the_question_as_it_was_searched(hoptrail: Hoptrail, harbou
 
 def test_search_finds_nothing_where_nothing_is(hoptrail: Hoptrail, harbour: Path) -> None:
     assert hoptrail("search", "zqxj", "--index", harbour, "--recipe", "bm25", "--json").json["hits"] == []
+
+
+def test_show_a_document_as_it_was_read(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str]) -> None:
+    listed = hoptrail("show", "--index", harbour, "--json").json["documents"][0]
+    ended = hoptrail("show", listed["title"], "--index", harbour, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    (document,) = ended.json
+    assert (document["id"], document["text"]) == (listed["id"], texts[listed["id"]])
+    assert [block["start"] for block in document["blocks"][1:]] == [block["end"] for block in document["blocks"][:-1]]
+    shown = hoptrail("show", listed["id"], "--index", harbour)
+    assert all(word in shown.out for word in (listed["title"], document["date_from"], document["text"].split()[0]))
+    assert hoptrail("show", "no such document", "--index", harbour).code == 2
 
 
 def test_show(hoptrail: Hoptrail, harbour: Path) -> None:

@@ -313,6 +313,11 @@ def withdraw(writer: Writer, names: Collection[str]) -> list[Withdrawn]:
     return [*withdrawn, *already_removed]
 
 
+def named(snapshot: Snapshot, name: str) -> set[str]:
+    """The ids of the documents with this id, path, folder or title. Raises: UsageError: as `withdraw`."""
+    return {entry.id for entry, _ in _places(snapshot, name)}
+
+
 class UnknownName(UsageError):
     """A name fits no document."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hoptrail.index.contents import Contents
     from hoptrail.index.indexing import Watcher
     from hoptrail.index.syncing import IndexingReport
+    from hoptrail.types import Document
 
 T = TypeVar("T")
 
@@ -148,6 +149,15 @@ class Index(AskedIndex):
 
         with self._shared.reading() as snapshot:
             return contents_of(snapshot)
+
+    def documents(self, name: str) -> list[Document]:
+        """The documents with this id, path, folder or title, as they were read.
+        Raises: UsageError: the name fits no document, or is a title of several.
+        """
+        from hoptrail.corpus.register import named
+
+        with self._shared.reading() as snapshot:
+            return list(snapshot.documents(named(snapshot, name)))
 
     def verify(self) -> int:
         """Compare every file of the index with its checksums. Returns the number of files.

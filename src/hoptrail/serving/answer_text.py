@@ -49,7 +49,7 @@ def _unsettled(text: str, closest: Sequence[JsonObject]) -> Written:
     quotations: list[tuple[int, JsonObject]] = []
     text += "\n"
     for one in closest:
-        text += f"\n- {_about(one)}: “{harmless(one['text'])}”"
+        text += f"\n- {_about(one)}: “{harmless(one['said'])}”"
         quotations.append((len(text), one))
     return Written(text, tuple(quotations))
 

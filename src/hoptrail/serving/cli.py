@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 stopped but resumable, 4 done but
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -225,9 +226,22 @@ def search(
 
 
 @app.command(rich_help_panel=DAILY)
-def show(folder: options.IndexFolder, as_json: options.AsJson = False, settings: options.SettingsFile = None) -> None:
-    """List the contents of an index: documents, units, links, structures, cost."""
-    contents = options.open_index(folder, settings).contents()
+def show(
+    folder: options.IndexFolder,
+    document: Annotated[str, typer.Argument(metavar="[DOCUMENT]", help="An id, path, folder or title.")] = "",
+    as_json: options.AsJson = False,
+    settings: options.SettingsFile = None,
+) -> None:
+    """List the contents of an index: documents, units, links, structures, cost; or print a document as it was read."""
+    opened = options.open_index(folder, settings)
+    if document:
+        read = opened.documents(document)
+        if as_json:
+            options.print_json([asdict(one) for one in read])
+        for one in () if as_json else read:
+            options.console_of().print(render.render_document(one))
+        return
+    contents = opened.contents()
     if as_json:
         options.print_json(contract.contents_json(contents))
     else:

@@ -54,7 +54,7 @@ def answer_json(answer: Answer) -> JsonObject:
         "kind": answer.kind.value,
         "items": list(answer.items),
         "confidence": answer.confidence,
-        "closest": [_cited_json(statement, statement.said) for statement in answer.closest],
+        "closest": [_cited_json(statement) | {"said": statement.said} for statement in answer.closest],
         "guess": answer.guess and _guess_json(answer.guess),
         "asked": answer.asked,
     }
@@ -106,7 +106,7 @@ def contents_json(contents: Contents) -> JsonObject:
 def evidence_json(evidence: Evidence) -> JsonObject:
     """One item of `evidence`. `text` is exactly its span, `said` its wording as a person would read it."""
     return {
-        **_cited_json(evidence, evidence.text),
+        **_cited_json(evidence),
         "kind": evidence.kind.value,
         "hop": evidence.hop,
         "replaced": evidence.replaced,
@@ -128,9 +128,9 @@ def file_name(source: str) -> str:
     return PurePath(source).name
 
 
-def _cited_json(cited: Cited, text: str) -> JsonObject:
-    """One item of `closest`, with a readable `text` (a table row as `header: value`), or the base of one of `evidence`. `date` is
-    the ISO date that applies, or empty; `file` is the name of the file.
+def _cited_json(cited: Cited) -> JsonObject:
+    """What items of `closest` and `evidence` share. `text` is the document from `start` to `end`; `date` is the ISO date that
+    applies, or empty; `file` is the name of the file.
     """
     return {
         "document": cited.document,
@@ -141,7 +141,7 @@ def _cited_json(cited: Cited, text: str) -> JsonObject:
         "date": cited.date,
         "start": cited.start,
         "end": cited.end,
-        "text": text,
+        "text": cited.text,
         "unit": cited.unit,
     }
 

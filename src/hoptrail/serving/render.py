@@ -22,7 +22,19 @@ from hoptrail.errors import DocumentError
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED
 from hoptrail.text.dates import unit_date
-from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict
+from hoptrail.types import (
+    Answer,
+    AnswerKind,
+    Block,
+    BlockKind,
+    Document,
+    Evidence,
+    Hop,
+    Ranking,
+    Statement,
+    Usage,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
@@ -188,6 +200,26 @@ def render_contents(contents: Contents) -> RenderableType:
         sources = ", ".join(document.sources)
         documents.add_row(document.id, plain(document.title, "magenta"), str(document.passages), plain(sources))
     return Group(summary, documents, *_more(len(contents.documents)), *_unread(contents.unread))
+
+
+def render_document(document: Document) -> RenderableType:
+    """A document as it was read: what is known of it, and its blocks with place and kind."""
+    about = Table(box=None, show_header=False, pad_edge=False)
+    date = f"{document.date} ({document.date_from})" if document.date else "none"
+    sources = [("source", source) for source in document.sources]
+    for name, value in (("title", document.title), ("id", document.id), *sources, ("date", date)):
+        about.add_row(Text(name, style="bold"), plain(value))
+    for note in document.notes:
+        about.add_row(Text("note", style="bold"), plain(note))
+    blocks = Table(box=None, pad_edge=False)
+    for column in ("place", "block", "text"):
+        blocks.add_column(column, overflow="fold")
+    for block in document.blocks or (Block(BlockKind.PARAGRAPH, 0, len(document.text)),):
+        cells = [(cell.header, document.text[cell.start : cell.end]) for cell in block.cells]
+        row = "; ".join(f"{header}: {value}" if header else value for header, value in cells)
+        kind = " ".join(filter(None, (block.kind, str(block.level or ""), block.date)))
+        blocks.add_row(plain(block.place), kind, _lines(row or document.text[block.start : block.end].strip("\n")))
+    return Group(about, "", blocks)
 
 
 def _unread(files: Mapping[str, str]) -> list[Text]:

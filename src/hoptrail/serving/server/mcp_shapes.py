@@ -35,8 +35,8 @@ class HitShape(Strict):
 
 
 class StatementShape(Strict):
-    """`start` and `end` are its span in the document, in code points; `text` is readable (a table row as `header: value`).
-    `date` is the ISO date that applies, or empty; `file` is the name of its file.
+    """`text` is the document from `start` to `end`, in code points; `said` is the same as a person would read it (a table row as
+    `header: value`). `date` is the ISO date that applies, or empty; `file` is the name of its file.
     """
 
     document: str
@@ -49,17 +49,15 @@ class StatementShape(Strict):
     end: int
     text: str
     unit: str
+    said: str
 
 
 class EvidenceShape(StatementShape):
-    """`text` is the document from `start` to `end`, `said` the same as a person would read it. `replaced`: a later statement,
-    which the answer is from, replaces it.
-    """
+    """`replaced`: a later statement, which the answer is from, replaces it."""
 
     kind: str
     hop: int
     replaced: bool
-    said: str
 
 
 class HopShape(Strict):

@@ -158,7 +158,7 @@ function abstention(answer) {
       h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },
         [item.title, ...item.heading_path.filter((heading) => heading !== item.title)].filter(Boolean).join(" › ")),
       h("span", { class: "fine" }, [item.place, item.date].filter(Boolean).map((text) => ` · ${text}`).join("")),
-      h("p", {}, item.text)))),
+      h("p", {}, wording(item))))),
     h("p", { class: "fine" }, answered
       ? `${count(answered, "step")} found something; the trail below shows where it ended.`
       : "Rather than give an answer that may be wrong, hoptrail says so. Try other words, another recipe, or add a document that says it."),
