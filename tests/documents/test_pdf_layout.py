@@ -243,3 +243,30 @@ def test_a_rotated_page_is_read_like_an_upright_one() -> None:
     parsed = parse_pdf(pdf_with_contents([stream(" ".join([*lines, stamp]).encode())]), DEFAULT_LIMITS)
     assert " ".join(LEFT[:3]) in " ".join(parsed.text.split())
     assert "Copy" in parsed.text
+
+
+def test_raised_and_lowered_text_stays_in_its_line_and_apart_from_numbers() -> None:
+    page = [
+        *(Placed(60, 700, "The area is 20 m"), Placed(134, 704, "2", 6), Placed(137.5, 700, ", and 30")),
+        *(Placed(175, 704, "3", 6), Placed(181, 700, "men drink H"), Placed(235, 697, "2", 6), Placed(239, 700, "O.")),
+    ]
+    assert lines_of([page]) == ["paragraph |  | page 1 | The area is 20 m² , and 30[3] men drink H₂O."]
+
+
+def test_each_sentence_has_the_page_on_which_it_begins() -> None:
+    first_lines = ["The water butt belongs to plot 18 and is", "bedded in the concrete of the old yard, which is"]
+    first = column(60, 700, first_lines)
+    second = column(
+        60, 700, ["owned by the town. The pump is new and was", "bought by the club of the gardeners last year."]
+    )
+    assert lines_of([first, second]) == [
+        "paragraph |  | page 1 | " + " ".join((*first_lines, "owned by the town.")),
+        "paragraph |  | page 2 | The pump is new and was bought by the club of the gardeners last year.",
+    ]
+
+
+def test_a_notice_of_copyright_is_no_part_of_the_text_before_it() -> None:
+    page = column(
+        60, 700, ["The water butt belongs to plot 18 and is in the yard", "© 2024 Gannet Ltd. All rights reserved."]
+    )
+    assert [line.split(" | ")[-1] for line in lines_of([page])][1:] == ["© 2024 Gannet Ltd. All rights reserved."]

@@ -524,3 +524,37 @@ def test_gzip_files_without_text_are_left_out_and_damaged_ones_reported(tmp_path
     (bomb,) = read_sources([tmp_path / "bomb.gz"])
     assert isinstance(bomb, DocumentError)
     assert "looks like a gzip bomb" in bomb.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "title"),
+    [
+        ("Harriet Vane.md", "# Notes\n\nLives in Skelby.", "Harriet Vane"),
+        ("Skelby.org", "* History\nIt is old.", "Skelby"),
+        ("Skelby.md", "# The town of Skelby\n\nIt is old.", "The town of Skelby"),
+        ("Skelby.md", "---\ntitle: A town\n---\n# History\n\nIt is old.", "A town"),
+        ("README.md", "# Pump\n\nTurn it.", "Pump"),
+        ("Index.md", "# Pump\n\nTurn it.", "Pump"),
+        ("onboarding.md", "# Welcome\n\nCome in.", "Welcome"),
+        ("Chapter 3.md", "# Loans\n\nCome in.", "Loans"),
+    ],
+)
+def test_a_file_named_after_its_subject_has_its_name_as_title(tmp_path: Path, name: str, text: str, title: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (document,) = read_sources([tmp_path])
+    assert isinstance(document, Document)
+    assert document.title == title
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Meeting\n\n- [ ] call the roofer 📅 2027-05-02\n\nThe budget is 900 euros.",
+        "* Roof\nDEADLINE: <2027-06-01 Tue>\n",
+    ],
+)
+def test_the_date_of_a_task_is_not_that_of_its_document(tmp_path: Path, text: str) -> None:
+    (tmp_path / ("a.org" if text[0] == "*" else "a.md")).write_text(text, encoding="utf-8")
+    (document,) = read_sources([tmp_path])
+    assert isinstance(document, Document)
+    assert document.date_from == "file time"

@@ -42,6 +42,7 @@ from hoptrail.documents.walking import USUAL_SELECTION, Selection, shown
 from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
 from hoptrail.text.dates import date_above, find_date, stated_date
+from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import shortened_ends
 from hoptrail.types import Block, BlockKind, Document
@@ -56,6 +57,11 @@ FILE_NAME = "file name"
 """The origin of a document's date if only its file name has one."""
 
 _LONGEST_TITLE = 300
+_OF_NOTES = ("markdown", "org", TEXT)
+"""Formats of notes, whose file names are the names by which notes call each other."""
+_NAMED = re.compile(r"(?!\w*\d)[^\W\d_a-z][^\W\d_]*[^\W\d_A-Z][^\W\d_]*(?:[ -][^\W\d_]+){0,5}")
+"""Words without digits, the first with a capital letter and not in capitals."""
+_UNTELLING = word_set("index home main notes note overview introduction untitled document readme contents page")
 _FIRST_LINES, _DATE_LINE = 5, 60
 """Lines at the start of a text that may hold its date, and the maximal length of such a line in characters."""
 _DUE = re.compile(r"(?:^|\s)\[[ xX]\]\s|[☐☑📅⏳🛫✅]|\b(?:DEADLINE|SCHEDULED|CLOSED|CLOCK|due)\b")
@@ -155,8 +161,23 @@ def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first
     if form.name != PDF:  # the PDF parser notes doubts page by page
         parsed = replace(parsed, notes=(*parsed.notes, *doubts(parsed.text, parsed.blocks)))
     name = name_of(path)
+    if form.name in _OF_NOTES and _is_subject(name, parsed):
+        parsed = replace(parsed, title="")
     parsed = _with_date(parsed, name, file.modified)
     return _build_document(parsed, shown(file.path), title_of_file(file.path), None)
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"[^\W\d_]+", text)}
+
+
+def _is_subject(name: str, parsed: Parsed) -> bool:
+    """Whether a file is named after its subject (`Harriet Vane.md`), beside which its first heading (`Notes`) only tells of a part."""
+    first = next((block for block in parsed.blocks if block.kind is BlockKind.HEADING), None)
+    if first is None or squeeze(parsed.text[first.start : first.end]) != parsed.title:
+        return False
+    words = _words(name)
+    return _NAMED.fullmatch(name) is not None and not _words(parsed.title) & words and not words & _UNTELLING
 
 
 def _with_date(parsed: Parsed, name: str, modified: str) -> Parsed:

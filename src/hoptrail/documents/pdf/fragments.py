@@ -1,7 +1,7 @@
 """Extracts the text of a PDF page as fragments: runs of characters on one line without a wide gap, with position, size and style.
 
-Positions are in points; x grows to the right and y downwards. Text rotated against most of its page, such as a stamp in the
-margin, comes after the rest.
+Positions are in points; y grows downwards, and x in the direction in which the page is written: to the left on a page in Arabic
+or Hebrew, where it is negative. Text rotated against most of its page, such as a stamp in the margin, comes after the rest.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 from typing import Any, TypeVar
+
+from hoptrail.documents.markup import lowered, raised
 
 Item = TypeVar("Item")
 
@@ -21,9 +24,12 @@ WIDE_GAP = 1.2
 """A gap between two characters wider than this many times their size separates fragments."""
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|^(?:[A-Z]{6}\+)?(?:CM|SF|EC|LM)?(?:BX|ssbx)", re.IGNORECASE)
 _MONO = re.compile(r"courier|mono|nimbusmon|consol|typewriter|menlo|(?:CM|SF|EC|LM)TT|[^a-z]code", re.IGNORECASE)
+_SMALL, _OFF = 0.85, 0.2
+"""The most that raised and lowered characters have of the size of others, and how far off the line they are at least."""
 _FIXED_PITCH = 1
 """The flag of a font whose characters have one width: PDF 32000-1, table 123."""
 _BOLD_WEIGHT = 600
+_ALEFS = "اأإآ"
 _HYPHENS = {0x02, 0xAD, 0xFFFE}
 """PDFium's codes for a hyphen at the end of a line, and the soft hyphen."""
 
@@ -43,6 +49,8 @@ class Fragment:
     mono: bool = False
     lefts: tuple[float, ...] = ()
     """The left edge of each word."""
+    turned: bool = False
+    """Rotated against most of its page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +74,8 @@ class _Char:
     style: _Style
 
 
-def page_fragments(page: Any) -> list[Fragment]:
-    """The fragments of a PDFium page in drawing order, rotated ones at the end."""
+def page_fragments(page: Any) -> tuple[list[Fragment], bool]:
+    """The fragments of a PDFium page in drawing order, rotated ones at the end; and whether it is written from right to left."""
     textpage = page.get_textpage()
     try:
         words = list(_words(textpage))
@@ -75,12 +83,50 @@ def page_fragments(page: Any) -> list[Fragment]:
         textpage.close()
     turns = Counter(word[0].style.turn for word in words for _ in word if word)
     if not turns:
-        return []
+        return [], False
     upright = turns.most_common(1)[0][0]
+    letters = [character for word in words for char in word for character in char.text if character.isalpha()]
+    backwards = 2 * sum(map(_is_backwards, letters)) > len(letters)
     fragments: list[Fragment] = []
     for turn in sorted(turns, key=lambda turn: (turn != upright, turn)):
-        fragments += _join_words([word for word in words if word[0].style.turn == turn])
-    return fragments
+        of_turn = [word for word in words if word[0].style.turn == turn]
+        joined = _join_words(list(_in_order(of_turn, backwards)))
+        fragments += joined if turn == upright else [replace(fragment, turned=True) for fragment in joined]
+    return fragments, backwards
+
+
+def _is_backwards(character: str) -> bool:
+    return unicodedata.bidirectional(character) in ("R", "AL")
+
+
+def _in_order(words: list[list[_Char]], backwards: bool) -> Iterator[list[_Char]]:
+    """The words so that text grows to the right. Words that run against their page stay together, in the order in which they are
+    read; on a page that is written from right to left, x is turned round.
+    """
+    for backward, run in groupby(words, lambda word: any(_is_backwards(one) for char in word for one in char.text)):
+        if not (backward or backwards):
+            yield from run
+            continue
+        for together in runs(run, _are_near) if backward != backwards else ([word] for word in run):
+            chars = [char for word in together for char in word]
+            left, right = min(char.left for char in chars), max(char.right for char in chars)
+            left, right = (-right, -left) if backwards else (left, right)
+            yield [replace(chars[0], text=" ".join(map(_read, together)), left=left, right=right)]
+
+
+def _read(word: list[_Char]) -> str:
+    """The text of a word. PDFium gives the letters of an Arabic ligature, which share one place, in the wrong order."""
+    texts = [char.text for char in word]
+    for number, (one, other) in enumerate(pairwise(word)):
+        if other.text == "ل" and one.text in _ALEFS and one.left == other.left:
+            texts[number : number + 2] = other.text, one.text
+    return "".join(texts)
+
+
+def _are_near(known: list[list[_Char]], word: list[_Char]) -> bool:
+    one, other = known[-1][-1], word[0]
+    gap = max(one.left, other.left) - min(one.right, other.right)
+    return abs(one.base - other.base) < 0.5 * one.style.size and gap < WIDE_GAP * one.style.size
 
 
 def _words(textpage: Any) -> Iterator[list[_Char]]:
@@ -111,6 +157,8 @@ class _CharReader:
         code = self._pdfium.FPDFText_GetUnicode(self._page, number)
         if code in _HYPHENS:
             return "\xad"
+        if 0x80 <= code < 0xA0:  # no character, and in fonts of their own often a bullet
+            return "•"
         is_none = code <= 0x20 or code in {0x7F, 0xA0, 0x200B, 0xFEFF} or 0xD800 <= code < 0xE000 or code > 0x10FFFF
         return "" if is_none else chr(code)
 
@@ -119,7 +167,14 @@ class _CharReader:
         first, last = self._char(*word[0]), self._char(*word[-1])
         size = first.style.size
         between = 0.1 < (last.right - first.left) / (size * len(word)) < 1.3 and last.left > first.left
-        if len(word) > 2 and between and first.style == last.style and abs(first.base - last.base) < 0.1 * size:
+        mixed = len({text.isdecimal() for _, text in word[1:-1]} | {word[0][1].isdecimal()}) > 1  # as in H₂O
+        if (
+            len(word) > 2
+            and between
+            and not mixed
+            and first.style == last.style
+            and abs(first.base - last.base) < 0.1 * size
+        ):
             return [_Char("".join(text for _, text in word), first.left, last.right, first.base, first.style)]
         return [self._char(number, text) for number, text in word]
 
@@ -181,7 +236,9 @@ def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:
 def _are_adjacent(one: _Char, other: _Char) -> bool:
     size = max(one.style.size, other.style.size)
     forward = other.left > one.left - 0.3 * size  # the characters of a ligature share one position
-    return abs(one.base - other.base) < 0.5 * size and forward and other.left - one.right < WIDE_GAP * size
+    near = other.left - one.right < (WIDE_GAP if abs(one.base - other.base) < 0.5 * size else 0.3) * size
+    level = 0.9 if min(one.style.size, other.style.size) <= _SMALL * size else 0.5
+    return abs(one.base - other.base) < level * size and forward and near
 
 
 def _fragment(words: list[list[_Char]]) -> Fragment:
@@ -190,14 +247,33 @@ def _fragment(words: list[list[_Char]]) -> Fragment:
     for char in chars:
         sizes[char.style.size] += len(char.text)
     size = sizes.most_common(1)[0][0]
+    base = next(char.base for char in chars if char.style.size == size)
     half = sizes.total() / 2
     return Fragment(
-        " ".join("".join(char.text for char in word) for word in words),
+        " ".join(_with_raised(word, size, base) for word in words),
         min(char.left for char in chars),
         max(char.right for char in chars),
-        next(char.base for char in chars if char.style.size == size),
+        base,
         size,
         sum(len(char.text) for char in chars if char.style.bold) > half,
         sum(len(char.text) for char in chars if char.style.mono) > half,
-        tuple(word[0].left for word in words),
+        tuple(word[0].left for word in words for _ in range(1 + "".join(char.text for char in word).count(" "))),
     )
+
+
+def _with_raised(word: list[_Char], size: float, base: float) -> str:
+    """The text of a word; small characters above or below its line are marked as raised or lowered."""
+    text = ""
+    for level, run in groupby(word, lambda char: _level(char, size, base)):
+        part = "".join(char.text for char in run)
+        if level > 0 and part.isdecimal() and text[-1:].isdigit() and not text.endswith("10"):
+            text += f"[{part}]"  # more often the number of a note than a power
+        else:
+            text += raised(text, part) if level > 0 else lowered(part) if level < 0 else part
+    return text
+
+
+def _level(char: _Char, size: float, base: float) -> int:
+    above = (base - char.base) / size
+    is_small = char.style.size <= _SMALL * size and char.text.isalnum()
+    return (1 if above > _OFF else -1 if above < -0.5 * _OFF else 0) if is_small else 0

@@ -28,15 +28,18 @@ from hoptrail.documents.pdf.ocr import Ocr
 from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
 from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
 from hoptrail.documents.sheet_rows import has_header, row_piece, table_pieces
+from hoptrail.text.sentences import sentence_ends
 from hoptrail.types import BlockKind
 
 # Titles filled in by programs: a file name, or a default.
 _MEANINGLESS = re.compile(
-    r"\s*(untitled\W*\d*|microsoft (word|powerpoint|excel) - .*|document\d*"
+    r"\s*(\(?(untitled|anonymous|unspecified|title)\)?\W*\d*|microsoft (word|powerpoint|excel) - .*|document\d*"
+    r"|(powerpoint )?(presentation|präsentation|présentation)\d*|(slide|folie|diapositive) ?\d*"
     r"|.*\.(docx?|pdf|tex|dvi|indd|rtf|odt|pptx?|xlsx?|html?))?\s*",
     re.IGNORECASE,
 )
 _MOST_BOOKMARKS = 5000
+_TITLE_SIZE = 1.2  # of a heading that is the title, in sizes of the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,9 @@ def _pages(document: Any, limits: ReadingLimits) -> tuple[list[_Page], list[str]
         except PdfiumError as error:
             notes.append(f"page {number} could not be read ({error})")
             continue
-        fragments = page_fragments(page) or ocr.fragments(page, number)
-        pages.append(_Page(number, fragments, rules_of(page) if fragments else ((), ())))
+        fragments, backwards = page_fragments(page)
+        fragments = fragments or ocr.fragments(page, number)
+        pages.append(_Page(number, fragments, rules_of(page, backwards=backwards) if fragments else ((), ())))
         page.close()
         room -= sum(len(fragment.text) for fragment in fragments)
         if room < 0:
@@ -128,12 +132,18 @@ def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
 
 
 def _title(document: Any, parts: Sequence[Part], style: Style) -> str:
+    """The title of the metadata if its words stand on the first page; else the largest heading there, else that title. What a
+    program has filled in by itself is no title.
+    """
     title = str(document.get_metadata_value("Title") or "")
-    if not _MEANINGLESS.fullmatch(title):
+    title = "" if _MEANINGLESS.fullmatch(title) else title
+    first = [part for part in parts if part.page == 1]
+    if title and plain_words(title) in plain_words(" ".join(line.text for part in first for line in part.lines)):
         return title
-    first = [part for part in parts if part.page == 1 and part.kind is BlockKind.HEADING]
-    largest = max(first, key=lambda part: part.size, default=None)
-    return joined(largest.lines, frozenset()) if largest is not None and largest.size >= 1.2 * style.body else ""
+    headings = (part for part in first if part.kind is BlockKind.HEADING)
+    largest = max(headings, key=lambda part: part.size, default=None)
+    is_large = largest is not None and largest.size >= _TITLE_SIZE * style.body
+    return joined(largest.lines, frozenset()) if largest is not None and is_large else title
 
 
 def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:
@@ -151,7 +161,21 @@ def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:
         else:
             text = joined(part.lines, known)
             text = item_text(text) if part.kind is BlockKind.ITEM else text
-            yield Piece(part.kind, text, part.level, part.ordered, place=place)
+            for page, on_page in _by_page(part, text, known):
+                kind = part.kind if page == part.page else BlockKind.PARAGRAPH
+                yield Piece(kind, on_page, part.level, part.ordered, place=f"page {page}")
+
+
+def _by_page(part: Part, text: str, known: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """The text of a part on each of its pages. The sentence that goes on over a page stands where it begins."""
+    start, page = 0, part.page
+    for lines, following in part.turns:
+        reached = len(joined(part.lines[:lines], known)) - 2  # a hyphen at its end may be gone
+        end = next((end for end in sentence_ends(text) if end > reached), len(text))
+        if start < end < len(text):
+            yield page, text[start:end].strip()
+            start, page = end, following
+    yield page, text[start:].strip()
 
 
 def _table(part: Part, headers: Sequence[str], place: str) -> tuple[Sequence[str], Iterable[Piece]]:

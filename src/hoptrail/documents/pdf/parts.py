@@ -29,12 +29,16 @@ _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s+\S")
 _DRAWN_RULE = re.compile(r"[-–—_=─ ]{4,}")
 """A horizontal rule made of characters."""
 _ENDED = re.compile(r"[.!?:;…。！？][\"”’'»)\]]*$")
+NOTICE = re.compile(r"(?:©|\(c\)|copyright\b)", re.IGNORECASE)
+"""The beginning of a notice, which is no part of the text before it."""
 GRID = "\0grid "
 
 
 @dataclass(slots=True)
 class Part:
-    """A block under construction. `rows` are those of a table; `right` is the right edge of its column."""
+    """A block under construction. `rows` are those of a table; `right` is the right edge of its column. `turns`: how many of its
+    lines stand before the first of each further page, with that page.
+    """
 
     kind: BlockKind
     page: int
@@ -43,6 +47,7 @@ class Part:
     ordered: bool = False
     rows: tuple[tuple[str, ...], ...] = ()
     right: float = 0.0
+    turns: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def size(self) -> float:
@@ -77,12 +82,13 @@ def parts_of(pages: Iterable[tuple[int, Sequence[Fragment], Sequence[Grid]]], st
     builder = _Builder(style)
     for number, fragments, grids in pages:
         inside = {fragment for grid in grids for fragment in grid.fragments}
-        flow = [fragment for fragment in fragments if fragment not in inside]
+        flow = [fragment for fragment in fragments if fragment not in inside and not fragment.turned]
+        turned = [fragment for fragment in fragments if fragment.turned]
         flow += [
             Fragment(f"{GRID}{place}", grid.xs[0], grid.xs[-1], grid.ys[0] + 1, style.body)
             for place, grid in enumerate(grids)
         ]
-        for column in columns_of(flow):
+        for column in (*columns_of(flow), *columns_of(turned)):
             lines = tuple(line for line in column.lines if line.mono or not _DRAWN_RULE.fullmatch(line.text))
             builder.add(replace(column, lines=lines), number, grids)
     return builder.parts
@@ -138,6 +144,7 @@ class _Builder:
         else:
             earlier = self._last_text() if before is None else None
             if earlier is not None and _continues(earlier, line):
+                earlier.turns += [(len(earlier.lines), page)] * (page > earlier.page)
                 earlier.lines.append(line)
             else:
                 self.parts.append(Part(BlockKind.PARAGRAPH, page, [line]))
@@ -203,6 +210,8 @@ class _Builder:
         if last.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM} or _differ(before, line):
             return False
         gap = line.base - before.base
+        if NOTICE.match(line.text):
+            return False
         if gap > 1.35 * leading and gap > 1.3 * line.size:
             return False
         first = last.lines[0]
@@ -218,7 +227,7 @@ class _Builder:
         for part in reversed(self.parts[-8:]):
             if part.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM}:
                 return None
-            if part.size >= _SMALLER * self._style.body:
+            if part.size >= _SMALLER * self._style.body and not part.lines[0].fragments[0].turned:
                 return part
         return None
 

@@ -51,10 +51,11 @@ Rules = tuple[Sequence[_Box], Sequence[_Box]]
 """Horizontal and vertical lines."""
 
 
-def rules_of(page: Any) -> Rules:
-    """The ruled lines of an upright page, including the edges of rectangles."""
+def rules_of(page: Any, *, backwards: bool = False) -> Rules:
+    """The ruled lines of an upright page, including the edges of rectangles. `backwards`: x grows to the left."""
     horizontal, vertical = [], []
-    for box in _boxes(page):
+    for drawn in _boxes(page):
+        box = replace(drawn, left=-drawn.right, right=-drawn.left) if backwards else drawn
         if box.bottom - box.top <= _THIN and box.right - box.left >= _SHORTEST:
             horizontal.append(box)
         elif box.right - box.left <= _THIN and box.bottom - box.top >= _SHORTEST:
