@@ -173,7 +173,7 @@ ALONE: dict[str, Callable[[bytes], object]] = {
 def read_files(folder: Path) -> dict[str, list[bytes]]:
     contents: dict[str, list[bytes]] = {}
     for path in sorted(folder.rglob("*")):
-        form = form_of(path) or (true_form(None, path.read_bytes()) if path.is_file() else None)
+        form = true_form(form_of(path), path.read_bytes()) if path.is_file() else None
         if path.is_file() and form is not None and form.parser:
             contents.setdefault(form.name, []).append(path.read_bytes())
     return contents

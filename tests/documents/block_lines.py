@@ -30,7 +30,7 @@ from hoptrail.types import Block, BlockKind
 
 def form_at(path: Path) -> Form:
     """The format of a file by its ending, else by its content."""
-    form = form_of(path) or true_form(None, path.read_bytes())
+    form = true_form(form_of(path), path.read_bytes())
     assert form is not None, f"{path} has no known ending, and no content that is recognised"
     return form
 

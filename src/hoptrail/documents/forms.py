@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.chats import is_chat, is_chat_json
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.signs import is_info, is_manual_page, is_tabbed_table
 
@@ -18,6 +19,7 @@ Parser = Callable[[bytes, ReadingLimits], Parsed]
 """Raises Unreadable with the reason for a file that is damaged, protected, beyond a limit, or in another format."""
 
 TEXT, PDF, JSON, JSONL, MAN, INFO, TABBED = "text", "pdf", "json", "jsonl", "man", "info", "tabbed"
+CHAT, CHAT_JSON = "chat", "chat-json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,13 @@ FORMS = (
     Form("pptx", (".pptx",), "pptx:parse_pptx", packed=True),
     Form("mail", (".eml",), "mail:parse_mail", packed=True),
     Form("mbox", (".mbox",), "mail:parse_mbox", packed=True),
+    Form("mhtml", (".mhtml", ".mht"), "mail:parse_web_archive", packed=True),
+    Form("rtf", (".rtf",), "rtf:parse_rtf"),
+    Form("latex", (".tex", ".latex"), "latex:parse_latex"),
+    Form("subtitles", (".srt", ".vtt"), "subtitles:parse_subtitles"),
+    Form("calendar", (".ics", ".vcf", ".ical", ".vcard"), "calendars:parse_calendar"),
+    Form(CHAT, (), "chats:parse_chat"),
+    Form(CHAT_JSON, (), "chats:parse_chat_json"),
     Form(JSON, (".json",), "records:parse_json"),
     Form("yaml", (".yaml", ".yml"), "records:parse_yaml"),
     Form(JSONL, (".jsonl", ".jsonl.gz")),
@@ -85,8 +94,10 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
         inside["xlsx"] = b"xl/workbook.xml"
         return next((BY_NAME[name] for name, member in inside.items() if member in data), form)
     if form is None or form.name == TEXT:
-        signs = {MAN: is_manual_page, INFO: is_info, TABBED: is_tabbed_table}
+        signs = {MAN: is_manual_page, INFO: is_info, CHAT: is_chat, TABBED: is_tabbed_table}
         return next((BY_NAME[name] for name, is_such in signs.items() if is_such(data)), form)
+    if form.name == JSON and is_chat_json(data):
+        return BY_NAME[CHAT_JSON]
     return form
 
 

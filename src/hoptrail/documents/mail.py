@@ -37,10 +37,12 @@ _HEADER_LINE = re.compile(rb"(?:From [^\r\n]*\r?\n)?[!-9;-~]{1,70}:[ \t\r\n]")
 _FORMS_OF_TYPES = {
     "application/pdf": "pdf",
     "message/rfc822": "mail",
+    "text/calendar": "calendar",
     "text/csv": "csv",
     "text/html": "html",
     "text/markdown": "markdown",
     "text/plain": "text",
+    "text/vcard": "calendar",
 }
 # Characters that change how a name is shown: controls, and marks that turn the direction of writing.
 _TAG = re.compile(r"<(style|script|title)\b.*?</\1\b[^>]*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
@@ -71,6 +73,16 @@ def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
     parsed = assemble("", _mails(data, starts, reader, dates), reader.notes, limits.text)
     latest = max(dates, key=lambda date: date.isoformat(), default=None)
     return replace(parsed, date=_day(latest), date_from="mail header") if latest else parsed
+
+
+def parse_web_archive(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a page that a browser saved as one file (MHTML): its first HTML part. Raises: Unreadable: it has none."""
+    parts = message_from_bytes(data.lstrip(), policy=policy.compat32).walk()
+    page = next((part for part in parts if part.get_content_type() == "text/html"), None)
+    if page is None:
+        raise Unreadable("is not a saved web page: it has no HTML part")
+    text = decode(_payload(page), page.get_content_charset()).text
+    return parser_of("html")(text.encode("utf-8", "surrogatepass"), limits)
 
 
 def _begins_mail(data: bytes, separator: re.Match[bytes]) -> bool:

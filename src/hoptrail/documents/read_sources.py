@@ -172,7 +172,7 @@ def _words(text: str) -> set[str]:
 
 
 def _is_subject(name: str, parsed: Parsed) -> bool:
-    """Whether a file is named after its subject (`Harriet Vane.md`), beside which its first heading (`Notes`) only tells of a part."""
+    """Whether a file is named after its subject (`Harriet Vane.md`), and its first heading (`Notes`) tells only of a part."""
     first = next((block for block in parsed.blocks if block.kind is BlockKind.HEADING), None)
     if first is None or squeeze(parsed.text[first.start : first.end]) != parsed.title:
         return False

@@ -33,7 +33,7 @@ _MOST_CHARACTERS = 100_000
 """Read per block."""
 _NOTICES = ("©", "(c) ", "(C) ", "Copyright")
 _CLOSING = " \n\t\"'”’»)]"
-_ASKER = re.compile(r"[^:?]{1,60}:\s+")
+_ASKER = re.compile(r"[^?]{1,60}?:\s+")
 """Who asks, before a question."""
 _NOT_ASKING = (BlockKind.ROW, BlockKind.CODE)
 _KEPT = 512

@@ -1,0 +1,208 @@
+"""Parses exported chats: WhatsApp and Telegram as text, Telegram, Slack and Discord as JSON.
+
+Each message is a paragraph with its sender and time, under a heading with its day, which dates it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from html import unescape
+from typing import Any
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable, decode
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.types import BlockKind
+
+_DAY = r"(?P<one>\d{1,4})[/.-](?P<two>\d{1,2})[/.-](?P<three>\d{2,4})"
+_TIME = r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.]\d\d)?(?:[ \u202f\xa0]?(?P<half>[AaPp])\.?[Mm]\.?)?"
+_MESSAGE = re.compile(
+    rf"\u200e?(?:\[{_DAY},? {_TIME}\]|{_DAY.replace('>', 'b>')},? {_TIME.replace('>', 'b>')} [-–]) (?P<rest>.*)"
+)
+_TELEGRAM = re.compile(rf"(?P<sender>[^\[\n]{{1,80}}), \[{_DAY},? {_TIME}\]:?(?P<rest>.*)")
+_SENDER = re.compile(r"[~\u200e\u202a]*(?P<sender>[^:\n]{1,80}?)[\u202c]?: (?P<text>.*)")
+_LEFT_OUT = re.compile(
+    r"\u200e?<(?:media omitted|medien ausgeschlossen|médias omis)[^>]*>|\u200e?(?:image|video|audio|sticker|gif) omitted",
+    re.IGNORECASE,
+)
+_LEAST = 3
+_SHARE = 0.3
+"""Messages that show that a text is a chat, and their least share of its lines: the others go on with a message."""
+_SLACK_LINK = re.compile(
+    r"<(?:(?P<user>[@#])(?P<id>\w+)|!(?P<group>\w+)[^<>|]*|(?P<address>[^<>|\s]+))(?:\|(?P<label>[^<>]*))?>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message, sent on a day at a time (`18:05`); its sender is empty where the program tells of something."""
+
+    day: date | None
+    time: str
+    sender: str
+    text: str
+    place: str
+
+
+def is_chat(data: bytes) -> bool:
+    """Whether a text is an exported chat: a good part of its first lines begin with day, time and sender."""
+    lines = [line for line in data[:16_384].decode("utf-8", "replace").splitlines() if line.strip()]
+    messages = sum(1 for line in lines if _MESSAGE.match(line) or _TELEGRAM.match(line))
+    return messages >= _LEAST and messages >= _SHARE * len(lines)
+
+
+def is_chat_json(data: bytes) -> bool:
+    """Whether a JSON file is a chat exported from Telegram, Slack or Discord."""
+    sample = data[:65_536]
+    telegram = b'"messages"' in sample and b'"text_entities"' in sample
+    slack = (
+        sample.lstrip()[:1] == b"[" and re.search(rb'"type":\s*"message"', sample) is not None and b'"ts":' in sample
+    )
+    discord = b'"messages"' in sample and b'"author"' in sample and b'"channel"' in sample and b'"timestamp"' in sample
+    return telegram or slack or discord
+
+
+def parse_chat(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a chat exported as text. Whether day or month comes first follows from all its days."""
+    decoded = decode(data)
+    found = list(_found(decoded.text))
+    firsts, seconds = ([int(match[part] or match[f"{part}b"]) for match, *_ in found] for part in ("one", "two"))
+    american = max(seconds, default=0) > 12 or (
+        max(firsts, default=0) <= 12 and any(_half(match) for match, *_ in found)
+    )
+    messages = (
+        _Message(_day(match, american=american), _clock(match), *_sent(match, lines), f"line {line}")
+        for match, lines, line in found
+    )
+    return assemble("", _pieces(messages), decoded.notes, limits.text)
+
+
+def _found(text: str) -> Iterator[tuple[re.Match[str], list[str], int]]:
+    """The beginning of each message, its lines, and the number of its first line."""
+    last: tuple[re.Match[str], list[str], int] | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        match = _MESSAGE.fullmatch(line) or _TELEGRAM.fullmatch(line)
+        if match is not None:
+            if last is not None:
+                yield last
+            last = match, [match["rest"]], number
+        elif last is not None:
+            last[1].append(line)
+    if last is not None:
+        yield last
+
+
+def _group(match: re.Match[str], name: str) -> str:
+    groups = match.groupdict()
+    return groups.get(name) or groups.get(f"{name}b") or ""
+
+
+def _half(match: re.Match[str]) -> str:
+    return _group(match, "half").lower()
+
+
+def _day(match: re.Match[str], *, american: bool) -> date | None:
+    one, two, three = (int(_group(match, part)) for part in ("one", "two", "three"))
+    year, month, day = (one, two, three) if one > 31 else (three, one, two) if american else (three, two, one)
+    try:
+        return date(year + 2000 * (year < 100), month, day)
+    except ValueError:
+        return None
+
+
+def _clock(match: re.Match[str]) -> str:
+    hour = int(_group(match, "hour"))
+    hour = hour % 12 + 12 * (_half(match) == "p") if _half(match) else hour
+    return f"{hour:02}:{_group(match, 'minute')}"
+
+
+def _sent(match: re.Match[str], lines: list[str]) -> tuple[str, str]:
+    text = "\n".join(lines).strip()
+    if sender := match.groupdict().get("sender"):
+        return sender, text
+    sent = _SENDER.match(lines[0])
+    return (sent["sender"].strip(), "\n".join([sent["text"], *lines[1:]]).strip()) if sent else ("", text)
+
+
+def parse_chat_json(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a chat exported as JSON. The title is the name of the chat or channel, if the file has it.
+    Raises: Unreadable: it is not JSON, or has no messages.
+    """
+    decoded = decode(data)
+    try:
+        value = json.loads(decoded.text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"is not a chat: not JSON that can be parsed ({error})") from error
+    about = value if isinstance(value, dict) else {}
+    listed = about.get("messages") if about else value
+    records = [record for record in listed if isinstance(record, dict)] if isinstance(listed, list) else []
+    users = {
+        user: name for record in records if (user := str(record.get("user") or "")) and (name := _slack_name(record))
+    }
+    messages = (_message(record, number, users) for number, record in enumerate(records, 1))
+    channel = about.get("channel")
+    title = about.get("name") or (channel.get("name") if isinstance(channel, dict) else "")
+    return assemble(title if isinstance(title, str) else "", _pieces(messages), decoded.notes, limits.text)
+
+
+def _message(record: Mapping[str, Any], number: int, users: Mapping[str, str]) -> _Message:
+    sent = _moment(record)
+    day, time = (sent.date(), f"{sent:%H:%M}") if sent else (None, "")
+    author = record.get("author")
+    if isinstance(author, dict):  # Discord
+        sender, text = author.get("nickname") or author.get("name"), record.get("content")
+    elif "ts" in record:
+        user = str(record.get("user") or "")
+        sender = users.get(user) or record.get("username") or user
+        text = unescape(_SLACK_LINK.sub(lambda link: _linked(link, users), str(record.get("text") or "")))
+    else:
+        sender, text = record.get("from") or record.get("actor"), _telegram_text(record.get("text"))
+    return _Message(day, time, str(sender or ""), str(text or ""), f"message {number}")
+
+
+def _moment(record: Mapping[str, Any]) -> datetime | None:
+    try:
+        if "ts" in record:
+            return datetime.fromtimestamp(float(record["ts"]), UTC)
+        return datetime.fromisoformat(str(record.get("date") or record.get("timestamp")))
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None
+
+
+def _telegram_text(value: object) -> str:
+    """Text, or a list of texts and of objects with one, such as links and bold words."""
+    if isinstance(value, list):
+        return "".join(map(_telegram_text, value))
+    return str(value.get("text") or "") if isinstance(value, dict) else value if isinstance(value, str) else ""
+
+
+def _slack_name(record: Mapping[str, Any]) -> str:
+    profile = record.get("user_profile")
+    return str(profile.get("real_name") or profile.get("display_name") or "") if isinstance(profile, dict) else ""
+
+
+def _linked(link: re.Match[str], users: Mapping[str, str]) -> str:
+    if link["label"]:
+        return link["label"]
+    return (
+        users.get(link["id"], link["id"]) if link["user"] else f"@{link['group']}" if link["group"] else link["address"]
+    )
+
+
+def _pieces(messages: Iterable[_Message]) -> Iterator[Piece]:
+    day: date | None = None
+    for message in messages:
+        text = _LEFT_OUT.sub("", message.text).strip()
+        if not text:
+            continue
+        if message.day is not None and message.day != day:
+            day = message.day
+            shown = f"{day.day} {day:%B %Y}"
+            yield Piece(BlockKind.HEADING, shown, 1, place=message.place, date=day.isoformat())
+        about = ", ".join(filter(None, (squeeze(message.sender), message.time)))
+        yield Piece(BlockKind.PARAGRAPH, f"{about}: {text}" if about else text, place=message.place)

@@ -1,0 +1,218 @@
+r"""Parses LaTeX into headings, paragraphs, list items, table rows and code, as far as its own text says; nothing is included.
+
+Comments are left out: they are drafts that nobody prints. Formulas stay as they are written, without their dollars.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import decode
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markup import OpenLists, OpenTable, TableCell
+from hoptrail.text.dates import find_date
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.types import BlockKind
+
+_COMMENT = re.compile(
+    r"(?P<code>\\begin\{(?P<name>verbatim|Verbatim|lstlisting|minted)\}.*?(?:\\end\{(?P=name)\}|\Z))|(?<!\\)(?P<even>(?:\\\\)*)%[^\n]*",
+    re.DOTALL,
+)
+_LEVELS = {
+    "part": 1,
+    "chapter": 1,
+    "section": 2,
+    "subsection": 3,
+    "subsubsection": 4,
+    "paragraph": 5,
+    "subparagraph": 6,
+}
+_LISTS = {"itemize": False, "enumerate": True, "description": False}
+_CODE = ("verbatim", "Verbatim", "lstlisting", "minted")
+_LEFT_OUT = ("comment", "tikzpicture", "thebibliography", "filecontents", "CCSXML")
+_TABLES = ("tabular", "tabularx", "tabulary", "longtable")
+_STRUCTURE = re.compile(
+    rf"\\(?P<heading>{'|'.join(_LEVELS)}|caption)\*?(?=[\[{{])|\\(?P<side>begin|end)\{{(?P<environment>\w+)\*?\}}(?:\[[^\[\]\n]*\])?"
+    r"|\\item\b[ \t]*(?:\[(?P<term>[^\[\]\n]*)\])?|(?P<gap>\n[ \t]*\n\s*)"
+)
+_ABOUT = re.compile(r"\\(title|date)(?=[\[{])")
+_UNSEEN = re.compile(
+    r"~?\\(?:label|[a-z]*cite\w*|[a-zA-Z]*ref|index|[vh]space|bibliography\w*|input|include\w*|footnotemark|color|thanks|rule)\*?"
+    r"(?:\[[^\[\]]*\])*(?:\{[^{}]*\})+|\\(?:begin|end)\{[^{}]*\}(?:\[[^\[\]]*\])?(?:\{[^{}]*\})?"
+)
+_FIRST_UNSEEN = re.compile(
+    r"\\(href|textcolor|colorbox|multirow|multicolumn|resizebox)\{[^{}]*\}(\{[^{}]*\}(?=\{))?(?=\{)"
+)
+_SHOWN = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]]*\])?\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]\n]*\])?[ ]?")
+_ACCENT = re.compile(r"\\(?:([`'^\"~=.])\s*|([cvuHk])(?![A-Za-z])\s*)(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
+_ACCENTS = dict(
+    zip("`'^\"~=.cvuHk", "\u0300\u0301\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328", strict=True)
+)
+_WORDS = {
+    "ss": "ß",
+    "ae": "æ",
+    "oe": "œ",
+    "aa": "å",
+    "o": "ø",
+    "l": "ł",
+    "dots": "…",
+    "ldots": "…",
+    "pm": "±",
+    "times": "×",
+}
+_WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?[ ]?")
+_MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[](.*?)\\[)\]]", re.DOTALL)
+_POWER = re.compile(r"([\^_])\{(\w+)\}")
+_DEEPEST = 8
+"""Commands within commands."""
+_HEAD_ENDS = re.compile(r"\\(?:hline|midrule)\b")
+_RULE = re.compile(
+    r"\\(?:hline|toprule|midrule|bottomrule|(?:cmidrule|cline)(?:\([^()]*\))?\{[^{}]*\}|rowcolor\{[^{}]*\})"
+)
+_ESCAPES = {
+    "~": " ",
+    "---": "—",
+    "--": "–",
+    "``": "“",
+    "''": "”",
+    "{": "",
+    "}": "",
+    "\\ ": " ",
+    "\\,": " ",
+    "\\/": "",
+    "\\-": "",
+}
+_ESCAPED = re.compile(
+    "|".join(map(re.escape, sorted(_ESCAPES, key=len, reverse=True))) + r"|\\([&%$#_{}])|\\\\(?:\[[^\]]*\])?"
+)
+
+
+def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a file: title and date (of its commands) and blocks."""
+    decoded = decode(data)
+    text = _COMMENT.sub(lambda comment: comment["code"] or comment["even"], decoded.text)
+    about = {match[1]: _plain(_argument(text, match.end())[0]) for match in _ABOUT.finditer(text)}
+    start = text.find("\\begin{document}")
+    pieces = _Reader(text, max(0, start), text.find("\\end{document}", start) if start >= 0 else -1).read()
+    return assemble(
+        squeeze(about.get("title", "")),
+        pieces,
+        decoded.notes,
+        limits.text,
+        (find_date(about.get("date", "")), "its command"),
+    )
+
+
+def _argument(text: str, start: int) -> tuple[str, int]:
+    """The argument in braces at an offset, after an optional one in brackets, and where it ends."""
+    if text[start : start + 1] == "[":
+        start = max(start, text.find("]", start)) + 1
+    depth = 0
+    for brace in re.compile(r"(?<!\\)[{}]").finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if depth <= 0:
+            return text[start + 1 : brace.start()], brace.end()
+    return "", start
+
+
+class _Reader:
+    """Turns a text from one offset to another into pieces."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self._text, self._at, self._end = text, start, end if end >= 0 else len(text)
+        self._lists = OpenLists()
+        self._lines, self._counted = 1, 0
+
+    def read(self) -> Iterator[Piece]:
+        while (match := _STRUCTURE.search(self._text, self._at, self._end)) is not None:
+            yield from self._paragraph(self._at, match.start())
+            self._at = match.end()
+            if match["heading"]:
+                place = self._place(match.start())
+                text, self._at = _argument(self._text, match.end())
+                level = _LEVELS.get(match["heading"], 0)
+                kind = BlockKind.HEADING if level else BlockKind.PARAGRAPH
+                yield Piece(kind, squeeze(_plain(text)), level, place=place)
+            elif match["side"]:
+                yield from self._environment(match["environment"], match)
+            elif not match["gap"]:
+                self._lists.item()
+                if match["term"] and self._lists.depth:
+                    self._lists.term(_plain(match["term"]), self._place(match.start()))
+        yield from self._paragraph(self._at, self._end)
+
+    def _environment(self, name: str, match: re.Match[str]) -> Iterator[Piece]:
+        begins = match["side"] == "begin"
+        if name in _LISTS:
+            if begins:
+                self._lists.begin(ordered=_LISTS[name])
+            else:
+                yield from self._lists.waiting()
+                self._lists.end()
+        elif begins and name in (*_CODE, *_LEFT_OUT, *_TABLES):
+            closing = self._text.find(f"\\end{{{name}", match.end(), self._end)
+            end = closing if closing >= 0 else self._end
+            if name in _CODE:
+                yield self._lists.piece(
+                    BlockKind.CODE, self._text[match.end() : end].strip("\n"), self._place(match.end())
+                )
+            elif name in _TABLES:
+                yield from self._table(match.end(), end)
+            self._at = end
+
+    def _table(self, start: int, end: int) -> Iterator[Piece]:
+        for _ in range(2 if self._text.startswith("{", start) else 0):  # the width of some, and the columns
+            if self._text[start : start + 1] in ("{", "["):
+                start = _argument(self._text, start)[1]
+        rows, heads = list[tuple[str, list[TableCell]]](), 0
+        for row in re.finditer(r"((?:[^\\]|\\(?!\\))*)(?:\\\\|\Z)", self._text[start:end]):
+            if _HEAD_ENDS.search(row[1]) and rows and not heads:
+                heads = len(rows)
+            cells = [self._cell(cell) for cell in re.split(r"(?<!\\)&", _RULE.sub("", row[1]))]
+            if any(cell.text for cell in cells):
+                rows.append((self._place(start + row.start()), cells))
+        table = OpenTable()
+        for number, (place, cells) in enumerate(rows):
+            table.in_head = number < heads < len(rows)
+            yield table.row(cells, place)
+
+    def _cell(self, text: str) -> TableCell:
+        spans = re.search(r"\\multicolumn\{(\d{1,2})\}", text)
+        return TableCell(squeeze(_plain(text)), columns=int(spans[1]) if spans else 1)
+
+    def _paragraph(self, start: int, end: int) -> Iterator[Piece]:
+        text = self._text[start:end]
+        if shown := squeeze(_plain(text)):
+            yield self._lists.piece(BlockKind.PARAGRAPH, shown, self._place(start + len(text) - len(text.lstrip())))
+
+    def _place(self, at: int) -> str:
+        if at >= self._counted:
+            self._lines, self._counted = self._lines + self._text.count("\n", self._counted, at), at
+        return f"line {self._lines}"
+
+
+def _plain(text: str) -> str:
+    """A text as it is printed, but for formulas."""
+    parts, end = list[str](), 0
+    for math in _MATH.finditer(text):
+        formula = _WORD.sub(lambda word: _WORDS[word[1]], (math[2] if math[1] else math[3]) or "")
+        parts += (_prose(text[end : math.start()]), _POWER.sub(r"\1\2", formula))
+        end = math.end()
+    return "".join((*parts, _prose(text[end:]))).strip()
+
+
+def _prose(text: str) -> str:
+    text = _ACCENT.sub(
+        lambda found: unicodedata.normalize("NFC", (found[3] or found[4]) + _ACCENTS[found[1] or found[2]]), text
+    )
+    text = _UNSEEN.sub("", _FIRST_UNSEEN.sub(r"\\text", _WORD.sub(lambda word: _WORDS[word[1]], text)))
+    for _ in range(_DEEPEST):
+        text, shown = _SHOWN.subn(r"\1", text)
+        if not shown:
+            break
+    text = _COMMAND.sub("", text)
+    return _ESCAPED.sub(lambda escape: escape[1] or _ESCAPES.get(escape[0], " "), text)

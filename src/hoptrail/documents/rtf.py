@@ -1,0 +1,243 @@
+"""Parses RTF into paragraphs, list items and table rows.
+
+Fonts, pictures, instructions of fields, headers and hidden text are left out, as is what is struck out. Nothing is linked or
+embedded.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markup import HIDDEN, STRUCK, OpenTable, TableCell, bold_headings, lowered, raised
+from hoptrail.text.lexicon import word_set
+from hoptrail.types import BlockKind
+
+_TOKEN = re.compile(
+    rb"\\(?P<word>[A-Za-z]{1,32})(?P<number>-?\d{1,10})?[ ]?|\\'(?P<code>[0-9A-Fa-f]{2})|\\(?P<sign>[^A-Za-z'])"
+    rb"|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+",
+    re.DOTALL,
+)
+_SKIPPED = word_set(
+    "fonttbl colortbl stylesheet info pict object header headerl headerr headerf footer footerl footerr footerf fldinst "
+    "themedata colorschememapping datastore latentstyles listtable listoverridetable rsidtbl generator xmlnstbl mmathPr "
+    "nonshppict bkmkstart bkmkend pgdsctbl filetbl revtbl annotation atnid atnauthor private"
+)
+_SIGNS = {
+    "par": "\n",
+    "sect": "\n",
+    "page": "\n",
+    "line": "\n",
+    "tab": "\t",
+    "emdash": "—",
+    "endash": "–",
+    "bullet": "•",
+    "lquote": "‘",
+    "rquote": "’",
+    "ldblquote": "“",
+    "rdblquote": "”",
+    "emspace": " ",
+    "enspace": " ",
+}
+_BULLET = re.compile(r"\s*(?:[•·▪◦o\uf0b7§-]|(?P<number>\(?\w{1,4}[.)]))\s*\Z")
+_MOST_OPEN = 5000
+"""Groups within groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What holds within a group. `skip`: bytes that stand for a character of Unicode in older programs. `level`: that of the
+    paragraph in the outline, from 1; 0 outside it.
+    """
+
+    out: bool = False
+    note: str = ""
+    bold: bool = False
+    moved: str = ""
+    skip: int = 1
+    in_table: bool = False
+    mark: bool = False
+    level: int = 0
+
+
+@dataclass(slots=True)
+class _Paragraph:
+    parts: list[tuple[str, _State]] = field(default_factory=list)
+    mark: str = ""
+
+    def take(self) -> tuple[str, bool]:
+        """The text so far and whether all of it is bold; the paragraph is empty afterwards."""
+        text, run, moved = "", "", ""
+        for part, state in [*self.parts, ("", _State())]:
+            if state.moved != moved:
+                text += raised(text, run) if moved == "super" else lowered(run) if moved else run
+                run, moved = "", state.moved
+            run += part
+        text += run
+        bold = all(state.bold for part, state in self.parts if part.strip())
+        self.parts.clear()
+        return text.strip(), bold and bool(text.strip())
+
+
+def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a file, without title or date. Raises: Unreadable: it is no RTF, or nests groups too deep."""
+    if not data.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"{\\rtf"):
+        raise Unreadable("is not an RTF file: it does not begin with {\\rtf")
+    if len(data) > limits.text:
+        raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
+    reader = _Reader()
+    pieces = bold_headings(reader.read(data))
+    return assemble("", pieces, tuple(reader.notes), limits.text)
+
+
+class _Reader:
+    """Turns the tokens of a file into pieces."""
+
+    def __init__(self) -> None:
+        self.notes: dict[str, None] = {}
+        self._state = _State()
+        self._open: list[_State] = []
+        self._codec = "cp1252"
+        self._bytes = bytearray()
+        self._waiting = 0  # bytes to skip after a character of Unicode
+        self._paragraph = _Paragraph()
+        self._cells: list[TableCell] = []
+        self._table = OpenTable()
+        self._number = 0
+
+    def read(self, data: bytes) -> Iterator[Piece]:
+        starred = False
+        for token in _TOKEN.finditer(data):
+            if token["code"]:
+                self._byte(bytes([int(token["code"], 16)]))
+                continue
+            if token["text"]:
+                self._byte(token["text"])
+                continue
+            self._flush()
+            if token["brace"]:
+                self._waiting = 0
+                self._group(token["brace"])
+            elif token["sign"]:
+                starred = token["sign"] == b"*"
+                self._text(
+                    {b"~": "\xa0", b"_": "-", b"-": ""}.get(token["sign"], "" if starred else _ascii(token["sign"]))
+                )
+                continue
+            elif token["word"]:
+                number = None if token["number"] is None else int(token["number"])
+                yield from self._word(_ascii(token["word"]), number, starred)
+            starred = False
+        self._flush()
+        yield from self._end()
+
+    def _group(self, brace: bytes) -> None:
+        if brace == b"{":
+            if len(self._open) >= _MOST_OPEN:
+                raise Unreadable("nests groups too deep to be a document")
+            self._open.append(self._state)
+        elif self._open:
+            self._state = self._open.pop()
+
+    def _word(self, word: str, number: int | None, starred: bool) -> Iterator[Piece]:
+        state, on = self._state, number != 0
+        if word in _SKIPPED or (starred and word not in ("shppict", "pn", "listtext")):
+            self._state = replace(state, out=True)
+        elif word in ("listtext", "pntext"):
+            self._state = replace(state, mark=True)
+        elif word in ("cell", "row", "par", "sect", "page"):
+            yield from self._break(word)
+        elif word in _SIGNS:
+            self._text(_SIGNS[word])
+        elif word == "u" and number is not None:
+            self._waiting = 0
+            self._text(chr(number % 65536))
+            self._waiting = state.skip
+        elif word == "ansicpg":
+            self._codec = _known_codec(f"cp{number}")
+        elif word == "plain":
+            self._state = replace(state, bold=False, moved="", note="")
+        elif word == "pard":
+            self._state = replace(state, in_table=False, level=0)
+        else:
+            self._state = self._formatted(word, number, on)
+
+    def _formatted(self, word: str, number: int | None, on: bool) -> _State:
+        state = self._state
+        if word == "uc":
+            return replace(state, skip=max(0, min(number or 0, 16)))
+        if word == "outlinelevel":
+            return replace(state, level=min((number or 0) + 1, 6))
+        if word in ("b", "intbl"):
+            return replace(state, bold=on) if word == "b" else replace(state, in_table=True)
+        if word in ("super", "sub", "nosupersub"):
+            return replace(state, moved=word if on and word != "nosupersub" else "")
+        if word in ("strike", "striked", "v", "deleted"):
+            return replace(state, note=(HIDDEN if word == "v" else STRUCK) if on else "")
+        return state
+
+    def _byte(self, data: bytes) -> None:
+        if self._waiting:
+            data, self._waiting = data[self._waiting :], max(0, self._waiting - len(data))
+        self._bytes += data
+
+    def _flush(self) -> None:
+        if self._bytes:
+            self._text(self._bytes.decode(self._codec, "replace"))
+            self._bytes.clear()
+
+    def _text(self, text: str) -> None:
+        if self._state.out or not text:
+            return
+        if self._state.mark:
+            self._paragraph.mark += text
+        elif self._state.note:
+            self.notes |= {self._state.note: None} if text.strip() else {}
+        else:
+            self._paragraph.parts.append((text, self._state))
+
+    def _break(self, word: str) -> Iterator[Piece]:
+        if word == "cell":
+            self._cells.append(TableCell(self._paragraph.take()[0]))
+            self._paragraph.mark = ""
+        elif word == "row":
+            if self._cells:
+                self._number += 1
+                yield self._table.row(self._cells, f"paragraph {self._number}")
+            self._cells = []
+        elif self._state.in_table:
+            self._text("\n")
+        else:
+            yield from self._end()
+
+    def _end(self) -> Iterator[Piece]:
+        """The open paragraph."""
+        text, bold = self._paragraph.take()
+        mark, self._paragraph.mark = self._paragraph.mark, ""
+        if not text:
+            return
+        self._number += 1
+        self._table = OpenTable()
+        place, listed = f"paragraph {self._number}", _BULLET.match(mark)
+        if self._state.level:
+            yield Piece(BlockKind.HEADING, text, self._state.level, place=place)
+        elif listed:
+            yield Piece(BlockKind.ITEM, text, 1, listed["number"] is not None and mark.strip() != "o", place=place)
+        else:
+            yield Piece(BlockKind.PARAGRAPH, text, bold=bold, place=place)
+
+
+def _ascii(word: bytes) -> str:
+    return word.decode("ascii", "replace")
+
+
+def _known_codec(name: str) -> str:
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return "cp1252"
