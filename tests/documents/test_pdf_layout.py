@@ -270,3 +270,24 @@ def test_a_notice_of_copyright_is_no_part_of_the_text_before_it() -> None:
         60, 700, ["The water butt belongs to plot 18 and is in the yard", "© 2024 Gannet Ltd. All rights reserved."]
     )
     assert [line.split(" | ")[-1] for line in lines_of([page])][1:] == ["© 2024 Gannet Ltd. All rights reserved."]
+
+
+def test_what_was_filled_in_and_noted_is_read_beside_its_label() -> None:
+    content = b"BT /F1 10 Tf 60 700 Td (Name:) Tj 0 -30 Td (    Wants a shed) Tj 0 -30 Td (    Wants a pond) Tj ET"
+    widget = b"<< /Type /Annot /Subtype /Widget /FT /%s /T (%s) /Rect [%s] /F 4 %s >>"
+    shown_with = b"/Annots [6 0 R 7 0 R 8 0 R 9 0 R] /Resources << /Font << /F1 3 0 R >> >>"
+    boxes = b"/AP << /N << /Yes 10 0 R /Off 10 0 R >> >>"
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R 7 0 R 8 0 R] >> >>",
+        b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R %s >>" % shown_with,
+        stream(content),
+        widget % (b"Tx", b"name", b"95 696 240 712", b"/V (Godric Pale)"),
+        widget % (b"Btn", b"shed", b"55 667 67 679", b"/V /Yes /AS /Yes " + boxes),
+        widget % (b"Btn", b"pond", b"55 637 67 649", b"/V /Off /AS /Off " + boxes),
+        b"<< /Type /Annot /Subtype /Text /Rect [500 700 520 720] /T (Ann) /Contents (Call Mr Ott before Friday) >>",
+        b"<< /Type /XObject /Subtype /Form /BBox [0 0 12 12] /Length 0 >>\nstream\n\nendstream",
+    ]
+    shown = [line.split(" | ")[-1] for line in block_lines(parse_pdf(pdf_of(objects), DEFAULT_LIMITS)).splitlines()]
+    assert shown == ["Name: Godric Pale", "☑ Wants a shed", "☐ Wants a pond", "Note by Ann: Call Mr Ott before Friday"]

@@ -35,6 +35,27 @@ class Form:
     packed: bool = False
 
 
+_CODE = (
+    *(
+        ".py",
+        ".js",
+        ".mjs",
+        ".cjs",
+        ".jsx",
+        ".ts",
+        ".tsx",
+        ".java",
+        ".kt",
+        ".scala",
+        ".c",
+        ".h",
+        ".cc",
+        ".cpp",
+        ".hpp",
+        ".cs",
+    ),
+    *(".go", ".rs", ".rb", ".php", ".swift", ".sh", ".bash", ".zsh", ".lua", ".dart", ".ex", ".exs"),
+)
 FORMS = (
     Form(TEXT, (".txt", ".text", ".log"), "plain_text:parse_plain"),
     Form("markdown", (".md", ".markdown", ".mdown", ".mkd", ".qmd", ".rmd"), "markdown:parse_markdown"),
@@ -56,6 +77,7 @@ FORMS = (
     Form("mhtml", (".mhtml", ".mht"), "mail:parse_web_archive", packed=True),
     Form("rtf", (".rtf",), "rtf:parse_rtf"),
     Form("latex", (".tex", ".latex"), "latex:parse_latex"),
+    Form("code", _CODE, "source_code:parse_code"),
     Form("subtitles", (".srt", ".vtt"), "subtitles:parse_subtitles"),
     Form("calendar", (".ics", ".vcf", ".ical", ".vcard"), "calendars:parse_calendar"),
     Form(CHAT, (), "chats:parse_chat"),
@@ -94,7 +116,7 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
         inside["xlsx"] = b"xl/workbook.xml"
         return next((BY_NAME[name] for name, member in inside.items() if member in data), form)
     if form is None or form.name == TEXT:
-        signs = {MAN: is_manual_page, INFO: is_info, CHAT: is_chat, TABBED: is_tabbed_table}
+        signs = {MAN: is_manual_page, INFO: is_info, CHAT: is_chat, CHAT_JSON: is_chat_json, TABBED: is_tabbed_table}
         return next((BY_NAME[name] for name, is_such in signs.items() if is_such(data)), form)
     if form.name == JSON and is_chat_json(data):
         return BY_NAME[CHAT_JSON]

@@ -22,6 +22,7 @@ from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.hyphens import HYPHENS, joined_word, vocabulary
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import BOLD_SHARE
+from hoptrail.documents.pdf.fields import field_fragments
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
 from hoptrail.documents.pdf.layout import TextLine, lines_of
 from hoptrail.documents.pdf.ocr import Ocr
@@ -78,7 +79,9 @@ def _open(data: bytes) -> Any:
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:
-        return PdfDocument(data)
+        document = PdfDocument(data)
+        document.init_forms()
+        return document
     except PdfiumError as error:
         if "password" in str(error).lower():
             raise Unreadable("is encrypted and needs a password: save it unencrypted") from error
@@ -100,6 +103,8 @@ def _pages(document: Any, limits: ReadingLimits) -> tuple[list[_Page], list[str]
             continue
         fragments, backwards = page_fragments(page)
         fragments = fragments or ocr.fragments(page, number)
+        if not backwards:
+            fragments += field_fragments(document, page, fragments)
         pages.append(_Page(number, fragments, rules_of(page, backwards=backwards) if fragments else ((), ())))
         page.close()
         room -= sum(len(fragment.text) for fragment in fragments)

@@ -1,0 +1,85 @@
+"""What was filled in or noted on a PDF page and is no part of its text: fields, boxes, notes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+from typing import Any
+
+from hoptrail.documents.pdf.fragments import Fragment
+from hoptrail.text.normal_forms import squeeze
+
+_MOST = 2000
+"""Annotations read per page."""
+_USUAL_SIZE = 10.0
+_LONGEST = 20_000  # characters of a value
+
+
+def field_fragments(document: Any, page: Any, fragments: Sequence[Fragment]) -> Iterator[Fragment]:
+    """Yield what fields of a page hold, on the line of the text beside them, and a box as ☑ or ☐; notes come after the text."""
+    import pypdfium2.raw as pdfium
+
+    size = median(fragment.size for fragment in fragments) if fragments else _USUAL_SIZE
+    rect = pdfium.FS_RECTF()
+    for number in range(min(pdfium.FPDFPage_GetAnnotCount(page), _MOST)):
+        note = pdfium.FPDFPage_GetAnnot(page, number)
+        if not note:
+            continue
+        try:
+            kind = pdfium.FPDFAnnot_GetSubtype(note)
+            hidden = pdfium.FPDFAnnot_GetFlags(note) & pdfium.FPDF_ANNOT_FLAG_HIDDEN
+            if hidden or not pdfium.FPDFAnnot_GetRect(note, rect):
+                continue
+            if kind == pdfium.FPDF_ANNOT_WIDGET:
+                text = _value(pdfium, document, note)
+            elif kind in (pdfium.FPDF_ANNOT_TEXT, pdfium.FPDF_ANNOT_FREETEXT):
+                text = _noted(pdfium, note)
+            else:
+                continue
+            if text:
+                base = _base(fragments, rect)
+                turned = kind != pdfium.FPDF_ANNOT_WIDGET
+                yield Fragment(
+                    text, rect.left, max(rect.right, rect.left + 1), base, size, lefts=(rect.left,), turned=turned
+                )
+        finally:
+            pdfium.FPDFPage_CloseAnnot(note)
+
+
+def _base(fragments: Sequence[Fragment], rect: Any) -> float:
+    """The line of the nearest text beside a field; else one at its bottom."""
+    beside = [one for one in fragments if not one.turned and -rect.top <= one.base <= -rect.bottom + 0.2 * one.size]
+    nearest = min(beside, key=lambda one: min(abs(one.right - rect.left), abs(one.left - rect.right)), default=None)
+    return nearest.base if nearest else -rect.bottom - 0.2 * min(_USUAL_SIZE, rect.top - rect.bottom)
+
+
+def _value(pdfium: Any, document: Any, widget: Any) -> str:
+    """The value of a field; of a box whether it is ticked, and nothing for a button."""
+    form = document.formenv
+    if form is None:
+        return ""
+    kind = pdfium.FPDFAnnot_GetFormFieldType(form, widget)
+    if kind in (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON):
+        return "☑" if pdfium.FPDFAnnot_IsChecked(form, widget) else "☐"
+    if kind in (pdfium.FPDF_FORMFIELD_PUSHBUTTON, pdfium.FPDF_FORMFIELD_SIGNATURE, pdfium.FPDF_FORMFIELD_UNKNOWN):
+        return ""
+    return squeeze(_text(lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldValue(form, widget, buffer, size), pdfium))
+
+
+def _noted(pdfium: Any, note: Any) -> str:
+    author, text = (
+        squeeze(_text(lambda buffer, size, key=key: pdfium.FPDFAnnot_GetStringValue(note, key, buffer, size), pdfium))
+        for key in (b"T", b"Contents")
+    )
+    return f"Note{f' by {author}' if author else ''}: {text}" if text else ""
+
+
+def _text(read: Callable[[Any, int], int], pdfium: Any) -> str:
+    """A text of PDFium, which first tells the size of its UTF-16 in bytes."""
+    size = min(read(None, 0), 2 * _LONGEST)
+    if size <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    read(ctypes.cast(buffer, ctypes.POINTER(pdfium.FPDF_WCHAR)), size)
+    return buffer.raw[: size - 2].decode("utf-16-le", "replace").rstrip("\0")
