@@ -13,7 +13,7 @@ from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.types import Block, BlockKind
 
-_KEYWORDS = "class|struct|interface|enum|trait|impl|module|namespace|protocol|object|record|defmodule|defp?|func|fn|function|sub|fun"
+_KEYWORDS = "class|struct|interface|enum|trait|impl|module|namespace|protocol|object|record|defmodule|defp?|func?|fn|function|sub"
 _SIMPLE = r"(?!(?:return|else|new|throw|if|for|while|switch|catch|case|await|yield)\b)"
 _TYPE = r"(?:[\w<>\[\],*&:~]+[ \t]+){1,6}[*&]*"
 _DEFINITIONS = tuple(
