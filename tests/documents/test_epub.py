@@ -96,3 +96,13 @@ def test_archives_beyond_a_limit_are_refused() -> None:
         parse_epub(book(BOOK | {"x": "0" * 100_000}), ReadingLimits(unpacked=50_000))
     with pytest.raises(Unreadable, match="is not an EPUB book"):
         parse_epub(book()[:-40], DEFAULT_LIMITS)
+
+
+def test_a_damaged_part_costs_that_part() -> None:
+    stored = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(book())) as packed, zipfile.ZipFile(stored, "w", zipfile.ZIP_STORED) as copy:
+        for member in packed.namelist():
+            copy.writestr(member, packed.read(member))
+    parsed = parse_epub(stored.getvalue().replace(b"Last", b"Lost"), DEFAULT_LIMITS)
+    assert parsed.text == "First\n\nOne.\nTwo."
+    assert "part 2 of the book is damaged" in parsed.notes[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -84,6 +85,9 @@ def _part(archive: zipfile.ZipFile, number: int, name: str, notes: list[str]) ->
         decoded = decode(archive.read(name))
     except KeyError:
         notes.append(f"part {number} of the book is missing ({name})")
+        return
+    except (zipfile.BadZipFile, zlib.error, Unreadable) as error:
+        notes.append(f"part {number} of the book is damaged ({name}: {error})")
         return
     notes += [f"part {number}: {note}" for note in decoded.notes]
     for piece in html_pieces(decoded.text, lines=True):

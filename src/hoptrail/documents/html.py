@@ -339,6 +339,6 @@ def _shown(node: LexborNode, tag: str) -> str:
     if tag == "img":
         words = squeeze(attributes.get("alt") or "")
         return words if " " in words else ""
-    if attributes.get("type") not in ("checkbox", "radio"):
+    if attributes.get("type") not in ("checkbox", "radio") or "role" in attributes:  # a role: it unfolds something
         return ""
     return "☑ " if "checked" in attributes else "☐ "
