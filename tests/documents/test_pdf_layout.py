@@ -291,3 +291,22 @@ def test_what_was_filled_in_and_noted_is_read_beside_its_label() -> None:
     ]
     shown = [line.split(" | ")[-1] for line in block_lines(parse_pdf(pdf_of(objects), DEFAULT_LIMITS)).splitlines()]
     assert shown == ["Name: Godric Pale", "☑ Wants a shed", "☐ Wants a pond", "Note by Ann: Call Mr Ott before Friday"]
+
+
+def test_a_table_with_empty_cells_keeps_its_columns() -> None:
+    lefts = (60, 160, 260, 360)
+    rows = [("Product", "Place", "Expected", "Actual"), ("SKU-8847", "A-12", "450", ""), ("", "B-07", "", "289")]
+    rows += [("SKU-9201", "", "780", "778"), ("SKU-4563", "D-22", "", "180")]
+    page = [
+        Placed(left, 700 - 20 * number, text, font="F1" if number else "F2")
+        for number, row in enumerate(rows)
+        for left, text in zip(lefts, row, strict=True)
+        if text
+    ]
+    assert [line.split(" | ")[-1] for line in lines_of([page])] == [
+        "Product ¦ Place ¦ Expected ¦ Actual",
+        "Product=SKU-8847 ¦ Place=A-12 ¦ Expected=450",
+        "Place=B-07 ¦ Actual=289",
+        "Product=SKU-9201 ¦ Expected=780 ¦ Actual=778",
+        "Product=SKU-4563 ¦ Place=D-22 ¦ Actual=180",
+    ]

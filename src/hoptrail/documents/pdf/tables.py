@@ -226,8 +226,45 @@ def aligned_tables(lines: Sequence[TextLine]) -> Iterator[TableRows]:
         if len(rows) >= _FEWEST_ROWS and _in_columns([row[0] for row in rows]):
             yield TableRows(tuple(_texts(row) for row in rows), start, end - 1)
             start = end
+        elif len(sparse := _sparse_rows(lines, start)) > _FEWEST_ROWS:
+            yield TableRows(tuple(sparse), start, start + len(sparse) - 1)
+            start += len(sparse)
         else:
             start += 1
+
+
+def _sparse_rows(lines: Sequence[TextLine], start: int) -> list[tuple[str, ...]]:
+    """A line of headers and the lines below it whose parts all stand under one of them, with the cells that are empty; no rows
+    if a column or half of the cells are.
+    """
+    heads = _parts(lines[start])
+    if len(heads) < _FEWEST_ROWS or lines[start].mono or LEADERS.search(lines[start].text):
+        return []
+    rows = [tuple(head.text for head in heads)]
+    for before, line in pairwise(lines[start:]):
+        columns = [_under(heads, part) for part in line.fragments]
+        if line.base - before.base > 3 * line.size or line.mono or columns != sorted(set(columns)) or -1 in columns:
+            break
+        texts = dict(zip(columns, (part.text for part in line.fragments), strict=True))
+        rows.append(tuple(texts.get(column, "") for column in range(len(heads))))
+    filled = sum(bool(cell) for row in rows[1:] for cell in row)
+    return rows if all(map(any, zip(*rows[1:], strict=True))) and 2 * filled >= len(heads) * (len(rows) - 1) else []
+
+
+def _under(heads: Sequence[Fragment], part: Fragment) -> int:
+    """The column under whose header a part stands, aligned on the left, on the right or in the middle; -1 for none."""
+    if len(part.text) > _LONGEST_CELL:
+        return -1
+    aligned = (
+        min(
+            abs(part.left - head.left),
+            abs(part.right - head.right),
+            abs(part.left + part.right - head.left - head.right) / 2,
+        )
+        < 0.5 * part.size
+        for head in heads
+    )
+    return next((number for number, is_aligned in enumerate(aligned) if is_aligned), -1)
 
 
 def _run(lines: Sequence[TextLine], start: int) -> tuple[list[list[TextLine]], int]:
