@@ -128,7 +128,7 @@ def _shown(name: str, value: str, written: str) -> str:
             on = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0))  # noqa: DTZ001 - of its own zone
         except ValueError:
             return value
-        clock = f", {on:%H:%M}{' UTC' if value.endswith('Z') else ''}" if hour else ""
+        clock = f" at {on:%H:%M}{' UTC' if value.endswith('Z') else ''}" if hour else ""
         return f"{on.day} {on:%B %Y}{clock}"
     if name == "RRULE":
         rule = dict(part.split("=", 1) for part in value.split(";") if "=" in part)

@@ -1,6 +1,6 @@
 """Parses exported chats: WhatsApp and Telegram as text, Telegram, Slack and Discord as JSON.
 
-Each message is a paragraph with its sender and time, under a heading with its day, which dates it.
+Each message is a paragraph with its sender, day and time, under a heading with its day, which dates it.
 """
 
 from __future__ import annotations
@@ -200,9 +200,9 @@ def _pieces(messages: Iterable[_Message]) -> Iterator[Piece]:
         text = _LEFT_OUT.sub("", message.text).strip()
         if not text:
             continue
+        shown = f"{message.day.day} {message.day:%B %Y}" if message.day else ""
         if message.day is not None and message.day != day:
             day = message.day
-            shown = f"{day.day} {day:%B %Y}"
             yield Piece(BlockKind.HEADING, shown, 1, place=message.place, date=day.isoformat())
-        about = ", ".join(filter(None, (squeeze(message.sender), message.time)))
+        about = ", ".join(filter(None, (squeeze(message.sender), shown, message.time)))
         yield Piece(BlockKind.PARAGRAPH, f"{about}: {text}" if about else text, place=message.place)

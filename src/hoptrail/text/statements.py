@@ -58,7 +58,9 @@ class UnitStatement:
     @cached_property
     def alone(self) -> str:
         """Its wording right after the previous statement: a row as `header: value`, an item without the lead of its list."""
-        return self.said if self.block is not None and self.block.cells else squeeze(self.text)
+        if self.block is not None and self.block.cells:
+            return self.said
+        return with_boxes_said(squeeze(self.text))
 
     @cached_property
     def path(self) -> tuple[str, ...]:
@@ -96,7 +98,8 @@ def _after_questions(statements: Iterable[UnitStatement]) -> Iterator[UnitStatem
         if one.text.rstrip(_CLOSING).endswith(("?", "？")) and not (one.block and one.block.kind in _NOT_ASKING):
             asked = _ASKER.sub("", squeeze(one.text))
         elif asked:
-            yield replace(one, said=f"{asked} {one.said}") if len(asked) + len(one.said) < LONGEST else one
+            fits = len(asked) + len(one.said) < LONGEST
+            yield replace(one, said=f"{asked} {one.said}") if fits else one
             asked = ""
         else:
             yield one

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -64,13 +65,12 @@ def _value(pdfium: Any, document: Any, widget: Any) -> str:
         return "☑" if pdfium.FPDFAnnot_IsChecked(form, widget) else "☐"
     if kind in (pdfium.FPDF_FORMFIELD_PUSHBUTTON, pdfium.FPDF_FORMFIELD_SIGNATURE, pdfium.FPDF_FORMFIELD_UNKNOWN):
         return ""
-    return squeeze(_text(lambda buffer, size: pdfium.FPDFAnnot_GetFormFieldValue(form, widget, buffer, size), pdfium))
+    return squeeze(_text(partial(pdfium.FPDFAnnot_GetFormFieldValue, form, widget), pdfium))
 
 
 def _noted(pdfium: Any, note: Any) -> str:
     author, text = (
-        squeeze(_text(lambda buffer, size, key=key: pdfium.FPDFAnnot_GetStringValue(note, key, buffer, size), pdfium))
-        for key in (b"T", b"Contents")
+        squeeze(_text(partial(pdfium.FPDFAnnot_GetStringValue, note, key), pdfium)) for key in (b"T", b"Contents")
     )
     return f"Note{f' by {author}' if author else ''}: {text}" if text else ""
 
