@@ -38,9 +38,9 @@ def csv_rows(text: str) -> list[dict[str, str] | list[str] | str]:
     return rows_of(parse_csv(text.encode(), DEFAULT_LIMITS))
 
 
-def workbook(rows: str, *, name: str = "Prices", sheet_xml: bytes | None = None) -> bytes:
-    """An Excel file with one sheet of these rows (XML), built by hand."""
-    main = f'<worksheet xmlns="{SPREADSHEET}"><sheetData>{rows}</sheetData></worksheet>'
+def workbook(rows: str, *, name: str = "Prices", sheet_xml: bytes | None = None, after: str = "") -> bytes:
+    """An Excel file with one sheet of these rows (XML), built by hand; `after` follows them."""
+    main = f'<worksheet xmlns="{SPREADSHEET}"><sheetData>{rows}</sheetData>{after}</worksheet>'
     members = {
         "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"/>',
         "_rels/.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, groupby, islice
+from itertools import groupby, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.archives import opened_office_file
@@ -22,7 +22,7 @@ from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx_styles import NAMESPACE, Styles
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import bold_headings
-from hoptrail.documents.sheet_rows import SAMPLE, has_header
+from hoptrail.documents.sheet_rows import Row, grid_pieces
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
@@ -118,32 +118,28 @@ def _paragraph(element: Any) -> str:
 
 
 def _table(table: Any, number: int) -> Iterator[Piece]:
-    """Yield the rows of a table. The first row is the header if the file marks it so, or if it reads like one."""
-    rows = _rows(table)
-    sample = list(islice(rows, SAMPLE))
-    first = next(_within(table, _ROW), None)
-    marked = first is not None and first.find(_HEADER_ROW) is not None
-    headed = len(sample) > 1 and (marked or has_header([list(cells.values()) for cells in sample]))
-    headers = sample[0] if headed else {}
-    for line, cells in enumerate(chain(sample, rows), 1):
-        is_header = headed and line == 1
-        above = {} if is_header else headers  # a header may span several columns
-        starts = [max((start for start in above if start <= column), default=-1) for column in cells]
-        pairs = [(above.get(start, ""), text) for start, text in zip(starts, cells.values(), strict=True)]
-        yield Piece(BlockKind.ROW, level=int(is_header), cells=tuple(pairs), place=f"table {number}, row {line}")
+    """Yield the rows of a table, of which the file may mark the first as headers."""
+    rows = [Row(f"table {number}, row {line}", cells, spans) for line, (cells, spans) in enumerate(_rows(table), 1)]
+    marked = takewhile(lambda row: row.find(_HEADER_ROW) is not None, _within(table, _ROW))
+    return grid_pieces(rows, sum(1 for _ in marked))
 
 
-def _rows(table: Any) -> Iterator[dict[int, str]]:
-    """Yield the cells of each row by their first column. A cell that spans rows is repeated in each of them."""
-    above: dict[int, str] = {}
+def _rows(table: Any) -> Iterator[tuple[list[str], dict[int, int]]]:
+    """Yield the cells of each row by their columns, and how many columns they span. A cell that spans rows is repeated in each
+    of them.
+    """
+    above: list[str] = []
     for row in _within(table, _ROW):
-        column = row.grid_before
-        cells: dict[int, str] = {}
+        cells = [""] * row.grid_before
+        spans: dict[int, int] = {}
         for cell in _within(row, _CELL):
-            is_continued = cell.vMerge == "continue"
-            cells[column] = above.get(column, "") if is_continued else squeeze(" ".join(_lines(cell)))
-            column += max(cell.grid_span, 1)
-        yield cells
+            column, columns = len(cells), max(cell.grid_span, 1)
+            is_continued = cell.vMerge == "continue" and column < len(above)
+            cells += [above[column] if is_continued else squeeze(" ".join(_lines(cell)))]
+            if columns > 1:
+                spans[column] = columns
+                cells += [""] * (columns - 1)
+        yield cells, spans
         above = cells
 
 
@@ -151,7 +147,7 @@ def _lines(cell: Any) -> Iterator[str]:
     """The text of a cell, including nested tables."""
     for block in _within(cell, _PARAGRAPH, _TABLE):
         if block.tag == _TABLE:
-            yield from (text for cells in _rows(block) for text in cells.values())
+            yield from (text for cells, _ in _rows(block) for text in cells)
         else:
             yield _paragraph(block)
 

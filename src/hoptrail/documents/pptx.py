@@ -13,7 +13,7 @@ from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheet_rows import header_piece, row_piece, table_pieces
+from hoptrail.documents.sheet_rows import Row, grid_pieces, header_piece, row_piece
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -98,8 +98,12 @@ def _text(paragraph: Any) -> str:
 
 def _table(table: Any, place: str) -> Iterator[Piece]:
     """Yield the rows of a table; a cell that spans rows is repeated in each of them."""
-    places = [[(row, column) for column in range(len(table.columns))] for row in range(len(table.rows))]
-    return table_pieces([[squeeze(_origin(table, *one).text_frame.text) for one in row] for row in places], place)
+    rows = []
+    for number in range(len(table.rows)):
+        cells = [_origin(table, number, column) for column in range(len(table.columns))]
+        spans = {column: cell.span_width for column, cell in enumerate(cells) if cell.is_merge_origin}
+        rows.append(Row(place, [squeeze(cell.text_frame.text) for cell in cells], spans))
+    return grid_pieces(rows)
 
 
 def _origin(table: Any, row: int, column: int) -> Any:

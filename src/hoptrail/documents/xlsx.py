@@ -83,19 +83,23 @@ def _rows(sheet: CalamineSheet, name: str, formats: SheetFormats) -> Iterator[Ro
     above: dict[int, str] = {}
     for number, values in enumerate(sheet.iter_rows()):
         cells = [_visible_text(value, formats, number, column) for column, value in enumerate(values, first)]
-        for column in merged.get(number, ()):
-            cells[column - first] = above.get(column, "")
-        yield f"sheet {name}, row {number + 1}", cells
-        above = {column: cells[column - first] for column in merged.get(number + 1, ())}
+        spans: dict[int, int] = {}
+        for column, columns, is_continued in merged.get(number, ()):
+            if is_continued:
+                cells[column - first] = above.get(column, "")
+            above[column] = cells[column - first]
+            spans[column - first] = columns
+        yield Row(f"sheet {name}, row {number + 1}", cells, spans or None)
 
 
-def _merged(sheet: CalamineSheet) -> dict[int, list[int]]:
-    """By row, the columns whose cell is merged with the one above it and repeats its value."""
-    rows: dict[int, list[int]] = {}
+def _merged(sheet: CalamineSheet) -> dict[int, list[tuple[int, int, bool]]]:
+    """By row, the first column of each merged cell, its number of columns, and whether it continues from the row above."""
+    rows: dict[int, list[tuple[int, int, bool]]] = {}
     end = sheet.end or (0, 0)
-    for (top, left), (bottom, _) in sheet.merged_cell_ranges or ():
-        for row in range(top + 1, min(bottom, end[0]) + 1):
-            rows.setdefault(row, []).append(left)
+    for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
+        for row in range(top, min(bottom, end[0]) + 1):
+            if left <= end[1]:
+                rows.setdefault(row, []).append((left, right - left + 1, row > top))
     return rows
 
 
