@@ -140,7 +140,10 @@ def test_empty_cells_of_a_text_file_stand_for_merged_ones() -> None:
         {"Crop": "Bean", "Spring Sown": "7", "Spring Picked": "31", "Autumn Sown": "2", "Autumn Picked": "8"},
     ]
     assert csv_rows("Berth,Fee,,Holder\n,Summer,Winter,\nNorth,300,110,Ada\nSouth,280,120,Runa\n")[3] == {
-        **{"Berth": "South", "Fee Summer": "280", "Fee Winter": "120", "Holder": "Runa"},
+        "Berth": "South",
+        "Fee Summer": "280",
+        "Fee Winter": "120",
+        "Holder": "Runa",
     }
 
 
