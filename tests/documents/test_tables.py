@@ -1,4 +1,4 @@
-"""Tables of every office format give each value the name of its column: header rows of two lines, merged cells, tables side by side."""
+"""Tables of every office format name the column of each value: headers of two rows, merged cells, tables side by side."""
 
 from __future__ import annotations
 

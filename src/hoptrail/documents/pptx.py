@@ -13,7 +13,7 @@ from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheet_rows import Row, grid_pieces, header_piece, row_piece
+from hoptrail.documents.sheet_rows import GridRow, grid_pieces, header_piece, row_piece
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -26,7 +26,7 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a presentation: title (of its properties, else of the first slide) and blocks."""
     from pptx import Presentation
 
-    presentation = opened_office_file(Presentation, data, limits, "PowerPoint", ".pptx")
+    presentation, notes = opened_office_file(Presentation, data, limits, "PowerPoint", ".pptx")
     slides = list(presentation.slides)
     if len(slides) > limits.pages:
         raise Unreadable(
@@ -38,7 +38,7 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
     title = "" if _UNTITLED.fullmatch(title.lower()) else title
     if not title and shown and shown[0][1].shapes.title is not None:
         title = squeeze(shown[0][1].shapes.title.text_frame.text)
-    notes = [f"{hidden} hidden slides were left out"] if hidden else []
+    notes += [f"{hidden} hidden slides were left out"] if hidden else []
     return assemble(title, (piece for number, slide in shown for piece in _slide(slide, number)), notes, limits.text)
 
 
@@ -102,7 +102,7 @@ def _table(table: Any, place: str) -> Iterator[Piece]:
     for number in range(len(table.rows)):
         cells = [_origin(table, number, column) for column in range(len(table.columns))]
         spans = {column: cell.span_width for column, cell in enumerate(cells) if cell.is_merge_origin}
-        rows.append(Row(place, [squeeze(cell.text_frame.text) for cell in cells], spans))
+        rows.append(GridRow(place, [squeeze(cell.text_frame.text) for cell in cells], spans))
     return grid_pieces(rows)
 
 

@@ -41,7 +41,7 @@ _MOST_HEADERS = 3
 """Header rows of a table, unless its file marks more."""
 
 
-class Row(NamedTuple):
+class GridRow(NamedTuple):
     """A row with its place in the file. `spans`: by its first column, the number of columns of each cell that spans several; the
     others are empty. None if the format has no such cells.
     """
@@ -108,7 +108,7 @@ def _heads_values(rows: Sequence[Sequence[str]]) -> bool:
     )
 
 
-def header_of(rows: Sequence[Row]) -> tuple[int, list[str]]:
+def header_of(rows: Sequence[GridRow]) -> tuple[int, list[str]]:
     """The number of header rows above this table (or its first `SAMPLE` rows), and the name of each column: its cells in these
     rows, from the top down. A cell that spans columns, by its format or by empty cells to its right, stands over the names in the
     row below it.
@@ -123,7 +123,7 @@ def header_of(rows: Sequence[Row]) -> tuple[int, list[str]]:
     return 0, []
 
 
-def column_names(headers: Sequence[Row]) -> list[str]:
+def column_names(headers: Sequence[GridRow]) -> list[str]:
     """The names of the columns below these header rows."""
     width = max((len(row.cells) for row in headers), default=0)
     names = [""] * width
@@ -135,7 +135,7 @@ def column_names(headers: Sequence[Row]) -> list[str]:
     return names
 
 
-def _groups(row: Row, below: Row | None) -> dict[int, int]:
+def _groups(row: GridRow, below: GridRow | None) -> dict[int, int]:
     """By the first column of each cell, the number of its columns."""
     if row.spans is not None or below is None:
         return {column: (row.spans or {}).get(column, 1) for column in range(len(row.cells))}
@@ -151,7 +151,7 @@ def _groups(row: Row, below: Row | None) -> dict[int, int]:
     return groups
 
 
-def _is_over_names(rows: Sequence[Row]) -> bool:
+def _is_over_names(rows: Sequence[GridRow]) -> bool:
     """Whether cells of the first of these rows span columns, and the second row names these columns and no others twice."""
     row, below, *body = rows
     groups = _groups(row, below)
@@ -171,7 +171,7 @@ def _names_a_part(cell: str, column: Set[str]) -> bool:
     return bool(cell) and (_YEAR.fullmatch(cell) is not None or _names_a_column(cell, column))
 
 
-def _cell(row: Row, column: int) -> str:
+def _cell(row: GridRow, column: int) -> str:
     return row.cells[column].strip() if column < len(row.cells) else ""
 
 
@@ -188,10 +188,10 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str) -> Piece
 
 def table_pieces(rows: Sequence[Sequence[str]], place: str) -> Iterator[Piece]:
     """Yield the rows of a table that stands at one place."""
-    return grid_pieces([Row(place, cells) for cells in rows])
+    return grid_pieces([GridRow(place, cells) for cells in rows])
 
 
-def grid_pieces(rows: Sequence[Row], marked: int = 0) -> Iterator[Piece]:
+def grid_pieces(rows: Sequence[GridRow], marked: int = 0) -> Iterator[Piece]:
     """Yield the rows of a table. `marked`: the number of rows that its file marks as headers. A row that is one cell over all
     columns is a paragraph.
     """
@@ -211,7 +211,7 @@ def grid_pieces(rows: Sequence[Row], marked: int = 0) -> Iterator[Piece]:
             yield row_piece(names, row.cells, row.place)
 
 
-def sheet_pieces(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Piece]:
+def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Piece]:
     """Yield the tables of a sheet, which blank rows separate, and empty columns if each table has a header. A row of one cell
     before a table is a paragraph. A table without a header that spans the same columns as the table above continues with its
     headers.
@@ -248,13 +248,13 @@ def sheet_pieces(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Piece]:
             yield row_piece(headers, row.cells, row.place)
 
 
-def _part(row: Row, first: int, end: int) -> Row:
+def _part(row: GridRow, first: int, end: int) -> GridRow:
     """The cells of a row from one column to another."""
     spans = row.spans and {start - first: columns for start, columns in row.spans.items() if first <= start < end}
-    return Row(row.place, row.cells[first:end], spans)
+    return GridRow(row.place, row.cells[first:end], spans)
 
 
-def _starts_beside(rows: Sequence[Row]) -> list[int]:
+def _starts_beside(rows: Sequence[GridRow]) -> list[int]:
     """The first columns of tables to the right of another, after empty columns: each has a header of its own, and names in its
     first column that are no values.
     """
@@ -272,12 +272,12 @@ def _starts_beside(rows: Sequence[Row]) -> list[int]:
     return starts[1:]
 
 
-def _bounded(rows: Iterable[Row], most: int) -> Iterator[Row]:
+def _bounded(rows: Iterable[GridRow], most: int) -> Iterator[GridRow]:
     for number, row in enumerate(rows, 1):
         if number > most:
             raise Unreadable(f"has more than {most} rows: split it, or raise the limit `rows`")
         yield row
 
 
-def _filled(row: Row) -> list[int]:
+def _filled(row: GridRow) -> list[int]:
     return [column for column, cell in enumerate(row.cells) if cell.strip()]

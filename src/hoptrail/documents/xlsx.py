@@ -20,11 +20,11 @@ from functools import cache, reduce
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from hoptrail.documents.archives import check_office_file
+from hoptrail.documents.archives import sound_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheet_rows import Row, sheet_pieces
+from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -44,7 +44,7 @@ def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a workbook: title (of its properties), and each sheet as a heading with its rows."""
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
-    check_office_file(data, limits, "Excel", ".xlsx")
+    data, notes = sound_office_file(data, limits, "Excel", ".xlsx")
     try:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(data))
         sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
@@ -57,7 +57,7 @@ def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(f"is not an Excel file, or a damaged one ({error})") from error
     left_out = f"hidden sheets were left out: {', '.join(hidden)}" if hidden else ""
     empty = f"{formats.uncomputed} formulas hold no value: open the file in a spreadsheet program and save it"
-    return replace(parsed, notes=tuple(filter(None, (left_out, empty if formats.uncomputed else ""))))
+    return replace(parsed, notes=tuple(filter(None, (*notes, left_out, empty if formats.uncomputed else ""))))
 
 
 def _pieces(
@@ -77,7 +77,7 @@ def _pieces(
         yield from sheet_pieces(_rows(workbook.get_sheet_by_name(name), name, cells), limits)
 
 
-def _rows(sheet: CalamineSheet, name: str, formats: SheetFormats) -> Iterator[Row]:
+def _rows(sheet: CalamineSheet, name: str, formats: SheetFormats) -> Iterator[GridRow]:
     first = (sheet.start or (0, 0))[1]
     merged = _merged(sheet)
     above: dict[int, str] = {}
@@ -89,7 +89,7 @@ def _rows(sheet: CalamineSheet, name: str, formats: SheetFormats) -> Iterator[Ro
                 cells[column - first] = above.get(column, "")
             above[column] = cells[column - first]
             spans[column - first] = columns
-        yield Row(f"sheet {name}, row {number + 1}", cells, spans or None)
+        yield GridRow(f"sheet {name}, row {number + 1}", cells, spans or None)
 
 
 def _merged(sheet: CalamineSheet) -> dict[int, list[tuple[int, int, bool]]]:

@@ -1,0 +1,57 @@
+"""What the text of Office files has in common: raised and lowered characters, and the signs of symbol fonts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+
+_NUMBER = re.compile(r"\s*[+\-−–]?\d+\s*")
+_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_LOWERED = str.maketrans("0123456789+-−–", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
+
+
+def raised(text: str, before: str) -> str:
+    """Superscript after this text: a number is a power of a number (`10^6`), else in raised digits (`m²`); other text stays."""
+    if not _NUMBER.fullmatch(text):
+        return text
+    return f"^{text.strip()}" if before[-1:].isdigit() else text.translate(_RAISED)
+
+
+def lowered(text: str) -> str:
+    """Subscript: a number in lowered digits (`H₂O`); other text stays."""
+    return text.translate(_LOWERED) if _NUMBER.fullmatch(text) else text
+
+
+_SYMBOL_FONTS = {
+    "symbol": str.maketrans(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+        "¡¢£¤¥¦§¨©ª«¬\xad®¯°±²³´µ¶·¸¹º»¼ÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖ×ØÙÚÛÜÝÞßàåò",
+        "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖαβχδεφγηιϕκλμνοπθρστυϖωξψζ"
+        "ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊∑∫",
+    ),
+    "wingdings": str.maketrans("oqr¨ûüýþ(*JLlnu§Øxßàáâèð", "☐☐☐☐✗✓☒☑☎✉☺☹●■◆▪➢☒←→↑↓➔⇨"),
+    "wingdings 2": str.maketrans("OPQRST£", "✗✓☒☑☒☒☐"),
+    "webdings": str.maketrans("acgr", "✓☐■✗"),
+}
+"""The signs of fonts that have them in place of letters."""
+
+UNKNOWN_SIGN = "\N{REPLACEMENT CHARACTER}"
+
+
+def symbols(text: str, font: str) -> str:
+    """The signs that this text shows in this font, as Unicode. Of a symbol font, an unknown one becomes `UNKNOWN_SIGN`; text in
+    other fonts stays.
+    """
+    signs = _SYMBOL_FONTS.get(font.lower())
+    if signs is None:
+        return text
+    codes = (chr(ord(one) & 0xFF) if "\uf000" <= one <= "\uf0ff" else one for one in text)
+    return "".join(map(partial(_sign, signs, font.lower() == "symbol"), codes))
+
+
+def _sign(signs: Mapping[int, int], keeps_ascii: bool, code: str) -> str:
+    """Symbol has digits and signs of ASCII in their usual places."""
+    if ord(code) in signs:
+        return chr(signs[ord(code)])
+    return code if code.isspace() or code > "\xff" or (keeps_ascii and code.isascii()) else UNKNOWN_SIGN
