@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.docx_numbers import roman
 from hoptrail.documents.docx_xml import tag
-from hoptrail.text.dates import find_date
-from hoptrail.text.normal_forms import squeeze
+from hoptrail.documents.office_text import comment_head
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
@@ -99,10 +98,8 @@ def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
 
 def _signed(comment: Any, place: str) -> list[Any]:
     paragraphs = _paragraphs(comment, place)
-    author = squeeze(comment.get(tag("author"), ""))
-    date = find_date(comment.get(tag("date"), "")[:10])
     if paragraphs:
-        _begin(paragraphs[0], f"Comment{f' by {author}' if author else ''}{f' on {date}' if date else ''}: ")
+        _begin(paragraphs[0], f"{comment_head(comment.get(tag('author'), ''), comment.get(tag('date'), ''))}: ")
     return paragraphs
 
 

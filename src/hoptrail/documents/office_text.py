@@ -6,9 +6,18 @@ import re
 from collections.abc import Mapping
 from functools import partial
 
+from hoptrail.text.dates import find_date
+from hoptrail.text.normal_forms import squeeze
+
 _NUMBER = re.compile(r"\s*[+\-−–]?\d+\s*")
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _LOWERED = str.maketrans("0123456789+-−–", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
+
+
+def comment_head(author: str, date: str) -> str:
+    """What stands before the text of a comment: `Comment by Ada Brun on 2024-03-05`."""
+    by, on = squeeze(author), find_date(date[:10])
+    return f"Comment{f' by {by}' if by else ''}{f' on {on}' if on else ''}"
 
 
 def raised(text: str, before: str) -> str:

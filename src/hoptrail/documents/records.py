@@ -177,7 +177,7 @@ def _as_written(text: str) -> object:
 class _Loader(yaml.SafeLoader):
     """Leaves every scalar but null as it is written, ignores tags, and joins the values of a list that is a key."""
 
-    yaml_constructors: ClassVar[dict[str, Any]] = {}
+    yaml_constructors: ClassVar[dict[str | None, Any]] = {}
     yaml_implicit_resolvers = {  # noqa: RUF012 - as declared there
         first: [(tag, pattern) for tag, pattern in known if tag.endswith((":null", ":merge"))]
         for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()

@@ -118,7 +118,7 @@ def header_of(rows: Sequence[GridRow]) -> tuple[int, list[str]]:
         depth += 1
     for count in range(min(depth, len(rows)), 0, -1):
         names = column_names(rows[:count])
-        if has_header([names, *(row.cells for row in rows[count:])], repeats=count == 1 and bool(rows[0].spans)):
+        if has_header([names, *(row.cells for row in rows[count:])], repeats=bool(rows[count - 1].spans)):
             return count, names
     return 0, []
 
@@ -155,9 +155,11 @@ def _is_over_names(rows: Sequence[GridRow]) -> bool:
     """Whether cells of the first of these rows span columns, and the second row names these columns and no others twice."""
     row, below, *body = rows
     groups = _groups(row, below)
-    grouped = {column for start, columns in groups.items() if columns > 1 for column in range(start, start + columns)}
-    subordinate = [below.cells[column].strip() for column in sorted(grouped) if column < len(below.cells)]
-    columns = [{_cell(one, column) for one in body} - {""} for column in sorted(grouped)]
+    grouped = {column for start, width in groups.items() if width > 1 for column in range(start, start + width)}
+    covered = {start + more for start, width in (below.spans or {}).items() for more in range(1, width)}
+    named = sorted(grouped - covered)
+    subordinate = [_cell(below, column) for column in named]
+    columns = [{_cell(one, column) for one in body} - {""} for column in named]
     if not grouped or not all(map(_names_a_part, subordinate, columns)):
         return False
     others = [(row.cells[column].strip(), _cell(below, column)) for column in groups if column not in grouped]
@@ -235,7 +237,8 @@ def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Pie
         filled = [column for row in sample for column in _filled(row)]
         first, end = min(filled, default=0), max(filled, default=-1) + 1
         known = [_part(row, first, end) for row in sample]
-        continues = headers and (first, end) == extent
+        labels = [cell for cell in known[0].cells if cell.strip().endswith(":")] if known else []
+        continues = headers and (first, end) == extent and not labels
         count, names = header_of(known)
         if count and (not continues or _heads_values([row.cells for row in known])):
             headers = [*[""] * first, *names]
@@ -255,20 +258,23 @@ def _part(row: GridRow, first: int, end: int) -> GridRow:
 
 
 def _starts_beside(rows: Sequence[GridRow]) -> list[int]:
-    """The first columns of tables to the right of another, after empty columns: each has a header of its own, and names in its
-    first column that are no values.
+    """The first columns of tables to the right of another, after empty columns: each has a header of its own, and unless it
+    begins in another row than the one before, distinct names in its first column.
     """
     filled = {column for row in rows for column in _filled(row)}
     starts = [column for column in sorted(filled) if column - 1 not in filled]
     ends = [*starts[1:], max(filled, default=-1) + 1]
+    above = ""
     for start, end in zip(starts, ends, strict=True):
         part = [row for row in (_part(row, start, end) for row in rows) if _filled(row)]
         while part and len(_filled(part[0])) == 1:
             del part[0]
         count, names = header_of(part)
         keys = [_cell(row, 0) for row in part[count:]]
-        if not count or sum(map(bool, names)) < 2 or len(set(keys)) < len(keys) or all(map(_VALUE.fullmatch, keys)):
+        has_keys = len(set(keys)) == len(keys) and not all(map(_VALUE.fullmatch, keys))
+        if not count or sum(map(bool, names)) < 2 or (part[0].place == above and not has_keys):
             return []
+        above = part[0].place
     return starts[1:]
 
 
