@@ -154,7 +154,8 @@ def test_comments_on_a_slide_are_read() -> None:
     box(slide, "We sail in May.", 1, 1)
     main = "http://schemas.openxmlformats.org/presentationml/2006/main"
     author = f'<p:cmAuthorLst xmlns:p="{main}"><p:cmAuthor id="0" name="Rosa Lind"/></p:cmAuthorLst>'
-    comment = f'<p:cmLst xmlns:p="{main}"><p:cm authorId="0" dt="2026-02-03T10:00:00"><p:text>Not before June?</p:text></p:cm></p:cmLst>'
+    text = '<p:cm authorId="0" dt="2026-02-03T10:00:00"><p:text>Not before June?</p:text></p:cm>'
+    comment = f'<p:cmLst xmlns:p="{main}">{text}</p:cmLst>'
     related(presentation.part, "/ppt/commentAuthors.xml", "commentAuthors", author)
     related(slide.part, "/ppt/comments/comment1.xml", "comments", comment)
     result = parsed(presentation)
@@ -172,7 +173,8 @@ def test_a_diagram_is_a_list() -> None:
         for number, text in texts.items()
     )
     links = '<d:cxn modelId="8" srcId="1" destId="2"/><d:cxn modelId="9" srcId="2" destId="3"/>'
-    xml = f'<d:dataModel xmlns:d="{diagram}" xmlns:a="{DRAWING}"><d:ptLst>{points}</d:ptLst><d:cxnLst>{links}</d:cxnLst></d:dataModel>'
+    lists = f"<d:ptLst>{points}</d:ptLst><d:cxnLst>{links}</d:cxnLst>"
+    xml = f'<d:dataModel xmlns:d="{diagram}" xmlns:a="{DRAWING}">{lists}</d:dataModel>'
     name = related(slide.part, "/ppt/diagrams/data1.xml", "diagramData", xml)
     frame = slide.shapes.add_table(1, 1, 0, 0, Inches(1), Inches(1))._element
     data = frame.find(f".//{{{DRAWING}}}graphicData")

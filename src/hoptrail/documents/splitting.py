@@ -31,10 +31,10 @@ class PassageLimits:
 def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tuple[Unit, ...]:
     """The passages of `document`, in order: whole blocks, packed up to the limit, without overlap.
 
-    White space at the ends of a passage stays outside its span; everything else is in exactly one passage. A passage ends
-    before a heading or paragraph if it is half full there, and never with a heading or within a slide that fits. A block above the limit is split between
-    sentences; a sentence above the limit is one passage. A document without headings and tables stays whole up to
-    `short_document_words`. A document of white space alone has no passages.
+    White space at the ends of a passage stays outside its span; everything else is in exactly one passage. A passage ends before
+    a heading or paragraph if it is half full there, and never with a heading or within a slide that fits. A block above the limit
+    is split between sentences; a sentence above the limit is one passage. A document without headings and tables stays whole up
+    to `short_document_words`. A document of white space alone has no passages.
     """
     blocks = document.blocks or tuple(_paragraphs(document))
     pieces = [
