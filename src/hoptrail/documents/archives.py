@@ -25,6 +25,8 @@ _DAMAGED, _STRICT = "damaged", "strict"
 _STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)")
 _NO_TEXT = frozenset({"image", "hyperlink", "audio", "video", "media", "font", "thumbnail"})
 """Kinds of relationships to parts without text."""
+_SETTINGS = "Configurations2/"
+"""The folder of OpenDocument files for settings of the program, which may be empty files."""
 _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 """The first bytes of old binary Office files and of encrypted new ones."""
 
@@ -52,7 +54,11 @@ def sound_office_file(data: bytes, limits: ReadingLimits, program: str, ending: 
         # Every member: a list of types inside the archive, not the name, decides which are parsed as XML.
         states = {name: _state_of(archive, name) for name in names}
         kept = {name for name in names if states[name] != _DAMAGED}
-        notes = [f"damaged parts were left out: {', '.join(left)}"] if (left := sorted({*names} - kept)) else []
+        notes = (
+            [f"damaged parts were left out: {', '.join(left)}"]
+            if (left := sorted(name for name in {*names} - kept if not name.startswith(_SETTINGS)))
+            else []
+        )
         loose = {name: _loose_ends(archive.read(name), name, kept) for name in kept if name.endswith(".rels")}
         missing = {target for ends in loose.values() for target, kind in ends.values() if kind not in _NO_TEXT} - {
             *left

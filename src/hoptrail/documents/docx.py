@@ -21,7 +21,7 @@ from hoptrail.documents.docx_xml import find, is_on, tag
 from hoptrail.documents.drawings import drawn_pieces
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import bold_headings
-from hoptrail.documents.sheet_rows import GridRow, grid_pieces
+from hoptrail.documents.sheet_rows import GridRow, grid_pieces, named
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -124,7 +124,7 @@ class _Body:
             above, spans, nested = self._row(row, above)
             rows.append(GridRow(f"{place}, row {line}", above, spans))
             inner[rows[-1].place] = [
-                _named(piece, next(filter(None, above), ""))
+                named(piece, next(filter(None, above), ""))
                 for number, one in enumerate(nested, 1)
                 for piece in self._table(one, f"{place}, row {line}, table {number}")
             ]
@@ -184,12 +184,6 @@ class _Body:
                 even = kind != "even" or self.document.settings.odd_and_even_pages_header_footer
                 if first and even and name in self.document.part.rels:
                     yield self.document.part.rels[name].target_part.element
-
-
-def _named(piece: Piece, name: str) -> Piece:
-    """A row of an inner table with the name of the row around it before its cells."""
-    named = piece.kind is BlockKind.ROW and not piece.level and name
-    return replace(piece, cells=(("", name), *piece.cells)) if named else piece
 
 
 def _with_code_joined(pieces: Iterable[Piece]) -> Iterator[Piece]:

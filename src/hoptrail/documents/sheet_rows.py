@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import chain, groupby, islice, pairwise
 from typing import NamedTuple
 
@@ -211,6 +212,12 @@ def grid_pieces(rows: Sequence[GridRow], marked: int = 0) -> Iterator[Piece]:
             yield header_piece(row.cells, row.place)
         else:
             yield row_piece(names, row.cells, row.place)
+
+
+def named(piece: Piece, name: str) -> Piece:
+    """A row of an inner table with the name of the row around it before its cells."""
+    is_row = piece.kind is BlockKind.ROW and not piece.level and name
+    return replace(piece, cells=(("", name), *piece.cells)) if is_row else piece
 
 
 def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Piece]:
