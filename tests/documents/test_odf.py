@@ -10,13 +10,13 @@ import pytest
 from documents.test_sheet_rows import rows_of
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.forms import form_of, true_form
+from hoptrail.documents.forms import true_form
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.odf import parse_odp, parse_ods, parse_odt
 
 NAMES = {
     **{name: name for name in ("office", "text", "table", "style", "form", "presentation")},
-    **{"draw": "drawing", "svg": "svg-compatible", "fo": "xsl-fo-compatible"},
+    "draw": "drawing", "svg": "svg-compatible", "fo": "xsl-fo-compatible",
 }
 SPACES = " ".join(
     f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for prefix, name in NAMES.items()
@@ -55,14 +55,17 @@ def test_a_text_has_headings_lists_and_notes() -> None:
         '<text:note text:note-class="footnote"><text:note-citation>1</text:note-citation><text:note-body>'
         "<text:p>Not in winter.</text:p></text:note-body></text:note>"
     )
-    comment = "<office:annotation><dc:creator>Rosa</dc:creator><dc:date>2026-02-03T10:00:00</dc:date><text:p>Sure?</text:p></office:annotation>"
+    comment = (
+        "<office:annotation><dc:creator>Rosa</dc:creator><dc:date>2026-02-03T10:00:00</dc:date><text:p>Sure?</text:p>"
+        "</office:annotation>"
+    )
     ordered = '<text:list-style style:name="L1"><text:list-level-style-number text:level="1"/></text:list-style>'
     body = (
         "<text:tracked-changes><text:changed-region><text:p>Gone.</text:p></text:changed-region></text:tracked-changes>"
         '<text:h text:outline-level="1">Ferry</text:h>'
         f'<text:p>It sails<text:s text:c="2"/>at\n  nine.{note} Tickets{comment} cost:</text:p>'
-        '<text:list text:style-name="L1"><text:list-item><text:p>two euros</text:p><text:list><text:list-item><text:p>half</text:p>'
-        "</text:list-item></text:list></text:list-item></text:list>"
+        '<text:list text:style-name="L1"><text:list-item><text:p>two euros</text:p>'
+        "<text:list><text:list-item><text:p>half</text:p>"</text:list-item></text:list></text:list-item></text:list>"
     )
     result = parsed("text", body, ordered)
     assert [
@@ -87,7 +90,8 @@ def test_hidden_and_struck_out_text_is_left_out_and_told() -> None:
         + style("P1", 'text:display="none"', "paragraph")
     )
     body = (
-        '<text:p>Price: <text:span text:style-name="T1">£45</text:span> £52<text:span text:style-name="T2"> secret</text:span></text:p>'
+        '<text:p>Price: <text:span text:style-name="T1">£45</text:span> £52'
+        '<text:span text:style-name="T2"> secret</text:span></text:p>'
         '<text:p text:style-name="P1">Never seen.</text:p>'
         '<text:p>10<text:span text:style-name="T3">6</text:span> m<text:span text:style-name="T3">2</text:span></text:p>'
     )
@@ -107,7 +111,8 @@ def test_formulas_boxes_controls_and_charts_are_read() -> None:
         "</table:table-cell><table:table-cell><text:p>12</text:p></table:table-cell></table:table-row></table:table>"
         "</office:body></office:document-content>"
     )
-    forms = '<office:forms><form:form><form:checkbox form:id="c1" form:label="Damp" form:current-state="checked"/></form:form></office:forms>'
+    box = '<form:checkbox form:id="c1" form:label="Damp" form:current-state="checked"/>'
+    forms = f"<office:forms><form:form>{box}</form:form></office:forms>"
     body = (
         f'{forms}<text:p>The load is <draw:frame><draw:object xlink:href="./Object 1"/></draw:frame>.</text:p>'
         '<text:p><draw:control draw:control="c1"/></text:p>'
@@ -123,9 +128,10 @@ def test_formulas_boxes_controls_and_charts_are_read() -> None:
 
 def test_headers_and_footers_come_last() -> None:
     shared = (
-        f"<office:document-styles {SPACES}><office:master-styles><style:master-page><style:header><text:p>Project Heron, HX-2291</text:p>"
-        "</style:header><style:footer><text:p>Page <text:page-number>1</text:page-number></text:p></style:footer></style:master-page>"
-        "</office:master-styles></office:document-styles>"
+        f"<office:document-styles {SPACES}><office:master-styles><style:master-page>"
+        "<style:header><text:p>Project Heron, HX-2291</text:p></style:header>"
+        "<style:footer><text:p>Page <text:page-number>1</text:page-number></text:p></style:footer>"
+        "</style:master-page></office:master-styles></office:document-styles>"
     )
     result = parsed(
         "text", '<text:h text:outline-level="1">Plan</text:h><text:p>May.</text:p>', **{"styles.xml": shared}
@@ -205,8 +211,8 @@ def test_slides_are_read_in_order_with_notes_and_comments() -> None:
         f"<draw:page>{frame('No title.', 1, 1)}</draw:page>"
     )
     styles = (
-        '<style:style style:name="dp2" style:family="drawing-page"><style:drawing-page-properties presentation:visibility="hidden"/>'
-        "</style:style>"
+        '<style:style style:name="dp2" style:family="drawing-page">'
+        '<style:drawing-page-properties presentation:visibility="hidden"/></style:style>'
     )
     result = parsed("presentation", body, styles)
     assert result.title == "Fares"

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.docx_asides import ASIDES, PLACE, insert_asides
+from hoptrail.documents.docx_asides import PLACE, insert_asides
 from hoptrail.documents.docx_styles import Styles
 from hoptrail.documents.docx_text import RUN, ShownText, within
 from hoptrail.documents.docx_xml import find, is_on, tag
 from hoptrail.documents.drawings import drawn_pieces
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import bold_headings
+from hoptrail.documents.office_text import asides_after_lists
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces, named
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -44,7 +45,7 @@ def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
     body = _Body(document, Styles(document))
     title = body.title()
     insert_asides(document)
-    pieces = bold_headings(_asides_after_lists(_with_code_joined(body.blocks(document.element.body))))
+    pieces = bold_headings(asides_after_lists(_with_code_joined(body.blocks(document.element.body))))
     pieces += body.headers_and_footers()
     return assemble(title, pieces, [*notes, *body.notes()], limits.text)
 
@@ -194,25 +195,6 @@ def _with_code_joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
             yield replace(first, text="\n".join(piece.text for piece in (first, *others)))
         else:
             yield from run
-
-
-def _asides_after_lists(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Move asides within a list, or between a list and its lead, behind the list, so that the list stays whole."""
-    waiting: list[Piece] = []
-    before_list = False
-    for piece in pieces:
-        if piece.place.startswith(ASIDES):
-            waiting.append(piece)
-        else:
-            if piece.kind is not BlockKind.ITEM:
-                yield from waiting
-                waiting = []
-            before_list = piece.kind is BlockKind.ITEM or piece.text.endswith((":", "："))
-            yield piece
-        if not before_list:
-            yield from waiting
-            waiting = []
-    yield from waiting
 
 
 def _remove_page_numbers(part: Any) -> None:

@@ -24,8 +24,6 @@ _CHOICE, _FALLBACK = (f"{_COMPATIBILITY}{name}" for name in ("Choice", "Fallback
 _UNREAD = set(map(tag, ("del", "moveFrom")))
 """Elements of deleted text. Asides referred to there are not read either."""
 PLACE = "place-of-aside"
-ASIDES = ("footnote ", "endnote ", "comment ", "text box ")
-"""How the places of asides begin."""
 
 
 def insert_asides(document: WordDocument) -> None:

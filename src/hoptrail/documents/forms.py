@@ -48,6 +48,7 @@ FORMS = (
     Form(TABBED, (), "csv:parse_tabbed"),
     Form("csv", (".csv", ".tsv", ".tab"), "csv:parse_csv"),
     Form("xlsx", (".xlsx", ".xlsm"), "xlsx:parse_xlsx", packed=True),
+    Form("xls", (".xls",), "xls:parse_xls", packed=True),
     Form("odt", (".odt", ".ott"), "odf:parse_odt", packed=True),
     Form("ods", (".ods", ".ots"), "odf:parse_ods", packed=True),
     Form("odp", (".odp", ".otp"), "odf:parse_odp", packed=True),

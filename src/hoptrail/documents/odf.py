@@ -35,14 +35,14 @@ from hoptrail.documents.odf_text import (
     OdfStyles,
     OdfText,
 )
+from hoptrail.documents.office_text import asides_after_lists
 from hoptrail.documents.reading_order import Box, in_reading_order
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces, named, sheet_pieces
+from hoptrail.documents.xlsx import sheet_heading
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 _MATH = "{http://www.w3.org/1998/Math/MathML}"
-_UNNAMED = re.compile(r"(?:sheet|tabelle|feuille|hoja|foglio|blad|ark|arkusz|лист|slide|page) ?\d*", re.IGNORECASE)
-"""Default names of sheets."""
 _CODE = re.compile(r"preformatted|source", re.IGNORECASE)
 _QUOTE = re.compile(r"quotations?", re.IGNORECASE)
 _NOT_BLOCKS = {f"{TEXT}{name}" for name in ("tracked-changes", "table-of-content", "list-header-content")} | {
@@ -116,7 +116,7 @@ class _Reader:
 
     def text(self, body: Any) -> list[Piece]:
         """The pieces of a text, with its headers and footers last."""
-        pieces = bold_headings(self._blocks(body))
+        pieces = bold_headings(asides_after_lists(self._blocks(body)))
         titles = (
             piece.text
             for piece in pieces
@@ -314,8 +314,7 @@ class _Reader:
             if self._styles.value("table", sheet.get(f"{TABLE}style-name"), f"{TABLE}display") == "false":
                 self._hidden.append(f"hidden sheets were left out: {name}")
                 continue
-            if not _UNNAMED.fullmatch(name):
-                pieces.append(Piece(BlockKind.HEADING, name, 1, place=f"sheet {name}"))
+            pieces += sheet_heading(name)
             comments: dict[str, list[Piece]] = {}
             rows = (row._replace(place=f"sheet {name}, {row.place}") for row in self._rows(sheet, comments))
             for piece in sheet_pieces(rows, self._limits):

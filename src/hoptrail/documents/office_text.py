@@ -1,14 +1,18 @@
-"""What the text of Office files has in common: raised and lowered characters, and the signs of symbol fonts."""
+"""What Office files have in common: raised and lowered characters, the signs of symbol fonts, comments, the place of asides."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
+from hoptrail.documents.blocks import Piece
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
+from hoptrail.types import BlockKind
 
+ASIDES = ("footnote ", "endnote ", "comment ", "text box ", "drawing ")
+"""How the places of asides begin."""
 _NUMBER = re.compile(r"\s*[+\-−–]?\d+\s*")
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _LOWERED = str.maketrans("0123456789+-−–", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
@@ -18,6 +22,25 @@ def comment_head(author: str, date: str) -> str:
     """What stands before the text of a comment: `Comment by Ada Brun on 2024-03-05`."""
     by, on = squeeze(author), find_date(date[:10])
     return f"Comment{f' by {by}' if by else ''}{f' on {on}' if on else ''}"
+
+
+def asides_after_lists(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Move asides within a list, or between a list and its lead, behind the list, so that the list stays whole."""
+    waiting: list[Piece] = []
+    before_list = False
+    for piece in pieces:
+        if piece.place.startswith(ASIDES):
+            waiting.append(piece)
+        else:
+            if piece.kind is not BlockKind.ITEM:
+                yield from waiting
+                waiting = []
+            before_list = piece.kind is BlockKind.ITEM or piece.text.endswith((":", "："))
+            yield piece
+        if not before_list:
+            yield from waiting
+            waiting = []
+    yield from waiting
 
 
 def raised(text: str, before: str) -> str:

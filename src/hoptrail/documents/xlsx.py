@@ -10,7 +10,7 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from typing import Any, NamedTuple
@@ -108,20 +108,12 @@ class _Workbook:
             self.notes.append(f"{self._uncomputed} {what}")
 
     def _sheet(self, name: str, path: str) -> Iterator[Piece]:
-        if not _UNNAMED.fullmatch(name):
-            yield Piece(BlockKind.HEADING, name, 1, place=f"sheet {name}")
+        yield from sheet_heading(name)
         comments = self._comments(name, path)
         sheet = _Sheet(self, name, path)
-        for piece in sheet_pieces(sheet.rows(), self.limits):
-            yield piece
-            for head, text in comments.pop(piece.place, ()):
-                about = piece.cells[0][1] if piece.cells else piece.text
-                yield Piece(BlockKind.PARAGRAPH, f"{head} ({about}): {text}", place=piece.place)
-        for place, waiting in comments.items():
-            if place not in sheet.hidden_rows:
-                yield from (Piece(BlockKind.PARAGRAPH, f"{head}: {text}", place=place) for head, text in waiting)
+        yield from with_comments(sheet_pieces(sheet.rows(comments), self.limits), comments)
         self._uncomputed += sheet.uncomputed
-        hidden = {"rows": len(sheet.hidden_rows), "columns": len(sheet.hidden_columns)}
+        hidden = {"rows": sheet.hidden_rows, "columns": len(sheet.hidden_columns)}
         told = " and ".join(f"{count} hidden {what}" for what, count in hidden.items() if count)
         self.notes += [f"sheet {name}: {told} were left out"] if told else []
         for drawing in self._related(path, "drawing").values():
@@ -216,6 +208,23 @@ class _Workbook:
         }
 
 
+def sheet_heading(name: str) -> Iterator[Piece]:
+    """The heading of a sheet, unless its name is a default."""
+    if not _UNNAMED.fullmatch(name):
+        yield Piece(BlockKind.HEADING, name, 1, place=f"sheet {name}")
+
+
+def with_comments(pieces: Iterable[Piece], comments: dict[str, list[tuple[str, str]]]) -> Iterator[Piece]:
+    """Put comments, given as head and text by the place of their row, after that row, those on empty rows at the end."""
+    for piece in pieces:
+        yield piece
+        for head, text in comments.pop(piece.place, ()):
+            about = piece.cells[0][1] if piece.cells else piece.text
+            yield Piece(BlockKind.PARAGRAPH, f"{head} ({about}): {text}", place=piece.place)
+    for place, waiting in comments.items():
+        yield from (Piece(BlockKind.PARAGRAPH, f"{head}: {text}", place=place) for head, text in waiting)
+
+
 @dataclass(slots=True)
 class _Sheet:
     """The rows of a sheet, read one by one."""
@@ -225,15 +234,17 @@ class _Sheet:
     path: str
     uncomputed: int = 0
     """Formulas without a value in the rows read so far."""
-    hidden_rows: set[str] = field(default_factory=set)
-    """The places of the hidden rows with values."""
+    hidden_rows: int = 0
+    """Those with values."""
     hidden_columns: set[int] = field(default_factory=set)
     """The numbers of the hidden columns with values."""
     _hidden: list[tuple[int, int]] = field(default_factory=list)
     """The first and last of hidden columns."""
 
-    def rows(self) -> Iterator[GridRow]:
-        """Yield the rows with their cells, a blank one for those without values. A cell that spans rows is repeated in each."""
+    def rows(self, comments: dict[str, list[tuple[str, str]]]) -> Iterator[GridRow]:
+        """Yield the rows with their cells, a blank one for those without values. A cell that spans rows is repeated in each.
+        The comments on hidden rows are removed.
+        """
         waiting = self._merged()
         merged: list[_MergedCell] = []
         above: dict[int, str] = {}
@@ -242,7 +253,8 @@ class _Sheet:
             cells = self._cells(row)
             place = f"sheet {self.name}, row {number + 1}"
             if row.get("hidden") in {"1", "true"}:
-                self.hidden_rows |= {place} if any(cells.values()) else set()
+                self.hidden_rows += any(cells.values())
+                comments.pop(place, None)
                 continue
             while waiting and waiting[-1].top <= number:
                 merged.append(waiting.pop())
