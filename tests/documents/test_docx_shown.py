@@ -17,6 +17,7 @@ from documents.test_sheet_rows import rows_of
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.docx import parse_docx
 from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.markup import HIDDEN, STRUCK
 
 MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 
@@ -37,7 +38,7 @@ def test_hidden_and_struck_out_text_is_left_out_and_told(tmp_path: Path) -> None
     )
     result = parsed(tmp_path / "a.docx", body)
     assert result.text == "Price: £52\n\nSeen. Also seen.\n\nLeft."
-    assert result.notes == ("hidden text was left out in 1 places", "struck-out text was left out in 2 places")
+    assert result.notes == (STRUCK, HIDDEN)
 
 
 def test_text_that_a_style_hides_is_left_out(tmp_path: Path) -> None:

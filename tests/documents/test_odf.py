@@ -12,11 +12,14 @@ from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.forms import true_form
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.markup import HIDDEN, STRUCK
 from hoptrail.documents.odf import parse_odp, parse_ods, parse_odt
 
 NAMES = {
     **{name: name for name in ("office", "text", "table", "style", "form", "presentation")},
-    "draw": "drawing", "svg": "svg-compatible", "fo": "xsl-fo-compatible",
+    "draw": "drawing",
+    "svg": "svg-compatible",
+    "fo": "xsl-fo-compatible",
 }
 SPACES = " ".join(
     f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for prefix, name in NAMES.items()
@@ -65,7 +68,7 @@ def test_a_text_has_headings_lists_and_notes() -> None:
         '<text:h text:outline-level="1">Ferry</text:h>'
         f'<text:p>It sails<text:s text:c="2"/>at\n  nine.{note} Tickets{comment} cost:</text:p>'
         '<text:list text:style-name="L1"><text:list-item><text:p>two euros</text:p>'
-        "<text:list><text:list-item><text:p>half</text:p>"</text:list-item></text:list></text:list-item></text:list>"
+        "<text:list><text:list-item><text:p>half</text:p></text:list-item></text:list></text:list-item></text:list>"
     )
     result = parsed("text", body, ordered)
     assert [
@@ -74,12 +77,13 @@ def test_a_text_has_headings_lists_and_notes() -> None:
     ] == [
         ("heading", 1, False, "Ferry"),
         ("paragraph", 0, False, "It sails  at nine.[1] Tickets cost:"),
-        ("paragraph", 0, False, "[1] Not in winter."),
-        ("paragraph", 0, False, "Comment by Rosa on 2026-02-03: Sure?"),
         ("item", 1, True, "two euros"),
         ("item", 2, False, "half"),
+        ("paragraph", 0, False, "[1] Not in winter."),
+        ("paragraph", 0, False, "Comment by Rosa on 2026-02-03: Sure?"),
     ]
-    assert result.blocks[3].place == "comment 1"
+    assert result.blocks[2].lead == "Tickets cost:"
+    assert result.blocks[5].place == "comment 1"
 
 
 def test_hidden_and_struck_out_text_is_left_out_and_told() -> None:
@@ -97,7 +101,7 @@ def test_hidden_and_struck_out_text_is_left_out_and_told() -> None:
     )
     result = parsed("text", body, styles)
     assert result.text == "Price:  £52\n\n10^6 m²"
-    assert set(result.notes) == {"hidden text was left out in 2 places", "struck-out text was left out in 1 places"}
+    assert set(result.notes) == {HIDDEN, STRUCK}
 
 
 def test_formulas_boxes_controls_and_charts_are_read() -> None:

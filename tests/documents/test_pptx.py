@@ -17,6 +17,7 @@ from pptx.util import Inches
 from documents.test_sheet_rows import rows_of
 from hoptrail.documents.blocks import Parsed, ends_within
 from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.markup import HIDDEN, STRUCK
 from hoptrail.documents.pptx import parse_pptx
 from hoptrail.documents.splitting import PassageLimits, passages
 from hoptrail.types import Document
@@ -207,7 +208,7 @@ def test_hidden_shapes_and_struck_out_text_are_left_out_and_told() -> None:
             run._r.get_or_add_rPr().set(name, value)
     result = parsed(presentation)
     assert result.text == "It costs £52 a m²"
-    assert result.notes == ("1 hidden shapes were left out", "1 struck-out texts were left out")
+    assert result.notes == (HIDDEN, STRUCK)
 
 
 def test_a_formula_on_a_slide_is_part_of_its_text() -> None:

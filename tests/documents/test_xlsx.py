@@ -9,6 +9,7 @@ import pytest
 
 from documents.test_sheet_rows import OFFICE, PACKAGE, SPREADSHEET, rows_of, workbook
 from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.markup import STRUCK
 from hoptrail.documents.number_formats import shown_number
 from hoptrail.documents.xlsx import parse_xlsx
 
@@ -110,7 +111,7 @@ def test_struck_out_text_is_left_out_and_told() -> None:
         with_members(workbook(row, name="Sheet1"), xl__styles__xml="", **{"xl__styles.xml": styles}), DEFAULT_LIMITS
     )
     assert parsed.text == "8\t£52 for 10^6"
-    assert parsed.notes == ("struck-out text was left out in 2 places",)
+    assert parsed.notes == (STRUCK,)
 
 
 def test_an_error_in_a_cell_is_shown() -> None:

@@ -21,7 +21,8 @@ from xml.parsers import expat
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import MIB, ReadingLimits
 
-_DAMAGED, _STRICT = "damaged", "strict"
+_DAMAGED, _STRICT, _EMBEDDED = "damaged", "strict", "embedded"
+"""States of parts. Embedded pages, which may have a document type, are not handed on."""
 _STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)")
 _NO_TEXT = frozenset({"image", "hyperlink", "audio", "video", "media", "font", "thumbnail"})
 """Kinds of relationships to parts without text."""
@@ -53,17 +54,12 @@ def sound_office_file(data: bytes, limits: ReadingLimits, program: str, ending: 
         names = [name for name in dict.fromkeys(archive.namelist()) if not name.endswith("/")]
         # Every member: a list of types inside the archive, not the name, decides which are parsed as XML.
         states = {name: _state_of(archive, name) for name in names}
-        kept = {name for name in names if states[name] != _DAMAGED}
-        notes = (
-            [f"damaged parts were left out: {', '.join(left)}"]
-            if (left := sorted(name for name in {*names} - kept if not name.startswith(_SETTINGS)))
-            else []
-        )
+        kept = {name for name in names if states[name] not in {_DAMAGED, _EMBEDDED}}
+        damaged = [name for name in names if states[name] == _DAMAGED and not name.startswith(_SETTINGS)]
         loose = {name: _loose_ends(archive.read(name), name, kept) for name in kept if name.endswith(".rels")}
-        missing = {target for ends in loose.values() for target, kind in ends.values() if kind not in _NO_TEXT} - {
-            *left
-        }
-        notes += [f"parts are missing: {', '.join(sorted(missing))}"] if missing else []
+        targets = {target for ends in loose.values() for target, kind in ends.values() if kind not in _NO_TEXT}
+        told = {"damaged parts were left out": damaged, "parts are missing": targets.difference(names)}
+        notes = [f"{what}: {', '.join(sorted(parts))}" for what, parts in told.items() if parts]
         if len(kept) == len(names) and not any(loose.values()) and _STRICT not in states.values():
             return data, notes
         out = io.BytesIO()
@@ -104,8 +100,8 @@ def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
 
 
 def _state_of(archive: zipfile.ZipFile, name: str) -> str:
-    """Whether a member is damaged, or has the names of the strict form; empty if neither. Refuse XML with a document type.
-    Members that are not XML pass; the format's parser judges them.
+    """Whether a member is damaged, an embedded page, or has the names of the strict form; empty if not. Refuse XML with a document
+    type. Members that are not XML pass; the format's parser judges them.
     """
 
     def refuse(*_: object) -> None:
@@ -121,6 +117,8 @@ def _state_of(archive: zipfile.ZipFile, name: str) -> str:
         data = archive.read(name)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
         return _DAMAGED
+    if name.lower().endswith((".htm", ".html", ".xhtml", ".mht")):
+        return _EMBEDDED
     try:
         parser.Parse(data, True)  # noqa: FBT003 - the end, without a name in this library
     except expat.ExpatError:

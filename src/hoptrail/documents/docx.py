@@ -20,7 +20,7 @@ from hoptrail.documents.docx_text import RUN, ShownText, within
 from hoptrail.documents.docx_xml import find, is_on, tag
 from hoptrail.documents.drawings import drawn_pieces
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import bold_headings
+from hoptrail.documents.markup import HIDDEN, bold_headings
 from hoptrail.documents.office_text import asides_after_lists
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces, named
 from hoptrail.text.normal_forms import squeeze
@@ -120,7 +120,7 @@ class _Body:
         above: list[str] = []
         for line, row in enumerate(within(table, _ROW), 1):
             if is_on(row, "trPr", "hidden") == "on":
-                self._texts.left_out["hidden text"] += 1
+                self._texts.left_out[HIDDEN] += 1
                 continue
             above, spans, nested = self._row(row, above)
             rows.append(GridRow(f"{place}, row {line}", above, spans))

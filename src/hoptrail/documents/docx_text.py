@@ -6,6 +6,7 @@ Hidden and struck-out text is left out. Formulas, symbols, raised and lowered nu
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,8 @@ from hoptrail.documents.docx_styles import Styles
 from hoptrail.documents.docx_xml import find, is_on, tag, value
 from hoptrail.documents.formulas import NAMESPACE as MATH
 from hoptrail.documents.formulas import formula_text
-from hoptrail.documents.office_text import UNKNOWN_SIGN, lowered, raised, symbols
+from hoptrail.documents.markup import HIDDEN, STRUCK
+from hoptrail.documents.office_text import UNKNOWN_SIGN, shifted, symbols
 from hoptrail.text.lexicon import word_set
 
 RUN = tag("r")
@@ -40,21 +42,21 @@ class ShownText:
 
     def __init__(self, styles: Styles) -> None:
         self._styles = styles
-        self.left_out = {"hidden text": 0, "struck-out text": 0}
+        self.left_out: Counter[str] = Counter()
         self.unknown_signs = 0
 
     def notes(self) -> list[str]:
         """Notes on what was left out of the paragraphs read so far."""
-        notes = [f"{what} was left out in {count} places" for what, count in self.left_out.items() if count]
+        notes = [note for note, count in self.left_out.items() if count]
         return notes + ([f"{self.unknown_signs} symbols are unknown"] if self.unknown_signs else [])
 
     def paragraph(self, paragraph: Any) -> str:
         """The text of a paragraph."""
         if any(is_on(around, "sdtPr", "showingPlcHdr") == "on" for around in paragraph.iterancestors(tag("sdt"))):
             return _PROMPTS
-        before = sum(self.left_out.values())
+        before = self.left_out.total()
         text = self._text(paragraph, paragraph)
-        return _SPACES.sub(" ", text) if sum(self.left_out.values()) > before else text
+        return _SPACES.sub(" ", text) if self.left_out.total() > before else text
 
     def _text(self, element: Any, paragraph: Any) -> str:
         text = ""
@@ -70,7 +72,7 @@ class ShownText:
 
     def _run(self, run: Any, paragraph: Any, before: str) -> str:
         text = "".join(map(_shown, run))
-        for what, marks in (("hidden text", ("vanish",)), ("struck-out text", ("strike", "dstrike"))):
+        for what, marks in ((HIDDEN, ("vanish",)), (STRUCK, ("strike", "dstrike"))):
             if text and any(self._styles.is_marked(run, paragraph, mark) for mark in marks):
                 self.left_out[what] += bool(text.strip())
                 return ""
@@ -79,9 +81,8 @@ class ShownText:
             text = symbols(text, fonts.get(tag("ascii")) or fonts.get(tag("hAnsi")) or "")
         self.unknown_signs += text.count(UNKNOWN_SIGN)
         place = value(run, "rPr", "vertAlign")
-        if place == "superscript":
-            return raised(text, before)
-        return lowered(text) if place == "subscript" else text
+        is_shifted = place in {"superscript", "subscript"}
+        return shifted(text, before, is_raised=place == "superscript") if is_shifted else text
 
 
 def _shown(element: Any) -> str:

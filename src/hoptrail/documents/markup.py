@@ -1,11 +1,12 @@
 """What the parsers of marked-up text share: open lists with their items and terms, table rows with their headers, bold headings,
-line breaks.
+line breaks, raised and lowered text.
 
 Where a line break is a space, it is kept after lines too short to have been wrapped.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -74,6 +75,33 @@ class OpenLists:
     def _item(self, text: str, place: str) -> Piece:
         self._open[-1].is_fresh = False
         return Piece(BlockKind.ITEM, text, self.depth, self._open[-1].ordered, place=place)
+
+
+STRUCK = "struck-out text was left out"
+HIDDEN = "text that is not shown was left out"
+"""Notes of formats in which text can be struck out or hidden."""
+_RAISED = str.maketrans("0123456789+-−()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁽⁾")
+_LOWERED = str.maketrans("0123456789+-−()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₍₎")
+_NUMBER = re.compile(r"[+−-]?\d{1,4}")
+_SYMBOL = re.compile(r"(?<![^\W\d_])(?<!°)[^\W\d_]{1,2}\Z")
+"""What a power stands behind: the symbol of a variable or a unit."""
+
+
+def raised(before: str, text: str) -> str:
+    """How superscript text is written behind the text `before`, so that it is no part of the number or word there: `10^6`, `m²`,
+    `1st`, and `harbour[3]` for the number of a note.
+    """
+    text = text.strip()
+    if _NUMBER.fullmatch(text):
+        if before[-1:].isdigit():
+            return f"^{text}"
+        return text.translate(_RAISED) if _SYMBOL.search(before) else f"[{text}]"
+    return f"^{text}" if len(text) == 1 and text.isalpha() and text.islower() and _SYMBOL.search(before) else text
+
+
+def lowered(text: str) -> str:
+    """How subscript text is written: `H₂O`."""
+    return text.strip().translate(_LOWERED)
 
 
 _LARGEST_SPAN = 1000

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hoptrail.documents.office_text import comment_head, lowered, raised
+from hoptrail.documents.markup import HIDDEN, STRUCK
+from hoptrail.documents.office_text import comment_head, shifted
 from hoptrail.text.normal_forms import squeeze
 
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:{}:1.0"
@@ -87,7 +89,7 @@ class OdfText:
     styles: OdfStyles
     controls: Mapping[str, str]
     formulas: Mapping[str, str]
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
     asides: list[Aside] = field(default_factory=list)
     """Those of the paragraphs read so far, for the caller to take."""
     _counts: dict[str, int] = field(default_factory=dict)
@@ -134,7 +136,7 @@ class OdfText:
                 number = self._aside(child.get(f"{TEXT}note-class", "footnote"), child.find(f"{TEXT}note-body"))
                 return f"[{number}]"
             case "hidden-text" | "hidden-paragraph":
-                self._count("hidden text")
+                self.left_out[HIDDEN] += 1
                 return ""
             case "span":
                 return self._span(child, before)
@@ -145,9 +147,8 @@ class OdfText:
         if self._is_left_out("text", style, span):
             return ""
         text, position = self._inline(span, before), self.styles.value("text", style, f"{STYLE}text-position")
-        if position.startswith(("super", "sub")) or (position[:1].isdigit() and not position.startswith("0")):
-            return lowered(text) if position.startswith("sub") else raised(text, before)
-        return lowered(text) if position.startswith("-") else text
+        is_shifted = bool(position) and not position.startswith("0")
+        return shifted(text, before, is_raised=not position.startswith(("sub", "-"))) if is_shifted else text
 
     def _drawn(self, shape: Any) -> str:
         links = [one.get(LINK, "").removeprefix("./") for one in shape.iter(f"{DRAW}object")]
@@ -165,17 +166,14 @@ class OdfText:
         return number
 
     def _is_left_out(self, family: str, style: str | None, element: Any) -> bool:
-        marks = {"hidden text": f"{TEXT}display", "struck-out text": f"{STYLE}text-line-through-style"}
+        marks = {HIDDEN: f"{TEXT}display", STRUCK: f"{STYLE}text-line-through-style"}
         for what, attribute in marks.items():
             value = self.styles.value(family, style, attribute)
-            if value not in {"", "true"} and (what == "hidden text") == (value == "none"):
-                self._count(what, bool(squeeze("".join(element.itertext()))))
+            if value not in {"", "true"} and (what == HIDDEN) == (value == "none"):
+                self.left_out[what] += bool(squeeze("".join(element.itertext())))
                 return True
         return False
 
-    def _count(self, what: str, more: int = 1) -> None:
-        self.left_out[what] = self.left_out.get(what, 0) + more
-
     def notes(self) -> list[str]:
         """Notes on what was left out of the paragraphs read so far."""
-        return [f"{what} was left out in {count} places" for what, count in self.left_out.items() if count]
+        return [note for note, count in self.left_out.items() if count]

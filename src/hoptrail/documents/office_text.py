@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from hoptrail.documents.blocks import Piece
+from hoptrail.documents.markup import lowered, raised
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 ASIDES = ("footnote ", "endnote ", "comment ", "text box ", "drawing ")
 """How the places of asides begin."""
-_NUMBER = re.compile(r"\s*[+\-−–]?\d+\s*")
-_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
-_LOWERED = str.maketrans("0123456789+-−–", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
 
 
 def comment_head(author: str, date: str) -> str:
@@ -43,16 +40,10 @@ def asides_after_lists(pieces: Iterable[Piece]) -> Iterator[Piece]:
     yield from waiting
 
 
-def raised(text: str, before: str) -> str:
-    """Superscript after this text: a number is a power of a number (`10^6`), else in raised digits (`m²`); other text stays."""
-    if not _NUMBER.fullmatch(text):
-        return text
-    return f"^{text.strip()}" if before[-1:].isdigit() else text.translate(_RAISED)
-
-
-def lowered(text: str) -> str:
-    """Subscript: a number in lowered digits (`H₂O`); other text stays."""
-    return text.translate(_LOWERED) if _NUMBER.fullmatch(text) else text
+def shifted(text: str, before: str, *, is_raised: bool) -> str:
+    """Superscript or subscript after this text, with the spaces around it."""
+    shown = text.strip()
+    return text.replace(shown, raised(before, shown) if is_raised else lowered(shown), 1) if shown else text
 
 
 _SYMBOL_FONTS = {

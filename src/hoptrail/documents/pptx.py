@@ -7,6 +7,7 @@ Left out are hidden slides and shapes and struck-out text, with a note, pictures
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,8 @@ from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.drawings import graphic_pieces
 from hoptrail.documents.formulas import formula_text
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.office_text import comment_head, lowered, raised, symbols
+from hoptrail.documents.markup import HIDDEN, STRUCK
+from hoptrail.documents.office_text import comment_head, shifted, symbols
 from hoptrail.documents.reading_order import Box, in_reading_order
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces
 from hoptrail.text.normal_forms import squeeze
@@ -50,7 +52,8 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
         if name in presentation.part.rels
     ]
     shown = [numbered for numbered in slides if numbered[1].element.get("show") not in {"0", "false"}]
-    reader.left_out["hidden slides"] = len(slides) - len(shown)
+    hidden = len(slides) - len(shown)
+    notes += [f"{hidden} hidden slides were left out"] if hidden else []
     title = str(presentation.core_properties.title or "").strip()
     title = "" if _UNTITLED.fullmatch(title.lower()) else title
     if not title and shown and shown[0][1].shapes.title is not None:
@@ -64,12 +67,12 @@ class _Slides:
     """Reads slides, and counts what is left out of them. `authors`: the names of those who comment by their ids."""
 
     authors: dict[str, str]
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
     _unread: list[str] = field(default_factory=list)
 
     def notes(self) -> list[str]:
         """Notes on what was left out of the slides read so far."""
-        return [*(f"{count} {what} were left out" for what, count in self.left_out.items() if count), *self._unread]
+        return [*(note for note, count in self.left_out.items() if count), *self._unread]
 
     def slide(self, slide: Any, number: int) -> Iterator[Piece]:
         """Yield the pieces of a slide. Those of a slide without a title are below no heading."""
@@ -95,7 +98,7 @@ class _Slides:
         hidden = [
             shape for shape in found if next(shape.element.iter(f"{_SLIDES}cNvPr")).get("hidden") in {"1", "true"}
         ]
-        self.left_out["hidden shapes"] = self.left_out.get("hidden shapes", 0) + len(hidden)
+        self.left_out[HIDDEN] += len(hidden)
         for shape in in_reading_order([shape for shape in found if shape not in hidden], _box):
             if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
                 yield from self._shapes(shape.shapes, depth + 1)
@@ -145,12 +148,12 @@ class _Slides:
         if properties is None:
             return text
         if properties.get("strike", "noStrike") != "noStrike":
-            self.left_out["struck-out texts"] = self.left_out.get("struck-out texts", 0) + bool(text.strip())
+            self.left_out[STRUCK] += bool(text.strip())
             return ""
         font = properties.find(f"{_MAIN}latin")
         text = symbols(text, "" if font is None else font.get("typeface", ""))
         shift = properties.get("baseline", "0")
-        return text if shift in {"0", "0%"} else lowered(text) if shift.startswith("-") else raised(text, before)
+        return text if shift in {"0", "0%"} else shifted(text, before, is_raised=not shift.startswith("-"))
 
     def _table(self, table: Any, place: str) -> Iterator[Piece]:
         """Yield the rows of a table; a cell that spans rows is repeated in each of them."""

@@ -14,6 +14,7 @@ from typing import Any
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markup import STRUCK
 from hoptrail.documents.number_formats import GENERAL, shown_number
 from hoptrail.documents.office_text import comment_head
 from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
@@ -26,7 +27,7 @@ _DAMAGED = (AssertionError, AttributeError, IndexError, KeyError, TypeError, Val
 
 def parse_xls(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a workbook: each sheet as a heading with its rows."""
-    import xlrd
+    import xlrd  # type: ignore[import-untyped]
 
     try:
         book = xlrd.open_workbook(file_contents=data, formatting_info=True, ragged_rows=True, logfile=io.StringIO())
@@ -47,13 +48,13 @@ class _OldWorkbook:
     limits: ReadingLimits
     hidden_sheets: list[str] = field(default_factory=list)
     hidden: dict[str, int] = field(default_factory=dict)
-    struck: int = 0
+    is_struck: bool = False
 
     def notes(self) -> list[str]:
         """Notes on what was left out of the sheets read so far."""
         notes = [f"hidden sheets were left out: {', '.join(self.hidden_sheets)}"] if self.hidden_sheets else []
         notes += [f"{count} hidden {what} were left out" for what, count in self.hidden.items()]
-        return notes + ([f"struck-out text was left out in {self.struck} places"] if self.struck else [])
+        return notes + ([STRUCK] if self.is_struck else [])
 
     def sheet(self, sheet: Any) -> Iterator[Piece]:
         """Yield the pieces of a sheet."""
@@ -112,6 +113,6 @@ class _OldWorkbook:
         else:
             text = str(cell.value).strip()
         if text and self.book.font_list[style.font_index].struck_out:
-            self.struck += 1
+            self.is_struck = True
             return ""
         return text

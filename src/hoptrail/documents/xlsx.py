@@ -21,8 +21,9 @@ from hoptrail.documents.archives import sound_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markup import STRUCK
 from hoptrail.documents.number_formats import BUILT_IN, GENERAL, shown_number
-from hoptrail.documents.office_text import comment_head, lowered, raised
+from hoptrail.documents.office_text import comment_head, shifted
 from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -35,7 +36,6 @@ _CELLS_PER_ROW = 100
 """Cells per row of the limit that the rows of a sheet may span, empty ones counted."""
 _CELL_NAME = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^>]*\bref=[\"']([A-Z0-9$]+:[A-Z0-9$]+)[\"']")
-_STRUCK = "struck-out text"
 _SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _COPY_OF_THREAD = "[Threaded comment]"
 """How the copy of a threaded comment for older programs begins."""
@@ -67,7 +67,8 @@ class _Workbook:
     limits: ReadingLimits
     notes: list[str]
     from_1904: bool = False
-    left_out: dict[str, int] = field(default_factory=dict)
+    _is_struck: bool = False
+    """Whether struck-out text was left out."""
     _uncomputed: int = 0
     _strings: list[str] = field(default_factory=list)
     _styles: list[tuple[str, bool]] = field(default_factory=list)
@@ -102,7 +103,7 @@ class _Workbook:
         if not read and not hidden:
             raise Unreadable("is not an Excel file, or a damaged one (no sheet can be read)")
         self.notes += [f"hidden sheets were left out: {', '.join(hidden)}"] if hidden else []
-        self.notes += [f"{what} was left out in {count} places" for what, count in self.left_out.items()]
+        self.notes += [STRUCK] if self._is_struck else []
         if self._uncomputed:
             what = "formulas hold no value: open the file in a spreadsheet program and save it"
             self.notes.append(f"{self._uncomputed} {what}")
@@ -134,11 +135,12 @@ class _Workbook:
     def _run(self, run: Any, before: str) -> str:
         text, struck = run.findtext("{*}t") or "", run.find("{*}rPr/{*}strike")
         if struck is not None and struck.get("val") not in {"0", "false"}:
-            self.left_out[_STRUCK] = self.left_out.get(_STRUCK, 0) + bool(text.strip())
+            self._is_struck |= bool(text.strip())
             return ""
         place = run.find("{*}rPr/{*}vertAlign")
         shift = "" if place is None else place.get("val")
-        return raised(text, before) if shift == "superscript" else lowered(text) if shift == "subscript" else text
+        is_shifted = shift in {"superscript", "subscript"}
+        return shifted(text, before, is_raised=shift == "superscript") if is_shifted else text
 
     def value(self, cell: Any) -> str:
         """The value of a cell as it is shown."""
@@ -157,7 +159,7 @@ class _Workbook:
         else:
             text = shown_number(float(value), code, from_1904=self.from_1904) if kind == "n" and value else value
         if is_struck and text.strip():
-            self.left_out[_STRUCK] = self.left_out.get(_STRUCK, 0) + 1
+            self._is_struck = True
             return ""
         return text.strip()
 
