@@ -100,8 +100,8 @@ def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
 
 
 def _state_of(archive: zipfile.ZipFile, name: str) -> str:
-    """Whether a member is damaged, an embedded page, or has the names of the strict form; empty if not. Refuse XML with a document
-    type. Members that are not XML pass; the format's parser judges them.
+    """Whether a member is damaged, an embedded page, or has the names of the strict form; empty if not. Refuse XML with a
+    document type. Members that are not XML pass; the format's parser judges them.
     """
 
     def refuse(*_: object) -> None:

@@ -38,21 +38,24 @@ _MONTH_PARTS = {"yyyy": "%Y", "yyy": "%Y", "yy": "%Y", "y": "%Y", "mmmm": "%B", 
 
 @dataclass(frozen=True, slots=True)
 class _DateShape:
-    """What a format code shows of a date: its day, only parts of month and year (a pattern), a time."""
+    """What a format code shows of a date: its day, only parts of month and year (a pattern), a time, or a duration."""
 
-    has_day: bool
-    month: str
-    has_time: bool
+    has_day: bool = False
+    month: str = ""
+    has_time: bool = False
+    is_elapsed: bool = False
 
 
 def shown_number(value: float, code: str, *, from_1904: bool = False) -> str:
     """A number, date or time as a cell with this format code shows it."""
-    if _ELAPSED.search(code):
-        return shown_duration(dt.timedelta(days=value))
-    shape = _date_shape(code.split(";", maxsplit=1)[0])
+    if code == GENERAL:
+        return _plain(value)
+    shape = _date_shape(code)
     if shape is None:
-        return _plain(value) if code == GENERAL else apply_format(value, code)
+        return apply_format(value, code)
     try:
+        if shape.is_elapsed:
+            return shown_duration(dt.timedelta(days=value))
         return _shown_date(value, shape, from_1904=from_1904)
     except OverflowError:
         return _plain(value)
@@ -67,7 +70,9 @@ def shown_duration(duration: dt.timedelta) -> str:
 @lru_cache(maxsize=1000)
 def _date_shape(code: str) -> _DateShape | None:
     """None if the code does not show a date or time."""
-    bare = _MARKS.sub("", code).replace(GENERAL, "")
+    if _ELAPSED.search(code):
+        return _DateShape(is_elapsed=True)
+    bare = _MARKS.sub("", code.split(";", maxsplit=1)[0]).replace(GENERAL, "")
     parts = [part.lower() for part in _PART_OF_DATE.findall(bare)]
     if not parts or _POWER.search(bare) or (parts == ["e"] or _DIGITS.match(bare)):
         return None

@@ -37,6 +37,7 @@ _CELLS_PER_ROW = 100
 _CELL_NAME = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^>]*\bref=[\"']([A-Z0-9$]+:[A-Z0-9$]+)[\"']")
 _SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_VALUE, _FORMULA, _INLINE, _CELL = (f"{_SPREADSHEET}{name}" for name in ("v", "f", "is", "c"))
 _COPY_OF_THREAD = "[Threaded comment]"
 """How the copy of a threaded comment for older programs begins."""
 
@@ -144,7 +145,7 @@ class _Workbook:
 
     def value(self, cell: Any) -> str:
         """The value of a cell as it is shown."""
-        kind, value = cell.get("t", "n"), cell.findtext(f"{_SPREADSHEET}v") or ""
+        kind, value = cell.get("t", "n"), cell.findtext(_VALUE) or ""
         style = cell.get("s", "")
         code, is_struck = (
             self._styles[int(style)] if style.isdigit() and int(style) < len(self._styles) else (GENERAL, False)
@@ -152,7 +153,7 @@ class _Workbook:
         if kind == "s":
             text = self._strings[int(value)] if value else ""
         elif kind == "inlineStr":
-            inline = cell.find(f"{_SPREADSHEET}is")
+            inline = cell.find(_INLINE)
             text = "" if inline is None else self.text(inline)
         elif kind == "b":
             text = {"0": "FALSE", "1": "TRUE"}.get(value, value)
@@ -299,22 +300,23 @@ class _Sheet:
     def _cells(self, row: Any) -> dict[int, str]:
         cells: dict[int, str] = {}
         column = -1
-        for cell in row.iter(f"{_SPREADSHEET}c"):
+        for cell in row.iterchildren(_CELL):
             name = cell.get("r")
-            column = column + 1 if name is None else _place_of(name)[1]
+            column = column + 1 if name is None else _column(name.rstrip("0123456789"))
             text = self.book.value(cell)
             cells[column] = text
-            self.uncomputed += not text and cell.find(f"{_SPREADSHEET}f") is not None
+            self.uncomputed += not text and cell.find(_FORMULA) is not None
             if text and self._is_hidden(column):
                 self.hidden_columns.add(column)
         return cells
 
     def _is_hidden(self, column: int) -> bool:
-        return any(first <= column <= last for first, last in self._hidden)
+        return bool(self._hidden) and any(first <= column <= last for first, last in self._hidden)
 
     def _position(self, column: int) -> int:
         """The number of the column among those that are shown."""
-        return column - sum(min(column - 1, last) - first + 1 for first, last in self._hidden if first < column)
+        before = ((first, last) for first, last in self._hidden if first < column)
+        return column - sum(min(column - 1, last) - first + 1 for first, last in before) if self._hidden else column
 
     def _merged(self) -> list[_MergedCell]:
         """The merged cells, the first last. They stand behind the rows."""
