@@ -20,6 +20,7 @@ from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import bold_headings
+from hoptrail.documents.odf_tables import OdfTables
 from hoptrail.documents.odf_text import (
     DRAW,
     DUBLIN_CORE,
@@ -50,8 +51,6 @@ _NOT_BLOCKS = {f"{TEXT}{name}" for name in ("tracked-changes", "table-of-content
 }
 _FURNITURE = {"date-time", "footer", "header", "page-number"}
 """Placeholders of a slide that are the same on all slides."""
-_COLUMNS = 16384
-"""The most columns of a sheet."""
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72, "pc": 1 / 6}
 
 
@@ -105,14 +104,13 @@ class _Reader:
         self._charts = {name.rpartition("/")[0]: name for name in archive.namelist() if name.endswith("/content.xml")}
         self._archive = archive
         self._numbers = _Numbers()
-        self._hidden: list[str] = []
-        self._nested: list[Any] = []
+        self._tables = OdfTables(self._text, limits)
         title = _part(archive, "meta.xml").find(f"{OFFICE}meta/{DUBLIN_CORE}title")
         self.title = "" if title is None else squeeze(title.text or "")
 
     def notes(self) -> list[str]:
         """Notes on what was left out."""
-        return [*self._hidden, *self._text.notes()]
+        return [*self._tables.hidden, *self._text.notes()]
 
     def text(self, body: Any) -> list[Piece]:
         """The pieces of a text, with its headers and footers last."""
@@ -208,10 +206,10 @@ class _Reader:
         """Yield the rows of a table. Those of a table in a cell follow the row, each with the first text of that row."""
         rows: list[GridRow] = []
         inner: dict[str, list[Piece]] = {}
-        for row in self._rows(table):
+        for row in self._tables.rows(table):
             where = f"{place}, {row.place}"
             rows.append(row._replace(place=where))
-            nested, self._nested = self._nested, []
+            nested, self._tables.nested = self._tables.nested, []
             name = next(filter(None, row.cells), "")
             inner[where] = [
                 named(one, name)
@@ -223,106 +221,28 @@ class _Reader:
             yield piece
             yield from inner.pop(piece.place, ())
 
-    def _rows(self, table: Any, comments: dict[str, list[Piece]] | None = None) -> Iterator[GridRow]:
-        """Yield the rows that are shown, each at `row N`. A cell that spans rows is repeated in each of them. Comments go into
-        `comments` by that place.
-        """
-        columns = _is_shown(table)
-        above: dict[int, tuple[int, str]] = {}
-        number = 0
-        for row in table.iter(f"{TABLE}table-row"):
-            if next(row.iterancestors(f"{TABLE}table")) is not table:
-                continue
-            times = min(int(row.get(f"{TABLE}number-rows-repeated", "1")), 2**20)
-            cells, spans = self._cells(row, columns, above)
-            place = f"row {number + 1}"
-            if row.get(f"{TABLE}visibility", "visible") != "visible":
-                self._count_hidden(table, "rows", any(cells))
-            elif any(map(str.strip, cells)):
-                for repeated in range(min(times, self._limits.rows + 1)):
-                    yield GridRow(f"row {number + repeated + 1}", cells, spans or None)
-            else:
-                yield GridRow(place, ())
-            if comments is not None:
-                comments[place] = list(self._asides(place))
-            number += times
-
-    def _cells(
-        self, row: Any, columns: list[bool], above: dict[int, tuple[int, str]]
-    ) -> tuple[list[str], dict[int, int]]:
-        """The texts of the shown cells of a row, and how many columns they span. `above`: by their column, the rows that cells
-        still span and their text.
-        """
-        cells: list[str] = []
-        spans: dict[int, int] = {}
-        position, blanks = 0, 0
-        for cell in row:
-            if cell.tag not in {f"{TABLE}table-cell", f"{TABLE}covered-table-cell"}:
-                continue
-            text = squeeze(" ".join(self._cell_lines(cell)))
-            times = min(int(cell.get(f"{TABLE}number-columns-repeated", "1")), _COLUMNS - position)
-            for column in range(position, position + times):
-                remaining, spanned = above.pop(column, (0, ""))
-                if cell.tag.endswith("covered-table-cell"):
-                    text = spanned
-                if remaining > 1:
-                    above[column] = remaining - 1, spanned
-                rows, width = (int(cell.get(f"{TABLE}number-{name}-spanned", "1")) for name in ("rows", "columns"))
-                if rows > 1:
-                    above[column] = rows - 1, text
-                if column < len(columns) and not columns[column]:
-                    self._count_hidden(row.getparent(), "columns", bool(text))
-                    continue
-                if width > 1:
-                    spans[len(cells) + blanks] = width
-                if text:
-                    cells += [*[""] * blanks, text]
-                    blanks = 0
-                else:
-                    blanks += 1
-            position += times
-        width = max((start + columns for start, columns in spans.items()), default=0)
-        return cells + [""] * max(0, min(width, _COLUMNS) - len(cells)), spans
-
-    def _cell_lines(self, cell: Any) -> Iterator[str]:
-        for child in cell:
-            if child.tag in {f"{TEXT}p", f"{TEXT}h"}:
-                yield self._text.paragraph(child)
-            elif child.tag == f"{OFFICE}annotation":
-                self._text.annotation(child)
-            elif child.tag == f"{TABLE}table":
-                self._nested.append(child)
-            elif child.tag == f"{TEXT}list":
-                yield "; ".join(filter(None, self._cell_lines(child)))
-            elif child.tag in {f"{TEXT}list-item", f"{TEXT}section"}:
-                yield from self._cell_lines(child)
-
-    def _count_hidden(self, element: Any, what: str, has_text: bool) -> None:
-        name = next(
-            (one.get(f"{TABLE}name", "") for one in [element, *element.iterancestors()] if one.tag == f"{TABLE}table"),
-            "",
-        )
-        note = f"sheet {name}: hidden {what} were left out"
-        if has_text and note not in self._hidden:
-            self._hidden.append(note)
-
     def sheets(self, body: Any) -> list[Piece]:
         """The pieces of all sheets that are shown."""
         pieces: list[Piece] = []
         for sheet in body.iterchildren(f"{TABLE}table"):
             name = sheet.get(f"{TABLE}name", "")
             if self._styles.value("table", sheet.get(f"{TABLE}style-name"), f"{TABLE}display") == "false":
-                self._hidden.append(f"hidden sheets were left out: {name}")
+                self._tables.hidden.append(f"hidden sheets were left out: {name}")
                 continue
             pieces += sheet_heading(name)
             comments: dict[str, list[Piece]] = {}
-            rows = (row._replace(place=f"sheet {name}, {row.place}") for row in self._rows(sheet, comments))
+            rows = (row._replace(place=f"sheet {name}, {row.place}") for row in self._rows_of_sheet(sheet, comments))
             for piece in sheet_pieces(rows, self._limits):
                 pieces.append(piece)
                 waiting = comments.pop(piece.place.rpartition(", ")[2], [])
                 pieces += (replace(one, place=piece.place) for one in waiting)
             pieces += (replace(one, place=f"sheet {name}") for waiting in comments.values() for one in waiting)
         return pieces
+
+    def _rows_of_sheet(self, sheet: Any, comments: dict[str, list[Piece]]) -> Iterator[GridRow]:
+        for row in self._tables.rows(sheet):
+            comments[row.place] = list(self._asides(row.place))
+            yield row
 
     def slides(self, body: Any) -> list[Piece]:
         """The pieces of all slides that are shown."""
@@ -340,7 +260,7 @@ class _Reader:
                 hidden += 1
             else:
                 pieces += self._slide(slide, f"slide {number}")
-        self._hidden += [f"{hidden} hidden slides were left out"] if hidden else []
+        self._tables.hidden += [f"{hidden} hidden slides were left out"] if hidden else []
         self.title = self.title or next((piece.text for piece in pieces if piece.kind is BlockKind.HEADING), "")
         return pieces
 
@@ -366,15 +286,6 @@ def _part(archive: zipfile.ZipFile, name: str) -> Any:
     known = name in archive.namelist()
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True, remove_comments=True)
     return etree.fromstring(archive.read(name), parser) if known else etree.Element("none")
-
-
-def _is_shown(table: Any) -> list[bool]:
-    """Whether each column of a table is shown, as far as it says so."""
-    shown: list[bool] = []
-    for column in table.iter(f"{TABLE}table-column"):
-        times = min(int(column.get(f"{TABLE}number-columns-repeated", "1")), _COLUMNS - len(shown))
-        shown += [column.get(f"{TABLE}visibility", "visible") == "visible"] * times
-    return shown
 
 
 def _controls(content: Any) -> Iterator[tuple[str, str]]:
