@@ -32,7 +32,7 @@ HEAVY = [
     "pypdfium2",
     "docx",
     "pptx",
-    "python_calamine",
+    "xlrd",
     "scipy",
 ]
 HEAVY += [

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from documents.file_makers import with_member, word_body, word_file
+from documents.test_sheet_rows import rows_of
 from hoptrail.documents.child import Parsing
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx import parse_docx
@@ -105,11 +106,25 @@ def test_a_title_may_stand_in_a_content_control(tmp_path: Path) -> None:
     assert parse_docx(word_body(tmp_path / "a.docx", styled).read_bytes(), DEFAULT_LIMITS).title == "In the text"
 
 
-def test_a_table_in_a_cell_is_part_of_its_text(tmp_path: Path) -> None:
-    inner = table(row(cell(paragraph(run("key"))), cell(paragraph(run("value")))), row(cell(paragraph(run("last")))))
-    outer = table(row(cell(paragraph(run("outer")), inner, paragraph()), cell(paragraph(run("beside")))))
+def test_a_table_in_a_cell_follows_the_row_with_its_name(tmp_path: Path) -> None:
+    inner = table(
+        row(cell(paragraph(run("Defect"))), cell(paragraph(run("Cost")))),
+        row(cell(paragraph(run("Damp wall"))), cell(paragraph(run("1,250")))),
+    )
+    outer = table(
+        row(cell(paragraph(run("Room"))), cell(paragraph(run("Findings")))),
+        row(cell(paragraph(run("Cellar"))), cell(paragraph(run("two pages")), inner, paragraph())),
+        row(cell(paragraph(run("Loft"))), cell(paragraph(run("dry")))),
+    )
     parsed = parse_docx(word_body(tmp_path / "a.docx", outer).read_bytes(), DEFAULT_LIMITS)
-    assert parsed.text == "outer key value last\tbeside"
+    assert rows_of(parsed) == [
+        ["Room", "Findings"],
+        {"Room": "Cellar", "Findings": "two pages"},
+        ["Defect", "Cost"],
+        {"": "Cellar", "Defect": "Damp wall", "Cost": "1,250"},
+        {"Room": "Loft", "Findings": "dry"},
+    ]
+    assert parsed.blocks[3].place == "table 1, row 2, table 1, row 2"
 
 
 def test_a_merged_cell_is_repeated_in_every_row(tmp_path: Path) -> None:
@@ -124,7 +139,7 @@ def test_a_merged_cell_is_repeated_in_every_row(tmp_path: Path) -> None:
         row(start_cell("a"), start_cell("b"), cell(merge="continue")),
     ]
     parsed = parse_docx(word_body(tmp_path / "a.docx", table(*rows)).read_bytes(), DEFAULT_LIMITS)
-    assert parsed.text == "wide\ttall\none\ttwo\ttall\nboth\ttall\nshort\na\tb\t"
+    assert parsed.text == "wide\ttall\none\ttwo\ttall\nboth\ttall\nshort\na\tb"
 
 
 def test_a_cell_merged_over_very_many_rows(tmp_path: Path) -> None:

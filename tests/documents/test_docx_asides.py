@@ -15,7 +15,6 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls, qn
 
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx import parse_docx
 from hoptrail.documents.limits import DEFAULT_LIMITS
 from hoptrail.text.sentences import sentence_ends
@@ -141,7 +140,7 @@ def test_a_note_with_two_references_is_read_once(tmp_path: Path) -> None:
     assert parsed.text == "One[1] two\n\n[1] Note."
 
 
-def test_damaged_notes_make_the_file_unreadable(tmp_path: Path) -> None:
+def test_damaged_notes_are_named_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     with_notes(path, paragraph(text("Kept."), reference(1)), note(1, "Note."))
     out = io.BytesIO()
@@ -149,8 +148,9 @@ def test_damaged_notes_make_the_file_unreadable(tmp_path: Path) -> None:
         for member in old.infolist():
             cut = member.filename == "word/footnotes.xml"
             new.writestr(member, old.read(member)[:-20] if cut else old.read(member))
-    with pytest.raises(Unreadable, match="footnotes"):
-        parse_docx(out.getvalue(), DEFAULT_LIMITS)
+    parsed = parse_docx(out.getvalue(), DEFAULT_LIMITS)
+    assert parsed.text == "Kept."
+    assert parsed.notes == ("damaged parts were left out: word/footnotes.xml",)
 
 
 DRAWING = """<w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"

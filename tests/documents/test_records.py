@@ -70,3 +70,18 @@ def test_texts_that_are_not_yaml(text: str) -> None:
 
 def test_tags_construct_only_plain_values() -> None:
     assert parse_yaml(b'a: !!python/object/apply:os.system ["exit 1"]', DEFAULT_LIMITS).text == "a\n\nexit 1"
+
+
+def test_values_stay_as_they_are_written() -> None:
+    lines = ["name: Bergen", "country: NO", "code: 007", "berth: 12:30", "version: 1.10", "since: 1999-1-2", "on: yes"]
+    assert parse_yaml("\n".join([*lines, "mayor: null", "crew: !!set {a, b}"]).encode(), DEFAULT_LIMITS).text == (
+        "\n".join(lines) + "\n\ncrew\n\na\nb"
+    )
+    assert parse_json(b'{"version": 1.10, "mass": 1e3, "id": 12345678901234567890123}', DEFAULT_LIMITS).text == (
+        "version: 1.10\nmass: 1e3\nid: 12345678901234567890123"
+    )
+
+
+def test_a_merged_mapping_of_yaml_is_part_of_the_record() -> None:
+    parsed = parse_yaml(b"base: &base {port: Foss}\nship:\n  <<: *base\n  name: Aurora\n", DEFAULT_LIMITS)
+    assert parsed.text == "base\n\nport: Foss\n\nship\n\nport: Foss\nname: Aurora"

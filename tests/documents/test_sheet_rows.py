@@ -12,8 +12,9 @@ from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.csv import parse_csv
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.number_formats import apply_format
 from hoptrail.documents.sheet_rows import has_header
-from hoptrail.documents.xlsx import apply_format, parse_xlsx
+from hoptrail.documents.xlsx import parse_xlsx
 
 SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -38,9 +39,9 @@ def csv_rows(text: str) -> list[dict[str, str] | list[str] | str]:
     return rows_of(parse_csv(text.encode(), DEFAULT_LIMITS))
 
 
-def workbook(rows: str, *, name: str = "Prices", sheet_xml: bytes | None = None) -> bytes:
-    """An Excel file with one sheet of these rows (XML), built by hand."""
-    main = f'<worksheet xmlns="{SPREADSHEET}"><sheetData>{rows}</sheetData></worksheet>'
+def workbook(rows: str, *, name: str = "Prices", sheet_xml: bytes | None = None, after: str = "") -> bytes:
+    """An Excel file with one sheet of these rows (XML), built by hand; `after` follows them."""
+    main = f'<worksheet xmlns="{SPREADSHEET}"><sheetData>{rows}</sheetData>{after}</worksheet>'
     members = {
         "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"/>',
         "_rels/.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
@@ -187,13 +188,20 @@ def test_more_rows_than_the_limit() -> None:
     with pytest.raises(Unreadable, match="more than 3 rows: split it, or raise the limit `rows`"):
         parse_csv(b"a,b\n" * 4, limits)
     row = '<row r="{0}"><c r="A{0}"><v>1</v></c><c r="B{0}"><v>2</v></c></row>'
-    assert "sheet Prices reaches to row 4" in refusal(workbook("".join(map(row.format, range(1, 5)))), limits)
+    assert "has more than 3 rows" in refusal(workbook("".join(map(row.format, range(1, 5)))), limits)
     assert len(parse_xlsx(workbook("".join(map(row.format, range(1, 4)))), limits).blocks) == 4
 
 
-def test_a_distant_cell_is_refused_before_its_range_is_allocated() -> None:
-    data = workbook('<row r="90000"><c r="XFD90000"><v>1</v></c></row>')
-    assert "reaches to row 90000 and column 16384" in refusal(data)
+def test_a_distant_cell_costs_only_its_row() -> None:
+    data = workbook('<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>2</v></c></row>')
+    assert parse_xlsx(data, DEFAULT_LIMITS).text == "Prices\n\n1\n\n2"
+    far = "".join(f'<row r="{number}"><c r="XFD{number}"><v>1</v></c></row>' for number in range(1, 9))
+    assert "spans more than 100000 cells" in refusal(workbook(far), ReadingLimits(rows=1000))
+
+
+def test_cells_with_nothing_but_a_style_do_not_count() -> None:
+    rows = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="A1048576" s="1"></c></row>'
+    assert parse_xlsx(workbook(rows), DEFAULT_LIMITS).text == "Prices\n\n1"
 
 
 def test_formulas_without_a_value_are_counted() -> None:

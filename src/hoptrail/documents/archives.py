@@ -1,22 +1,33 @@
 """Checks ZIP archives for their sizes and XML declarations before anything is unpacked.
 
-Office files whose XML declares a document type are refused, so no entity is ever expanded and nothing is fetched.
+Office files whose XML declares a document type are refused, so no entity is ever expanded and nothing is fetched. Of others the
+libraries get what is sound: without parts that are damaged and relationships that lead nowhere, and with the usual names in
+place of those of the strict form.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
+import posixpath
+import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from typing import IO, Any
+from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import MIB, ReadingLimits
 
+_DAMAGED, _STRICT, _EMBEDDED = "damaged", "strict", "embedded"
+"""States of parts. Embedded pages, which may have a document type, are not handed on."""
+_STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)")
+_NO_TEXT = frozenset({"image", "hyperlink", "audio", "video", "media", "font", "thumbnail"})
+"""Kinds of relationships to parts without text."""
+_SETTINGS = "Configurations2/"
+"""The folder of OpenDocument files for settings of the program, which may be empty files."""
 _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 """The first bytes of old binary Office files and of encrypted new ones."""
 
@@ -32,25 +43,44 @@ def opened_archive(data: bytes, limits: ReadingLimits, what: str) -> Iterator[zi
         raise Unreadable(f"is not {what}, or a damaged one ({error})") from error
 
 
-def check_office_file(data: bytes, limits: ReadingLimits, program: str, ending: str) -> None:
-    """Refuse a file of an Office program (`Word`, `.docx`) that is not safe to parse."""
+def sound_office_file(data: bytes, limits: ReadingLimits, program: str, ending: str) -> tuple[bytes, list[str]]:
+    """A file of an Office program (`Word`, `.docx`) with what is sound of it, and notes on the rest.
+    Raises: Unreadable: it is not safe to parse, or no such file at all.
+    """
     if data.startswith(_COMPOUND_FILE):
         raise Unreadable(f"is an old or an encrypted {program} file: save it as {ending} without a password")
     article = "an" if program[0] in "AEIOU" else "a"
     with opened_archive(data, limits, f"{article} {program} file") as archive:
+        names = [name for name in dict.fromkeys(archive.namelist()) if not name.endswith("/")]
         # Every member: a list of types inside the archive, not the name, decides which are parsed as XML.
-        for name in archive.namelist():
-            with archive.open(name) as member:
-                _refuse_document_type(name, member)
+        states = {name: _state_of(archive, name) for name in names}
+        kept = {name for name in names if states[name] not in {_DAMAGED, _EMBEDDED}}
+        damaged = [name for name in names if states[name] == _DAMAGED and not name.startswith(_SETTINGS)]
+        loose = {name: _loose_ends(archive.read(name), name, kept) for name in kept if name.endswith(".rels")}
+        targets = {target for ends in loose.values() for target, kind in ends.values() if kind not in _NO_TEXT}
+        told = {"damaged parts were left out": damaged, "parts are missing": targets.difference(names)}
+        notes = [f"{what}: {', '.join(sorted(parts))}" for what, parts in told.items() if parts]
+        if len(kept) == len(names) and not any(loose.values()) and _STRICT not in states.values():
+            return data, notes
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as sound:
+            for name in filter(kept.__contains__, names):
+                member = archive.read(name)
+                for identifier in loose.get(name, ()):
+                    member = re.sub(rb"<[^<>]*\bId=[\"']%b[\"'][^<>]*>" % re.escape(identifier.encode()), b"", member)
+                sound.writestr(name, _STRICT_NAME.sub(rb"http://schemas.openxmlformats.org/\1/2006", member))
+    return out.getvalue(), notes
 
 
-def opened_office_file(opener: Callable[[IO[bytes]], Any], data: bytes, limits: ReadingLimits, *names: str) -> Any:
-    """What `opener`, of the library for this program, makes of a file that `check_office_file` accepts."""
+def opened_office_file(
+    opener: Callable[[IO[bytes]], Any], data: bytes, limits: ReadingLimits, *names: str
+) -> tuple[Any, list[str]]:
+    """What `opener`, of the library for this program, makes of a file that `sound_office_file` accepts, with its notes."""
     from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
 
-    check_office_file(data, limits, *names)
+    data, notes = sound_office_file(data, limits, *names)
     try:
-        return opener(io.BytesIO(data))
+        return opener(io.BytesIO(data)), notes
     except (XMLSyntaxError, KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
         raise Unreadable(f"is not a {names[0]} file, or a damaged one ({error})") from error
 
@@ -69,17 +99,39 @@ def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
         raise Unreadable(f"unpacks to more than {limits.expansion} times its size: looks like a zip bomb")
 
 
-def _refuse_document_type(name: str, member: IO[bytes]) -> None:
-    """Refuse XML with a document type. Members that are not XML pass; the format's parser judges them."""
+def _state_of(archive: zipfile.ZipFile, name: str) -> str:
+    """Whether a member is damaged, an embedded page, or has the names of the strict form; empty if not. Refuse XML with a
+    document type. Members that are not XML pass; the format's parser judges them.
+    """
 
     def refuse(*_: object) -> None:
         what = "not safe to parse, and no file of this form needs one"
         raise Unreadable(f"declares an XML document type in {name}: {what}")
 
-    elements: list[str] = []  # no document type can follow the first
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = lambda element, _: elements.append(element)
-    with contextlib.suppress(expat.ExpatError):
-        while not elements and (chunk := member.read(65536)):
-            parser.Parse(chunk)
+    def begin(*_: object) -> None:  # no document type can follow the first element
+        parser.StartDoctypeDeclHandler = parser.StartElementHandler = None
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartDoctypeDeclHandler, parser.StartElementHandler = refuse, begin
+    try:
+        data = archive.read(name)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+        return _DAMAGED
+    if name.lower().endswith((".htm", ".html", ".xhtml", ".mht")):
+        return _EMBEDDED
+    try:
+        parser.Parse(data, True)  # noqa: FBT003 - the end, without a name in this library
+    except expat.ExpatError:
+        return _DAMAGED if name.endswith((".xml", ".rels")) else ""
+    return _STRICT if _STRICT_NAME.search(data) else ""
+
+
+def _loose_ends(relationships: bytes, name: str, kept: Set[str]) -> dict[str, tuple[str, str]]:
+    """By the id of each relationship to no member: its target, and its kind."""
+    folder = posixpath.dirname(posixpath.dirname(name))
+    ends = {}
+    for relation in ET.fromstring(relationships):  # noqa: S314 - has no document type
+        target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
+        if relation.get("TargetMode") != "External" and target not in kept:
+            ends[relation.get("Id", "")] = target, relation.get("Type", "").rpartition("/")[2]
+    return ends

@@ -30,11 +30,12 @@ _CONTINUES_AN_ITEM = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}
 class Piece:
     """A block as a parser yields it: its text without markup, and its place in the file.
 
-    `level` is 1 to 6 for a heading, the depth from 1 for a list item, and for a paragraph, code or quote that continues an item
-    the depth of that item. A table row has no text but `cells`, pairs of column header (empty: none) and value; a header row has
-    `level` 1 and cells without headers. A row is `labelled` if no header row stands above it, as with the fields of a record or
-    mail header: its text then has each header before its value. The `date` of a heading (ISO 8601) applies to the blocks under
-    it and overrides a date in its text. `bold`: all of its text is bold, as far as its format tells.
+    `level` is 1 to 6 for a heading (0 without text: what follows is below none), the depth from 1 for a list item, and for a
+    paragraph, code or quote that continues an item the depth of that item. A table row has no text but `cells`, pairs of column
+    header (empty: none) and value; a header row has `level` 1 and cells without headers. A row is `labelled` if no header row
+    stands above it, as with the fields of a record or mail header: its text then has each header before its value. The `date` of
+    a heading (ISO 8601) applies to the blocks under it and overrides a date in its text. `bold`: all of its text is bold, as far
+    as its format tells.
     """
 
     kind: BlockKind
@@ -119,6 +120,8 @@ class _Writer:
         row = "\t".join(label + value for label, value in zip(labels, values, strict=True))
         text = row if piece.cells else cleaned(piece.text).text.strip("\n").rstrip()
         if not text.strip():
+            if piece.kind is BlockKind.HEADING and not piece.level:
+                self._headings = []
             return
         if self._blocks:  # a line break between rows of a table and items of a list, a blank line between other blocks
             together = piece.kind in {BlockKind.ROW, BlockKind.ITEM} and self._blocks[-1].kind is piece.kind

@@ -15,7 +15,7 @@ from typing import Literal
 from hoptrail.documents.blocks import Parsed, assemble
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheet_rows import sheet_pieces
+from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 100
@@ -36,7 +36,7 @@ def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     delimiter = declared or max(_DELIMITERS, key=lambda known: _regularity(text, known))
     closed = all(cell.count("\n") <= _LONGEST_CELL for row in _rows(text, delimiter) for cell in row)
     notes = decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read literally")
-    rows = ((f"row {number}", cells) for number, cells in enumerate(_rows(text, delimiter, quoted=closed), 1))
+    rows = (GridRow(f"row {number}", cells) for number, cells in enumerate(_rows(text, delimiter, quoted=closed), 1))
     return assemble("", sheet_pieces(rows, limits), notes, limits.text)
 
 
@@ -44,7 +44,7 @@ def parse_tabbed(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse text whose lines have cells between tabs, in which quotation marks mean nothing."""
     decoded = decode(data)
     csv.field_size_limit(limits.text)
-    rows = ((f"line {number}", cells) for number, cells in enumerate(_rows(decoded.text, "\t", quoted=False), 1))
+    rows = (GridRow(f"line {number}", cells) for number, cells in enumerate(_rows(decoded.text, "\t", quoted=False), 1))
     return assemble("", sheet_pieces(rows, limits), decoded.notes, limits.text)
 
 

@@ -1,63 +1,195 @@
 """Parses Word files (.docx) into headings, paragraphs, list items, table rows, code and quotes, in document order.
 
-Tracked changes count as accepted. Headers, footers, formulas, pictures and automatic numbers of list items and headings are left
-out. The archive is checked before anything is unpacked.
-
-Asides are moved into the body of the opened document: text boxes, footnotes and comments after their paragraph or table, endnotes
-at the end. A note begins with the number that stands in the text (`[1]`, for an endnote `[i]`), a comment with its author and
-date. All are numbered in the order of the text, whatever numbers the file asks for.
+Tracked changes count as accepted. Notes, comments, text boxes, charts and diagrams follow their paragraph; headers and footers
+come last, each once. Pictures and embedded files are left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import chain, groupby, islice
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.docx_styles import NAMESPACE, Styles
+from hoptrail.documents.docx_asides import PLACE, insert_asides
+from hoptrail.documents.docx_styles import Styles
+from hoptrail.documents.docx_text import RUN, ShownText, within
+from hoptrail.documents.docx_xml import find, is_on, tag
+from hoptrail.documents.drawings import drawn_pieces
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import bold_headings
-from hoptrail.documents.sheet_rows import SAMPLE, has_header
-from hoptrail.text.dates import find_date
-from hoptrail.text.lexicon import word_set
+from hoptrail.documents.markup import HIDDEN, bold_headings
+from hoptrail.documents.office_text import asides_after_lists
+from hoptrail.documents.sheet_rows import GridRow, grid_pieces, named
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
-_PARAGRAPH, _RUN, _TABLE, _ROW, _CELL = (f"{NAMESPACE}{tag}" for tag in ("p", "r", "tbl", "tr", "tc"))
-# Elements whose content python-docx skips, apart from hyperlinks. `del` and `moveFrom` are not here: their text was deleted.
-_WRAPPED = word_set("ins moveTo sdt sdtContent customXml smartTag fldSimple hyperlink dir bdo ruby rubyBase")
-_WRAPPERS = {f"{NAMESPACE}{tag}" for tag in _WRAPPED}
-_HEADER_ROW = f"{NAMESPACE}trPr/{NAMESPACE}tblHeader"
+_PARAGRAPH, _TABLE, _ROW, _CELL = map(tag, ("p", "tbl", "tr", "tc"))
+_NUMBER = re.compile(r"^(\[\w+\])\s+")
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_PAGE_FIELD = re.compile(r"\s*(?:PAGE|NUMPAGES|SECTIONPAGES)\b")
+_FURNITURE = 3
+"""Words beside a page number that do not make it a text: `Page 1 of 3`."""
 
 
 def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (of its properties, else the first paragraph in the style Title) and blocks."""
     from docx import Document
 
-    document: WordDocument = opened_office_file(Document, data, limits, "Word", ".docx")
-    styles = Styles(document)
-    title = _title(document, styles)
+    document, notes = opened_office_file(Document, data, limits, "Word", ".docx")
+    body = _Body(document, Styles(document))
+    title = body.title()
     insert_asides(document)
-    return assemble(title, bold_headings(_asides_after_lists(_pieces(document, styles))), largest=limits.text)
+    pieces = bold_headings(asides_after_lists(_with_code_joined(body.blocks(document.element.body))))
+    pieces += body.headers_and_footers()
+    return assemble(title, pieces, [*notes, *body.notes()], limits.text)
 
 
-def _title(document: WordDocument, styles: Styles) -> str:
-    first = filter(styles.is_title, islice(_within(document.element.body, _PARAGRAPH), 20))
-    texts = (text for paragraph in first if (text := _paragraph(paragraph)).strip())
-    return str(document.core_properties.title or "").strip() or next(texts, "")
+@dataclass(slots=True)
+class _Body:
+    """Reads the blocks of a document, and counts its paragraphs, tables and drawings."""
+
+    document: WordDocument
+    styles: Styles
+    _texts: ShownText = field(init=False)
+    _paragraphs: int = 0
+    _tables: int = 0
+    _drawings: int = 0
+    _unread: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._texts = ShownText(self.styles)
+
+    def notes(self) -> list[str]:
+        """Notes on what was left out of the blocks read so far."""
+        embedded = sum(1 for _ in self.document.element.body.iter(tag("altChunk")))
+        return [
+            *self._texts.notes(),
+            *self._unread,
+            *([f"{embedded} embedded files were left out"] if embedded else []),
+        ]
+
+    def title(self) -> str:
+        """The title of the properties, else the first paragraph in the style Title."""
+        first = filter(self.styles.is_title, islice(within(self.document.element.body, _PARAGRAPH), 20))
+        texts = (text for paragraph in first if (text := ShownText(self.styles).paragraph(paragraph)).strip())
+        return str(self.document.core_properties.title or "").strip() or next(texts, "")
+
+    def blocks(self, container: Any, place: str = "") -> Iterator[Piece]:
+        """Yield the paragraphs and rows of the body, or of a part that stands at one place. Paragraph numbers do not count
+        asides. The paragraph after a deleted end of paragraph continues the one before it.
+        """
+        begun = ""
+        for block in within(container, _PARAGRAPH, _TABLE):
+            if block.tag == _TABLE:
+                self._tables += not place
+                yield from self._table(block, place or f"table {self._tables}")
+            elif is_on(block, "pPr", "rPr", "del") or is_on(block, "pPr", "rPr", "moveFrom"):
+                begun += self._text(block)
+                continue
+            else:
+                yield self._paragraph(block, begun, place or block.get(PLACE, ""))
+                begun = ""
+            yield from self._drawn(block)
+        yield Piece(BlockKind.PARAGRAPH, begun, place=place or f"paragraph {self._paragraphs}")
+
+    def _text(self, paragraph: Any) -> str:
+        label, text = self.styles.label(paragraph), self._texts.paragraph(paragraph)
+        return f"{label} {text}" if label and text.strip() else text
+
+    def _paragraph(self, block: Any, begun: str, aside: str) -> Piece:
+        role, text = self.styles.role(block), begun + self._text(block)
+        self._paragraphs += bool(text.strip()) and not aside
+        place = aside or f"paragraph {self._paragraphs}"
+        if role.kind is BlockKind.CODE:
+            return replace(role, text=text, place=place)
+        bold = not aside and self.styles.is_bold(block, within(block, RUN))
+        return replace(role, text=_NUMBER.sub(r"\1 ", text.strip()) if aside else text, place=place, bold=bold)
+
+    def _table(self, table: Any, place: str) -> Iterator[Piece]:
+        """Yield the rows of a table, of which the file may mark the first as headers. Those of a table in a cell follow the row,
+        each with the first text of that row.
+        """
+        rows: list[GridRow] = []
+        inner: dict[str, list[Piece]] = {}
+        above: list[str] = []
+        for line, row in enumerate(within(table, _ROW), 1):
+            if is_on(row, "trPr", "hidden") == "on":
+                self._texts.left_out[HIDDEN] += 1
+                continue
+            above, spans, nested = self._row(row, above)
+            rows.append(GridRow(f"{place}, row {line}", above, spans))
+            inner[rows[-1].place] = [
+                named(piece, next(filter(None, above), ""))
+                for number, one in enumerate(nested, 1)
+                for piece in self._table(one, f"{place}, row {line}, table {number}")
+            ]
+        marked = takewhile(lambda row: is_on(row, "trPr", "tblHeader") == "on", within(table, _ROW))
+        for piece in grid_pieces(rows, sum(1 for _ in marked)):
+            yield piece
+            yield from inner.pop(piece.place, ())
+
+    def _row(self, row: Any, above: list[str]) -> tuple[list[str], dict[int, int], list[Any]]:
+        """The cells of a row by their columns, how many columns they span, and the tables in them. A cell that spans rows is
+        repeated in each of them.
+        """
+        cells = [""] * row.grid_before
+        spans: dict[int, int] = {}
+        nested: list[Any] = []
+        for cell in within(row, _CELL):
+            column, columns = len(cells), max(cell.grid_span, 1)
+            is_continued = cell.vMerge == "continue" and column < len(above)
+            cells.append(above[column] if is_continued else self._cell(cell))
+            nested += within(cell, _TABLE)
+            if columns > 1:
+                spans[column] = columns
+                cells += [""] * (columns - 1)
+        return cells, spans, nested
+
+    def _cell(self, cell: Any) -> str:
+        """The text of a cell; a semicolon separates the items of a list."""
+        text = ""
+        for paragraph in within(cell, _PARAGRAPH):
+            line = squeeze(self._text(paragraph))
+            follows_item = self.styles.role(paragraph).kind is BlockKind.ITEM and text and text[-1] not in ".:;,"
+            text += f"{';' if follows_item and line else ''} {line}" if text and line else line
+        return text
+
+    def _drawn(self, block: Any) -> Iterator[Piece]:
+        self._drawings, pieces = drawn_pieces(block, self.document.part, self._drawings, self._unread)
+        yield from pieces
+
+    def headers_and_footers(self) -> list[Piece]:
+        """The headers and footers that are shown, each text once and without page numbers, below no heading."""
+        pieces = [Piece(BlockKind.HEADING)]
+        known: set[str] = set()
+        for kind in ("header", "footer"):
+            for part in self._shown_parts(f"{kind}Reference"):
+                _remove_page_numbers(part)
+                found = [piece for piece in self.blocks(part, f"page {kind}") if piece.text or piece.cells]
+                text = "\n".join(piece.text or "\t".join(value for _, value in piece.cells) for piece in found)
+                pieces += found if text.strip() and text not in known else []
+                known.add(text)
+        return pieces
+
+    def _shown_parts(self, reference: str) -> Iterator[Any]:
+        for section in self.document.element.body.iter(tag("sectPr")):
+            for one in section.iter(tag(reference)):
+                kind, name = one.get(tag("type")), one.get(_RELATION)
+                first = kind != "first" or is_on(section, "titlePg") == "on"
+                even = kind != "even" or self.document.settings.odd_and_even_pages_header_footer
+                if first and even and name in self.document.part.rels:
+                    yield self.document.part.rels[name].target_part.element
 
 
-def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
-    """Yield the pieces of the body. Adjacent paragraphs of code become one piece."""
-    for kind, run in groupby(_blocks(document, styles), key=lambda piece: piece.kind):
+def _with_code_joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Adjacent paragraphs of code become one piece."""
+    for kind, run in groupby(pieces, key=lambda piece: piece.kind):
         if kind is BlockKind.CODE:
             first, *others = run
             yield replace(first, text="\n".join(piece.text for piece in (first, *others)))
@@ -65,215 +197,22 @@ def _pieces(document: WordDocument, styles: Styles) -> Iterator[Piece]:
             yield from run
 
 
-def _blocks(document: WordDocument, styles: Styles) -> Iterator[Piece]:
-    """Yield the paragraphs and rows of the body. Paragraph numbers do not count asides."""
-    tables = paragraphs = 0
-    for block in _within(document.element.body, _PARAGRAPH, _TABLE):
-        if block.tag == _TABLE:
-            tables += 1
-            yield from _table(block, tables)
-            continue
-        role, text, aside = styles.role(block), _paragraph(block), block.get(_PLACE, "")
-        paragraphs += bool(text.strip()) and not aside
-        place = f"paragraph {paragraphs}"
-        if role.kind is BlockKind.CODE:
-            yield replace(role, text=text, place=place)
-        else:
-            text = _NUMBER.sub(r"\1 ", text.strip()) if aside else text
-            bold = not aside and styles.is_bold(block, _within(block, _RUN))
-            yield replace(role, text=text, place=aside or place, bold=bold)
-
-
-def _asides_after_lists(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """Move asides within a list, or between a list and its lead, behind the list, so that the list stays whole."""
-    waiting: list[Piece] = []
-    before_list = False
-    for piece in pieces:
-        if piece.place.startswith(_ASIDES):
-            waiting.append(piece)
-        else:
-            if piece.kind is not BlockKind.ITEM:
-                yield from waiting
-                waiting = []
-            before_list = piece.kind is BlockKind.ITEM or piece.text.endswith((":", "："))
-            yield piece
-        if not before_list:
-            yield from waiting
-            waiting = []
-    yield from waiting
-
-
-def _within(element: Any, *tags: str) -> Iterator[Any]:
-    """Yield the elements with these tags in `element` and its wrappers, in order. The XML parser bounds the depth."""
-    for child in element:
-        if child.tag in tags:
-            yield child
-        elif child.tag in _WRAPPERS:
-            yield from _within(child, *tags)
-
-
-def _paragraph(element: Any) -> str:
-    """The text of a paragraph's runs. Runs are nested for characters with their reading above them (`ruby`)."""
-    return "".join(run.text + _paragraph(run) for run in _within(element, _RUN))
-
-
-def _table(table: Any, number: int) -> Iterator[Piece]:
-    """Yield the rows of a table. The first row is the header if the file marks it so, or if it reads like one."""
-    rows = _rows(table)
-    sample = list(islice(rows, SAMPLE))
-    first = next(_within(table, _ROW), None)
-    marked = first is not None and first.find(_HEADER_ROW) is not None
-    headed = len(sample) > 1 and (marked or has_header([list(cells.values()) for cells in sample]))
-    headers = sample[0] if headed else {}
-    for line, cells in enumerate(chain(sample, rows), 1):
-        is_header = headed and line == 1
-        above = {} if is_header else headers  # a header may span several columns
-        starts = [max((start for start in above if start <= column), default=-1) for column in cells]
-        pairs = [(above.get(start, ""), text) for start, text in zip(starts, cells.values(), strict=True)]
-        yield Piece(BlockKind.ROW, level=int(is_header), cells=tuple(pairs), place=f"table {number}, row {line}")
-
-
-def _rows(table: Any) -> Iterator[dict[int, str]]:
-    """Yield the cells of each row by their first column. A cell that spans rows is repeated in each of them."""
-    above: dict[int, str] = {}
-    for row in _within(table, _ROW):
-        column = row.grid_before
-        cells: dict[int, str] = {}
-        for cell in _within(row, _CELL):
-            is_continued = cell.vMerge == "continue"
-            cells[column] = above.get(column, "") if is_continued else squeeze(" ".join(_lines(cell)))
-            column += max(cell.grid_span, 1)
-        yield cells
-        above = cells
-
-
-def _lines(cell: Any) -> Iterator[str]:
-    """The text of a cell, including nested tables."""
-    for block in _within(cell, _PARAGRAPH, _TABLE):
-        if block.tag == _TABLE:
-            yield from (text for cells in _rows(block) for text in cells.values())
-        else:
-            yield _paragraph(block)
-
-
-_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_RELATIONSHIP = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
-_BOX = f"{NAMESPACE}txbxContent"
-_CHOICE, _FALLBACK = (f"{_COMPATIBILITY}{tag}" for tag in ("Choice", "Fallback"))
-_UNREAD = {f"{NAMESPACE}{tag}" for tag in ("del", "moveFrom")}
-"""Elements of deleted text. Asides referred to there are not read either."""
-_PLACE = "place-of-aside"
-_ASIDES = ("footnote ", "endnote ", "comment ", "text box ")
-"""How the places of asides begin."""
-_NUMBER = re.compile(r"^(\[\w+\])\s+")
-_TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
-_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
-
-
-def insert_asides(document: WordDocument) -> None:
-    """Put the text boxes, notes and comments of a document into its body."""
-    body = document.element.body
-    last_after: dict[Any, Any] = {}
-    for number, box in enumerate(_text_boxes(body), 1):
-        blocks = [_placed(block, f"text box {number}") for block in box if block.tag in (_PARAGRAPH, _TABLE)]
-        _put_after(box, blocks, last_after)
-    for number, (reference, note) in enumerate(_references(document, "footnote"), 1):
-        _put_after(reference, _numbered(reference, note, str(number), f"footnote {number}"), last_after)
-    for number, (reference, note) in enumerate(_references(document, "endnote"), 1):
-        body.extend(_numbered(reference, note, _roman(number), f"endnote {number}"))
-    for number, (reference, comment) in enumerate(_references(document, "comment"), 1):
-        _put_after(reference, _signed(comment, f"comment {number}"), last_after)
-
-
-def _put_after(element: Any, blocks: Sequence[Any], last_after: dict[Any, Any]) -> None:
-    """Put `blocks` after the paragraph or table of the body that contains `element`, and what was put there before."""
-    around = [block for block in element.iterancestors() if block.tag in (_PARAGRAPH, _TABLE)][-1]
-    for block in blocks:
-        last_after.get(around, around).addnext(block)
-        last_after[around] = block
-
-
-def _text_boxes(body: Any) -> list[Any]:
-    """The contents of the text boxes in order. The duplicates for older programs are removed."""
-    for fallback in list(body.iter(_FALLBACK)):
-        choice = fallback.getparent().find(_CHOICE)
-        if choice is not None and next(choice.iter(_BOX), None) is not None:
-            fallback.getparent().remove(fallback)
-    boxes = ((box, {element.tag for element in box.iterancestors()}) for box in body.iter(_BOX))
-    return [box for box, around in boxes if around.isdisjoint(_UNREAD) and _PARAGRAPH in around]
-
-
-def _references(document: WordDocument, kind: str) -> list[tuple[Any, Any]]:
-    """The references to notes of this kind in order, each with its note. Repeated references to a note are left out."""
-    notes = {note.get(f"{NAMESPACE}id"): note for note in _notes(document, kind)}
-    references = []
-    for reference in document.element.body.iter(f"{NAMESPACE}{kind}Reference"):
-        around = {element.tag for element in reference.iterancestors()}
-        is_read = around.isdisjoint(_UNREAD) and around.issuperset((_RUN, _PARAGRAPH))
-        if is_read and (name := reference.get(f"{NAMESPACE}id")) in notes:
-            references.append((reference, notes.pop(name)))
-    return references
-
-
-def _notes(document: WordDocument, kind: str) -> Iterator[Any]:
-    from docx.oxml import parse_xml
-    from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
-
-    for relation in document.part.rels.values():
-        if relation.reltype == f"{_RELATIONSHIP}{kind}s" and not relation.is_external:
-            try:
-                root = parse_xml(relation.target_part.blob)
-            except XMLSyntaxError as error:
-                raise Unreadable(f"has {kind}s that are damaged ({error})") from error
-            yield from root.iter(f"{NAMESPACE}{kind}")
-
-
-def _numbered(reference: Any, note: Any, number: str, place: str) -> list[Any]:
-    """The paragraphs of a note. Its number is put before the first and at the reference, unless the reference has a custom mark,
-    which the note repeats.
-    """
-    from docx.oxml import OxmlElement
-
-    paragraphs = _paragraphs(note, place)
-    if paragraphs and reference.get(f"{NAMESPACE}customMarkFollows") in {None, "0", "false"}:
-        mark = OxmlElement("w:t")
-        mark.text = f"[{number}]"
-        reference.addprevious(mark)
-        _begin(paragraphs[0], f"[{number}] ")
-    return paragraphs
-
-
-def _signed(comment: Any, place: str) -> list[Any]:
-    paragraphs = _paragraphs(comment, place)
-    author = squeeze(comment.get(f"{NAMESPACE}author", ""))
-    date = find_date(comment.get(f"{NAMESPACE}date", "")[:10])
-    if paragraphs:
-        _begin(paragraphs[0], f"Comment{f' by {author}' if author else ''}{f' on {date}' if date else ''}: ")
-    return paragraphs
-
-
-def _paragraphs(note: Any, place: str) -> list[Any]:
-    return [_placed(part, place) for part in note.iter(_PARAGRAPH) if "".join(part.itertext()).strip()]
-
-
-def _placed(block: Any, place: str) -> Any:
-    block.set(_PLACE, place)
-    return block
-
-
-def _begin(paragraph: Any, words: str) -> None:
-    from docx.oxml import OxmlElement
-
-    run, text = OxmlElement("w:r"), OxmlElement("w:t")
-    text.text = words
-    run.append(text)
-    properties = paragraph.find(f"{NAMESPACE}pPr")
-    if properties is None:
-        paragraph.insert(0, run)
-    else:
-        properties.addnext(run)
-
-
-def _roman(number: int) -> str:
-    """The number in small Roman numerals; from 100 on in digits."""
-    return _TENS[number // 10] + _ONES[number % 10] if number < 100 else str(number)
+def _remove_page_numbers(part: Any) -> None:
+    """Remove the page numbers of a header or footer, and paragraphs with little else."""
+    for paragraph in part.iter(_PARAGRAPH):
+        numbers = [one for one in paragraph.iter(tag("fldSimple")) if _PAGE_FIELD.match(one.get(tag("instr"), ""))]
+        state = ""
+        for run in paragraph.iter(RUN):
+            mark, code = find(run, "fldChar"), find(run, "instrText")
+            if code is not None and state == "begin" and _PAGE_FIELD.match(code.text or ""):
+                state = "page"
+            elif mark is not None:
+                kind = mark.get(tag("fldCharType"), "")
+                state = state if state == "page" and kind == "separate" else kind
+            elif state == "page":
+                numbers.append(run)
+        for number in numbers:
+            number.getparent().remove(number)
+        text = "".join(one.text or "" for one in paragraph.iter(tag("t")))
+        if numbers and len(text.split()) <= _FURNITURE and not any(map(str.isdigit, text)):
+            paragraph.getparent().remove(paragraph)

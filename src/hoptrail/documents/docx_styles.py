@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Piece
+from hoptrail.documents.docx_numbers import AutomaticNumbers
+from hoptrail.documents.docx_xml import find, is_on, tag, value
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
-NAMESPACE = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _TITLE = re.compile(r"\btitle\b", re.IGNORECASE)
 _CODE = re.compile(r"\b(code|preformatted|verbatim|macro text|listing)\b", re.IGNORECASE)
@@ -24,19 +25,16 @@ _DEEPEST_STYLE = 20
 """Styles in a chain of inheritance; a longer chain is a cycle."""
 
 
-def _tag(tag: str) -> str:
-    return f"{NAMESPACE}{tag}"
-
-
 class Styles:
     """The styles and lists of a document, looked up by the paragraph. A role is a piece without text: a kind, level and order."""
 
     def __init__(self, document: WordDocument) -> None:
-        self._styles = {style.get(_tag("styleId")): style for style in document.styles.element.iter(_tag("style"))}
-        defaults = (name for name, style in self._styles.items() if style.get(_tag("default")) in {"1", "true"})
-        self._default = next((name for name in defaults if self._styles[name].get(_tag("type")) == "paragraph"), None)
-        self._ordered = _list_levels(document)
+        self._styles = {style.get(tag("styleId")): style for style in document.styles.element.iter(tag("style"))}
+        defaults = (name for name, style in self._styles.items() if style.get(tag("default")) in {"1", "true"})
+        self._default = next((name for name in defaults if self._styles[name].get(tag("type")) == "paragraph"), None)
+        self._numbering = AutomaticNumbers(document)
         self._roles: dict[str | None, Piece] = {}
+        self._marks: dict[tuple[str, str], str] = {}
 
     def is_title(self, paragraph: Any) -> bool:
         """Whether its style is or is based on Title and has `title` in its name: styles for authors may be based on it too."""
@@ -56,13 +54,45 @@ class Styles:
 
     def is_bold(self, paragraph: Any, runs: Iterable[Any]) -> bool:
         """Whether all text of a paragraph's runs is bold, by themselves or by the paragraph's style."""
-        styled = self._bold_by_style(_style_of(paragraph)) or "off"
-        visible = (run for run in runs if run.text.strip())
-        marks = (_bold(run) or self._bold_by_style(_value(run, "rPr", "rStyle")) or styled for run in visible)
-        return set(marks) == {"on"}
+        visible = [run for run in runs if run.text.strip()]
+        return bool(visible) and all(self.is_marked(run, paragraph, "b") for run in visible)
 
-    def _bold_by_style(self, name: str | None) -> str:
-        return next(filter(None, map(_bold, self._chain(name))), "") if name else ""
+    def is_marked(self, run: Any, paragraph: Any, mark: str) -> bool:
+        """Whether the text of a run is bold (`b`), struck out (`strike`, `dstrike`) or hidden (`vanish`), by itself or by a
+        style.
+        """
+        own = is_on(run, "rPr", mark) or self._mark_of_style(value(run, "rPr", "rStyle"), mark)
+        return (own or self._mark_of_style(_style_of(paragraph), mark)) == "on"
+
+    def _mark_of_style(self, name: str | None, mark: str) -> str:
+        if name and (name, mark) not in self._marks:
+            self._marks[name, mark] = next(filter(None, (is_on(one, "rPr", mark) for one in self._chain(name))), "")
+        return self._marks[name, mark] if name else ""
+
+    def label(self, paragraph: Any) -> str:
+        """The automatic number of a paragraph, if it is more than that of an item of an ordinary list; else empty. To be asked
+        for every paragraph in order.
+        """
+        place = self._place_in_list(paragraph, _style_of(paragraph))
+        if place is None:
+            return ""
+        label = self._numbering.label(*place)
+        is_heading = self.role(paragraph).kind is BlockKind.HEADING
+        return label if label and (is_heading or not self._numbering.is_plain(*place)) else ""
+
+    def _place_in_list(self, element: Any, style: str | None) -> tuple[str, int] | None:
+        """The list of a paragraph and its depth in it, by itself or its style; None if it has none."""
+        around = [element, *self._chain(style)]
+        numbers = (value(one, "pPr", "numPr", "numId") for one in around)
+        number = next((number for number in numbers if number is not None), "0")
+        if number == "0":
+            return None
+        depths = (value(one, "pPr", "numPr", "ilvl") for one in around)
+        depth = next(filter(None, depths), None)
+        if depth is None or not depth.isdigit():
+            names = [one.get(tag("styleId"), "") for one in around[1:]]
+            return number, self._numbering.depth_of(number, names)
+        return number, int(depth)
 
     def _role_of_style(self, name: str | None) -> Piece:
         for style in self._chain(name):
@@ -83,18 +113,16 @@ class Styles:
         """A list item if a paragraph or style has a numbering, or a paragraph if that removes it from lists; else None. A style
         name such as `List Bullet 2` has the depth.
         """
-        numbering = _find(element, "pPr", "numPr")
-        if numbering is None:
+        if find(element, "pPr", "numPr") is None:
             return None
-        numbers = (_value(one, "pPr", "numPr", "numId") for one in self._chain(style))
-        number = _value(numbering, "numId") or next(filter(None, numbers), None)
-        if number in {None, "0"}:
+        place = self._place_in_list(element, style)
+        if place is None:
             return Piece(BlockKind.PARAGRAPH)
-        depth = int(_value(numbering, "ilvl") or 0)
+        number, depth = place
         style_name = _style_name(self._styles[style]) if style in self._styles else ""
         match = re.fullmatch(r"List (?:Bullet|Number|Continue)? ?(\d)", style_name)
         level = max(depth + 1, int(match[1]) if match else 1)
-        return Piece(BlockKind.ITEM, level=level, ordered=self._ordered.get((number, depth), False))
+        return Piece(BlockKind.ITEM, level=level, ordered=self._numbering.is_ordered(number, depth))
 
     def _chain(self, name: str | None) -> Iterator[Any]:
         style = self._styles.get(name or self._default)
@@ -102,59 +130,22 @@ class Styles:
             if style is None:
                 return
             yield style
-            style = self._styles.get(_value(style, "basedOn"))
+            style = self._styles.get(value(style, "basedOn"))
 
 
 def _heading(level: int) -> Piece:
     return Piece(BlockKind.HEADING, level=level)
 
 
-def _find(element: Any, *tags: str) -> Any | None:
-    return element.find("/".join(map(_tag, tags)))
-
-
-def _value(element: Any, *tags: str) -> str | None:
-    """The value of the descendant that these tags lead to, one for each level."""
-    found = _find(element, *tags)
-    return None if found is None else found.get(_tag("val"))
-
-
 def _style_of(paragraph: Any) -> str | None:
-    return _value(paragraph, "pPr", "pStyle")
+    return value(paragraph, "pPr", "pStyle")
 
 
 def _style_name(style: Any) -> str:
-    return _value(style, "name") or ""
-
-
-def _bold(element: Any) -> str:
-    """`on` or `off` if the properties of a run or style say whether its text is bold; else empty."""
-    mark = _find(element, "rPr", "b")
-    if mark is None:
-        return ""
-    return "off" if mark.get(_tag("val")) in {"0", "false", "off"} else "on"
+    return value(style, "name") or ""
 
 
 def _outline_level(element: Any) -> int:
     """That of a paragraph or style: 1 to 6; 0 for body text."""
-    value = _value(element, "pPr", "outlineLvl")
-    return min(int(value) + 1, DEEPEST_HEADING) if value and value.isdigit() and int(value) < 9 else 0
-
-
-def _list_levels(document: WordDocument) -> dict[tuple[str | None, int], bool]:
-    """Whether the items are numbered, by the number of a list and depth from 0."""
-    from docx.opc.constants import RELATIONSHIP_TYPE
-
-    if not any(relation.reltype == RELATIONSHIP_TYPE.NUMBERING for relation in document.part.rels.values()):
-        return {}
-    root = document.part.numbering_part.element
-    kinds: dict[str, dict[int, bool]] = {}
-    for abstract in root.iter(_tag("abstractNum")):
-        formats = {level.get(_tag("ilvl")): _value(level, "numFmt") for level in abstract.iter(_tag("lvl"))}
-        kinds[abstract.get(_tag("abstractNumId"))] = {
-            int(depth): kind not in {"bullet", "none", None} for depth, kind in formats.items() if str(depth).isdigit()
-        }
-    lists = ((number.get(_tag("numId")), _value(number, "abstractNumId")) for number in root.iter(_tag("num")))
-    return {
-        (number, depth): is_ordered for number, name in lists for depth, is_ordered in kinds.get(name or "", {}).items()
-    }
+    level = value(element, "pPr", "outlineLvl")
+    return min(int(level) + 1, DEEPEST_HEADING) if level and level.isdigit() and int(level) < 9 else 0

@@ -71,6 +71,10 @@ FORMS = (
     Form(TABBED, (), "csv:parse_tabbed"),
     Form("csv", (".csv", ".tsv", ".tab"), "csv:parse_csv"),
     Form("xlsx", (".xlsx", ".xlsm"), "xlsx:parse_xlsx", packed=True),
+    Form("xls", (".xls",), "xls:parse_xls", packed=True),
+    Form("odt", (".odt", ".ott"), "odf:parse_odt", packed=True),
+    Form("ods", (".ods", ".ots"), "odf:parse_ods", packed=True),
+    Form("odp", (".odp", ".otp"), "odf:parse_odp", packed=True),
     Form("pptx", (".pptx",), "pptx:parse_pptx", packed=True),
     Form("mail", (".eml",), "mail:parse_mail", packed=True),
     Form("mbox", (".mbox",), "mail:parse_mbox", packed=True),
@@ -114,6 +118,8 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
     if data.startswith(b"PK\x03\x04"):
         inside = {"epub": b"application/epub+zip", "docx": b"word/document.xml", "pptx": b"ppt/presentation.xml"}
         inside["xlsx"] = b"xl/workbook.xml"
+        kinds = {"odt": b"text", "ods": b"spreadsheet", "odp": b"presentation"}
+        inside |= {name: b"mimetypeapplication/vnd.oasis.opendocument." + kind for name, kind in kinds.items()}
         return next((BY_NAME[name] for name, member in inside.items() if member in data), form)
     if form is None or form.name == TEXT:
         signs = {MAN: is_manual_page, INFO: is_info, CHAT: is_chat, CHAT_JSON: is_chat_json, TABBED: is_tabbed_table}

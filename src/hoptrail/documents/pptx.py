@@ -1,105 +1,187 @@
-"""Parses PowerPoint files (.pptx) slide by slide: titles as headings, bullets as list items, tables, charts and notes.
+"""Parses PowerPoint files (.pptx) slide by slide: titles as headings, bullets as list items, tables, charts, diagrams, notes and
+comments, in the order in which they stand on the slide.
 
-Left out are hidden slides, with a note, pictures, shapes without text, and the date, number and footer of each slide.
+Left out are hidden slides and shapes and struck-out text, with a note, pictures, and the date, number and footer of each slide.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.drawings import graphic_pieces
+from hoptrail.documents.formulas import formula_text
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheet_rows import header_piece, row_piece, table_pieces
+from hoptrail.documents.markup import HIDDEN, STRUCK
+from hoptrail.documents.office_text import comment_head, shifted, symbols
+from hoptrail.documents.reading_order import Box, in_reading_order
+from hoptrail.documents.sheet_rows import GridRow, grid_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_SLIDES = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
+_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _UNTITLED = re.compile(r"(?:(?:powerpoint )?presentation|slide 1|powerpoint-präsentation|présentation powerpoint)?")
 _DEEPEST_GROUP = 10
+_UNREADABLE = (AttributeError, KeyError, ValueError, TypeError, IndexError, NotImplementedError)
+"""What the library raises for a part that it does not know or that is damaged."""
 
 
 def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a presentation: title (of its properties, else of the first slide) and blocks."""
     from pptx import Presentation
 
-    presentation = opened_office_file(Presentation, data, limits, "PowerPoint", ".pptx")
-    slides = list(presentation.slides)
-    if len(slides) > limits.pages:
+    presentation, notes = opened_office_file(Presentation, data, limits, "PowerPoint", ".pptx")
+    names = [slide.rId for slide in presentation.slides._sldIdLst]  # noqa: SLF001 - its public list fails for a missing slide
+    if len(names) > limits.pages:
         raise Unreadable(
-            f"has {len(slides)} slides, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
+            f"has {len(names)} slides, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
         )
-    shown = [numbered for numbered in enumerate(slides, 1) if numbered[1].element.get("show") not in {"0", "false"}]
+    reader = _Slides(_authors(presentation.part))
+    slides = [
+        (number, presentation.part.related_slide(name))
+        for number, name in enumerate(names, 1)
+        if name in presentation.part.rels
+    ]
+    shown = [numbered for numbered in slides if numbered[1].element.get("show") not in {"0", "false"}]
     hidden = len(slides) - len(shown)
+    notes += [f"{hidden} hidden slides were left out"] if hidden else []
     title = str(presentation.core_properties.title or "").strip()
     title = "" if _UNTITLED.fullmatch(title.lower()) else title
     if not title and shown and shown[0][1].shapes.title is not None:
         title = squeeze(shown[0][1].shapes.title.text_frame.text)
-    notes = [f"{hidden} hidden slides were left out"] if hidden else []
-    return assemble(title, (piece for number, slide in shown for piece in _slide(slide, number)), notes, limits.text)
+    pieces = [piece for number, slide in shown for piece in reader.slide(slide, number)]
+    return assemble(title, pieces, [*notes, *reader.notes()], limits.text)
 
 
-def _slide(slide: Any, number: int) -> Iterator[Piece]:
-    place = f"slide {number}"
-    title = slide.shapes.title
-    if title is not None:
-        yield Piece(BlockKind.HEADING, squeeze(title.text_frame.text), 1, place=place)
-    for shape in _shapes(slide.shapes):
-        if title is None or shape.shape_id != title.shape_id:
-            yield from _shape(shape, place)
-    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-        for paragraph in slide.notes_slide.notes_text_frame.paragraphs:
-            yield Piece(BlockKind.PARAGRAPH, _text(paragraph), place=f"{place}, notes")
+@dataclass(slots=True)
+class _Slides:
+    """Reads slides, and counts what is left out of them. `authors`: the names of those who comment by their ids."""
+
+    authors: dict[str, str]
+    left_out: Counter[str] = field(default_factory=Counter)
+    _unread: list[str] = field(default_factory=list)
+
+    def notes(self) -> list[str]:
+        """Notes on what was left out of the slides read so far."""
+        return [*(note for note, count in self.left_out.items() if count), *self._unread]
+
+    def slide(self, slide: Any, number: int) -> Iterator[Piece]:
+        """Yield the pieces of a slide. Those of a slide without a title are below no heading."""
+        place = f"slide {number}"
+        _choose_alternatives(slide.element)
+        title = slide.shapes.title
+        heading = "" if title is None else squeeze(title.text_frame.text)
+        yield Piece(BlockKind.HEADING, heading, int(bool(heading)), place=place)
+        for shape in self._shapes(slide.shapes):
+            try:
+                if title is None or shape.shape_id != title.shape_id:
+                    yield from list(self._shape(shape, place))
+            except _UNREADABLE as error:
+                self._unread.append(f"{place}: a shape was not read ({error})")
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            for paragraph in slide.notes_slide.notes_text_frame.paragraphs:
+                yield Piece(BlockKind.PARAGRAPH, self._text(paragraph), place=f"{place}, notes")
+        yield from _comments(slide.part, self.authors, place)
+
+    def _shapes(self, shapes: Any, depth: int = 0) -> Iterator[Any]:
+        """Yield the shapes that are not hidden in reading order, those of a group together."""
+        found = list(shapes)
+        hidden = [
+            shape for shape in found if next(shape.element.iter(f"{_SLIDES}cNvPr")).get("hidden") in {"1", "true"}
+        ]
+        self.left_out[HIDDEN] += len(hidden)
+        for shape in in_reading_order([shape for shape in found if shape not in hidden], _box):
+            if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
+                yield from self._shapes(shape.shapes, depth + 1)
+            else:
+                yield shape
+
+    def _shape(self, shape: Any, place: str) -> Iterator[Piece]:
+        from pptx.enum.shapes import PP_PLACEHOLDER
+
+        kind = shape.placeholder_format.type if shape.is_placeholder else None
+        if kind in {PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER}:
+            return
+        drawn = shape.element.find(f".//{_MAIN}graphicData")
+        if shape.has_table:
+            yield from self._table(shape.table, place)
+        elif drawn is not None:
+            yield from graphic_pieces(drawn, shape.part, place, self._unread)
+        elif shape.has_text_frame:
+            listed = kind in {PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY}
+            for paragraph in shape.text_frame.paragraphs:
+                yield self._paragraph(paragraph, place, listed=listed)
+
+    def _paragraph(self, paragraph: Any, place: str, *, listed: bool) -> Piece:
+        """A list item if it has a bullet or number, by its properties or by default as in the body of a slide."""
+        own = paragraph._p.find(f"{_MAIN}pPr")  # noqa: SLF001 - bullets have no public name there
+        kinds = ("buNone", "buChar", "buAutoNum", "buBlip")
+        marks = {kind for kind in kinds if own is not None and own.find(f"{_MAIN}{kind}") is not None}
+        text = self._text(paragraph)
+        if "buNone" in marks or not (listed or marks):
+            return Piece(BlockKind.PARAGRAPH, text, place=place)
+        return Piece(BlockKind.ITEM, text, paragraph.level + 1, "buAutoNum" in marks, place=place)
+
+    def _text(self, paragraph: Any) -> str:
+        """The text as it is shown, without what is struck out."""
+        text = ""
+        for part in paragraph._p:  # noqa: SLF001 - formulas have no public name there
+            if part.tag == f"{_MAIN}br":
+                text += "\n"
+            elif part.tag == _FORMULA:
+                text += formula_text(part)
+            elif part.tag in {f"{_MAIN}r", f"{_MAIN}fld"}:
+                text += self._run(part, text)
+        return text.replace("\v", "\n").strip()
+
+    def _run(self, run: Any, before: str) -> str:
+        text, properties = run.findtext(f"{_MAIN}t") or "", run.find(f"{_MAIN}rPr")
+        if properties is None:
+            return text
+        if properties.get("strike", "noStrike") != "noStrike":
+            self.left_out[STRUCK] += bool(text.strip())
+            return ""
+        font = properties.find(f"{_MAIN}latin")
+        text = symbols(text, "" if font is None else font.get("typeface", ""))
+        shift = properties.get("baseline", "0")
+        return text if shift in {"0", "0%"} else shifted(text, before, is_raised=not shift.startswith("-"))
+
+    def _table(self, table: Any, place: str) -> Iterator[Piece]:
+        """Yield the rows of a table; a cell that spans rows is repeated in each of them."""
+        rows = []
+        for number in range(len(table.rows)):
+            cells = [_origin(table, number, column) for column in range(len(table.columns))]
+            spans = {column: cell.span_width for column, cell in enumerate(cells) if cell.is_merge_origin}
+            texts = [squeeze(" ".join(map(self._text, cell.text_frame.paragraphs))) for cell in cells]
+            rows.append(GridRow(place, texts, spans))
+        return grid_pieces(rows)
 
 
-def _shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    from pptx.enum.shapes import MSO_SHAPE_TYPE
-
-    for shape in shapes:
-        if shape.shape_type == MSO_SHAPE_TYPE.GROUP and depth < _DEEPEST_GROUP:
-            yield from _shapes(shape.shapes, depth + 1)
-        else:
-            yield shape
-
-
-def _shape(shape: Any, place: str) -> Iterator[Piece]:
-    from pptx.enum.shapes import PP_PLACEHOLDER
-
-    kind = shape.placeholder_format.type if shape.is_placeholder else None
-    if kind in {PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER}:
-        return
-    if shape.has_table:
-        yield from _table(shape.table, place)
-    elif shape.has_chart:
-        yield from _chart(shape.chart, place)
-    elif shape.has_text_frame:
-        listed = kind in {PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY}
-        for paragraph in shape.text_frame.paragraphs:
-            yield _paragraph(paragraph, place, listed=listed)
+def _choose_alternatives(element: Any) -> None:
+    """Put the newest of alternative forms of a shape in place of all."""
+    for choice in list(element.iter(f"{_COMPATIBILITY}Choice")):
+        alternatives = choice.getparent()
+        if alternatives.getparent() is not None:
+            for shape in choice:
+                alternatives.addprevious(shape)
+            alternatives.getparent().remove(alternatives)
 
 
-def _paragraph(paragraph: Any, place: str, *, listed: bool) -> Piece:
-    """A list item if it has a bullet or number, by its properties or by default as in the body of a slide."""
-    own = paragraph._p.find(f"{_MAIN}pPr")  # noqa: SLF001 - bullets have no public name there
-    kinds = ("buNone", "buChar", "buAutoNum", "buBlip")
-    marks = {kind for kind in kinds if own is not None and own.find(f"{_MAIN}{kind}") is not None}
-    text = _text(paragraph)
-    if "buNone" in marks or not (listed or marks):
-        return Piece(BlockKind.PARAGRAPH, text, place=place)
-    return Piece(BlockKind.ITEM, text, paragraph.level + 1, "buAutoNum" in marks, place=place)
-
-
-def _text(paragraph: Any) -> str:
-    return str(paragraph.text).replace("\v", "\n").strip()
-
-
-def _table(table: Any, place: str) -> Iterator[Piece]:
-    """Yield the rows of a table; a cell that spans rows is repeated in each of them."""
-    places = [[(row, column) for column in range(len(table.columns))] for row in range(len(table.rows))]
-    return table_pieces([[squeeze(_origin(table, *one).text_frame.text) for one in row] for row in places], place)
+def _box(shape: Any) -> Box | None:
+    try:
+        left, top, width, height = shape.left, shape.top, shape.width, shape.height
+    except _UNREADABLE:
+        return None
+    return None if None in (left, top, width, height) else Box(left, top, left + width, top + height)
 
 
 def _origin(table: Any, row: int, column: int) -> Any:
@@ -114,15 +196,26 @@ def _origin(table: Any, row: int, column: int) -> Any:
     return cell
 
 
-def _chart(chart: Any, place: str) -> Iterator[Piece]:
-    """Yield the data of a chart: a row for each category, with a column for each series."""
-    if chart.has_title and chart.chart_title.has_text_frame:
-        yield Piece(BlockKind.PARAGRAPH, squeeze(chart.chart_title.text_frame.text), place=place)
-    for plot in chart.plots:
-        names = ["", *(str(series.name or "") for series in plot.series)]
-        values = [list(series.values) for series in plot.series]
-        yield header_piece(names, place)
-        for number, category in enumerate(plot.categories):
-            numbers = [column[number] if number < len(column) else None for column in values]
-            shown = [str(category.label), *("" if value is None else f"{value:.15g}" for value in numbers)]
-            yield row_piece(names, shown, place)
+def _related(part: Any, *kinds: str) -> Iterator[Any]:
+    """Yield the elements of the parts of these kinds, in which namespaces differ by version."""
+    from pptx.oxml import parse_xml
+
+    for relation in part.rels.values():
+        if not relation.is_external and relation.reltype.rpartition("/")[2] in kinds:
+            yield from parse_xml(relation.target_part.blob).iter("{*}*")
+
+
+def _authors(presentation: Any) -> dict[str, str]:
+    return {one.get("id", ""): one.get("name", "") for one in _related(presentation, "commentAuthors", "authors")}
+
+
+def _comments(slide: Any, authors: dict[str, str], place: str) -> Iterator[Piece]:
+    """Yield the comments on a slide and the replies to them."""
+    for comment in _related(slide, "comments"):
+        if comment.tag.endswith(("}cm", "}reply")):
+            own = [part for part in comment if part.tag.endswith(("}text", "}txBody"))]
+            texts = (one.text or "" for part in own for one in part.iter(f"{_MAIN}t", f"{_SLIDES}text"))
+            head = comment_head(
+                authors.get(comment.get("authorId", ""), ""), comment.get("dt") or comment.get("created", "")
+            )
+            yield Piece(BlockKind.PARAGRAPH, f"{head}: {squeeze(' '.join(texts))}", place=f"{place}, comment")

@@ -1,7 +1,8 @@
 """Parses JSON and YAML files: a list of records becomes rows, an object becomes headings with a row for each value.
 
 The headers of a row are the paths of its values (`address.city`). JSON lines are a list of records. Of YAML all documents of a
-file are read; only plain values are constructed, whatever their tags, and aliases are followed up to the limit on values.
+file are read, and aliases are followed up to the limit on values. A value stays as it is written, whatever type it stands for:
+`NO`, `007`, `12:30`, `1.10`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 
@@ -155,13 +156,13 @@ def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
 def _load(text: str) -> tuple[object, list[int]]:
     """The value of the text; else the values of its lines, and the numbers of the broken lines if these are the minority."""
     try:
-        return json.loads(text), []
+        return _as_written(text), []
     except ValueError as error:
         values: list[object] = []
         broken: list[int] = []
         for number, line in enumerate(text.split("\n"), 1):
             try:
-                values += [json.loads(line)] if line.strip() else []
+                values += [_as_written(line)] if line.strip() else []
             except ValueError:
                 broken.append(number)
         if len(values) < 2 or len(broken) >= len(values) or not any(isinstance(value, dict) for value in values):
@@ -169,8 +170,18 @@ def _load(text: str) -> tuple[object, list[int]]:
         return values, broken
 
 
+def _as_written(text: str) -> object:
+    return json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+
+
 class _Loader(yaml.SafeLoader):
-    """Ignores unknown tags, and joins the values of a list that is a key."""
+    """Leaves every scalar but null as it is written, ignores tags, and joins the values of a list that is a key."""
+
+    yaml_constructors: ClassVar[dict[str | None, Any]] = {}
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as declared there
+        first: [(tag, pattern) for tag, pattern in known if tag.endswith((":null", ":merge"))]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
         if not isinstance(node, yaml.MappingNode):
@@ -188,12 +199,14 @@ def _key(value: Any) -> Hashable:
     return key
 
 
-def _untagged(loader: _Loader, _tag: str, node: yaml.Node) -> Any:
+def _untagged(loader: _Loader, tag: str, node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
-        return loader.construct_mapping(node, deep=True)
+        value = loader.construct_mapping(node, deep=True)
+        return list(value) if tag.endswith(":set") else value
     if isinstance(node, yaml.SequenceNode):
         return loader.construct_sequence(node, deep=True)
-    return loader.construct_scalar(node)  # type: ignore[arg-type]
+    text: str = loader.construct_scalar(node)  # type: ignore[arg-type]
+    return None if tag.endswith(":null") else text
 
 
 _Loader.add_multi_constructor("", _untagged)

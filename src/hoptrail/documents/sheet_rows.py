@@ -1,10 +1,12 @@
-"""Turns rows of unmarked tables, as in CSV files and spreadsheets, into pieces. Header rows are detected by their content."""
+"""Turns the rows of tables into pieces. Header rows are detected by their content, and by cells that span columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
-from itertools import chain, groupby, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from itertools import chain, groupby, islice, pairwise
+from typing import NamedTuple
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.decoding import Unreadable
@@ -36,17 +38,27 @@ _AMOUNT = re.compile(r"[\d\s.,'’–-]*\d[\d\s.,'’–-]*|[–-]")
 _YEAR = re.compile(r"(?:19|20)\d\d|[QH][1-4](?: ?(?:19|20)\d\d)?|(?:FY ?)?(?:19|20)?\d\d/\d\d")
 """Years, quarters and financial years: numbers that may be column headers."""
 
-Row = tuple[str, Sequence[str]]
-"""The place of a row in its file, and its cells."""
+_MOST_HEADERS = 3
+"""Header rows of a table, unless its file marks more."""
 
 
-def has_header(rows: Sequence[Sequence[str]]) -> bool:
+class GridRow(NamedTuple):
+    """A row with its place in the file. `spans`: by its first column, the number of columns of each cell that spans several; the
+    others are empty. None if the format has no such cells.
+    """
+
+    place: str
+    cells: Sequence[str]
+    spans: Mapping[int, int] | None = None
+
+
+def has_header(rows: Sequence[Sequence[str]], *, repeats: bool = False) -> bool:
     """Whether the first of these rows (a table, or its first `SAMPLE` rows) names the columns.
 
-    It does unless one of its cells is a value (number, date, address), is a sentence, occurs twice, recurs in its column, or ends
-    in a colon; or too many are empty; or there are two columns of keys and mixed values. Several years, or one above numbers
-    beside another column of values, name columns of other values. A word such as `no` is a value if its column has another such
-    word; else it is a name, as in `no, customer, town`.
+    It does unless one of its cells is a value (number, date, address), is a sentence, occurs twice without values in some column,
+    recurs in its column, or ends in a colon; or too many are empty; or there are two columns of keys and mixed values. Several
+    years, or one above numbers beside another column of values, name columns of other values. A word such as `no` is a value if
+    its column has another such word; else it is a name, as in `no, customer, town`. `repeats`: names may occur twice.
     """
     if len(rows) < 2 or len(rows[0]) < 2:
         return False
@@ -62,7 +74,8 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     good = bool(named) and all(
         (by_year and name in years) or _names_a_column(name, cells) for name, cells in heads if name
     )
-    return enough and good and len(set(named)) == len(named) and not _is_key_value(rows)
+    distinct = repeats or len(set(named)) == len(named) or _heads_values(rows)
+    return enough and good and distinct and not _is_key_value(rows)
 
 
 def _names_a_column(cell: str, column: Set[str] = frozenset()) -> bool:
@@ -96,6 +109,75 @@ def _heads_values(rows: Sequence[Sequence[str]]) -> bool:
     )
 
 
+def header_of(rows: Sequence[GridRow]) -> tuple[int, list[str]]:
+    """The number of header rows above this table (or its first `SAMPLE` rows), and the name of each column: its cells in these
+    rows, from the top down. A cell that spans columns, by its format or by empty cells to its right, stands over the names in the
+    row below it.
+    """
+    depth = 1
+    while depth < min(_MOST_HEADERS, len(rows) - 1) and _is_over_names(rows[depth - 1 :]):
+        depth += 1
+    for count in range(min(depth, len(rows)), 0, -1):
+        names = column_names(rows[:count])
+        if has_header([names, *(row.cells for row in rows[count:])], repeats=bool(rows[count - 1].spans)):
+            return count, names
+    return 0, []
+
+
+def column_names(headers: Sequence[GridRow]) -> list[str]:
+    """The names of the columns below these header rows."""
+    width = max((len(row.cells) for row in headers), default=0)
+    names = [""] * width
+    for row, below in zip(headers, [*headers[1:], None], strict=True):
+        for start, columns in _groups(row, below).items():
+            for column in range(start, min(start + columns, width)):
+                name, cell = names[column], row.cells[start].strip() if start < len(row.cells) else ""
+                names[column] = name if not cell or name.endswith(cell) else f"{name} {cell}".strip()
+    return names
+
+
+def _groups(row: GridRow, below: GridRow | None) -> dict[int, int]:
+    """By the first column of each cell, the number of its columns."""
+    if row.spans is not None or below is None:
+        return {column: (row.spans or {}).get(column, 1) for column in range(len(row.cells))}
+    groups: dict[int, int] = {}
+    start = None
+    for column, cell in enumerate(row.cells):
+        has_name = column < len(below.cells) and bool(below.cells[column].strip())
+        if cell.strip() or start is None or not has_name:
+            groups[column] = 1
+            start = column if cell.strip() and has_name else None
+        else:
+            groups[start] += 1
+    return groups
+
+
+def _is_over_names(rows: Sequence[GridRow]) -> bool:
+    """Whether cells of the first of these rows span columns, and the second row names these columns and no others twice."""
+    row, below, *body = rows
+    groups = _groups(row, below)
+    grouped = {column for start, width in groups.items() if width > 1 for column in range(start, start + width)}
+    covered = {start + more for start, width in (below.spans or {}).items() for more in range(1, width)}
+    named = sorted(grouped - covered)
+    subordinate = [_cell(below, column) for column in named]
+    columns = [{_cell(one, column) for one in body} - {""} for column in named]
+    if not grouped or not all(map(_names_a_part, subordinate, columns)):
+        return False
+    others = [(row.cells[column].strip(), _cell(below, column)) for column in groups if column not in grouped]
+    if any(above and name and above != name for above, name in others):
+        return False
+    have_values = any(cells and all(map(_VALUE.fullmatch, cells)) for cells in columns)
+    return row.spans is not None or have_values or len(set(subordinate)) < len(subordinate)
+
+
+def _names_a_part(cell: str, column: Set[str]) -> bool:
+    return bool(cell) and (_YEAR.fullmatch(cell) is not None or _names_a_column(cell, column))
+
+
+def _cell(row: GridRow, column: int) -> str:
+    return row.cells[column].strip() if column < len(row.cells) else ""
+
+
 def header_piece(headers: Sequence[str], place: str) -> Piece:
     """The header row of a table."""
     return Piece(BlockKind.ROW, level=1, cells=tuple(("", header) for header in headers if header.strip()), place=place)
@@ -109,16 +191,39 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str) -> Piece
 
 def table_pieces(rows: Sequence[Sequence[str]], place: str) -> Iterator[Piece]:
     """Yield the rows of a table that stands at one place."""
-    headers, *body = rows if has_header(rows) else ((), *rows)
-    if headers:
-        yield header_piece(headers, place)
-    for row in body:
-        yield row_piece(headers, row, place)
+    return grid_pieces([GridRow(place, cells) for cells in rows])
 
 
-def sheet_pieces(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Piece]:
-    """Yield the tables of a sheet, which blank rows separate. A row of one cell before a table is a paragraph. A table without a
-    header that spans the same columns as the table above continues with its headers.
+def grid_pieces(rows: Sequence[GridRow], marked: int = 0) -> Iterator[Piece]:
+    """Yield the rows of a table. `marked`: the number of rows that its file marks as headers. A row that is one cell over all
+    columns is a paragraph.
+    """
+    width = max((len(row.cells) for row in rows), default=0)
+    across = [width > 1 and (row.spans or {}).get(0, 1) >= width for row in rows]
+    title = next((number for number, is_across in enumerate(across) if not is_across), 0)
+    table = [row for row, is_across in zip(rows, across, strict=True) if not is_across]
+    count = min(max(0, marked - title), len(table) - 1)
+    count, names = (count, column_names(table[:count])) if count > 0 else header_of(table[:SAMPLE])
+    headers = {id(row) for row in table[:count]}
+    for row, is_across in zip(rows, across, strict=True):
+        if is_across:
+            yield Piece(BlockKind.PARAGRAPH, row.cells[0], place=row.place)
+        elif id(row) in headers:
+            yield header_piece(row.cells, row.place)
+        else:
+            yield row_piece(names, row.cells, row.place)
+
+
+def named(piece: Piece, name: str) -> Piece:
+    """A row of an inner table with the name of the row around it before its cells."""
+    is_row = piece.kind is BlockKind.ROW and not piece.level and name
+    return replace(piece, cells=(("", name), *piece.cells)) if is_row else piece
+
+
+def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Piece]:
+    """Yield the tables of a sheet, which blank rows separate, and empty columns if each table has a header. A row of one cell
+    before a table is a paragraph. A table without a header that spans the same columns as the table above continues with its
+    headers.
     Raises: Unreadable: there are more rows than the limit `rows`.
     """
     headers: Sequence[str] = ()
@@ -126,30 +231,66 @@ def sheet_pieces(rows: Iterable[Row], limits: ReadingLimits) -> Iterator[Piece]:
     runs = groupby(_bounded(rows, limits.rows), lambda row: bool(_filled(row)))
     for table in (run for is_filled, run in runs if is_filled):
         sample = list(islice(table, SAMPLE))
+        if starts := _starts_beside(sample):
+            whole = [*sample, *table]
+            for start, end in pairwise([0, *starts, max(len(row.cells) for row in whole)]):
+                yield from sheet_pieces((_part(row, start, end) for row in whole), limits)
+            headers = ()
+            continue
         while sample and len(_filled(sample[0])) == 1:
-            place, cells = sample.pop(0)
+            place, cells, _ = sample.pop(0)
             yield Piece(BlockKind.PARAGRAPH, next(filter(str.strip, cells)), place=place)
             sample += islice(table, 1)
         filled = [column for row in sample for column in _filled(row)]
         first, end = min(filled, default=0), max(filled, default=-1) + 1
-        known = [cells[first:end] for _, cells in sample]
-        continues = headers and (first, end) == extent
-        if has_header(known) and (not continues or _heads_values(known)):
-            place, headers = sample.pop(0)
-            yield header_piece(headers, place)
+        known = [_part(row, first, end) for row in sample]
+        labels = [cell for cell in known[0].cells if cell.strip().endswith(":")] if known else []
+        continues = headers and (first, end) == extent and not labels
+        count, names = header_of(known)
+        if count and (not continues or _heads_values([row.cells for row in known])):
+            headers = [*[""] * first, *names]
+            yield from (header_piece(row.cells, row.place) for row in sample[:count])
+            sample = sample[count:]
         elif not continues:
             headers = ()
         extent = first, end
-        for place, cells in chain(sample, table):
-            yield row_piece(headers, cells, place)
+        for row in chain(sample, table):
+            yield row_piece(headers, row.cells, row.place)
 
 
-def _bounded(rows: Iterable[Row], most: int) -> Iterator[Row]:
+def _part(row: GridRow, first: int, end: int) -> GridRow:
+    """The cells of a row from one column to another."""
+    spans = row.spans and {start - first: columns for start, columns in row.spans.items() if first <= start < end}
+    return GridRow(row.place, row.cells[first:end], spans)
+
+
+def _starts_beside(rows: Sequence[GridRow]) -> list[int]:
+    """The first columns of tables to the right of another, after empty columns: each has a header of its own, and unless it
+    begins in another row than the one before, distinct names in its first column.
+    """
+    filled = {column for row in rows for column in _filled(row)}
+    starts = [column for column in sorted(filled) if column - 1 not in filled]
+    ends = [*starts[1:], max(filled, default=-1) + 1]
+    above = ""
+    for start, end in zip(starts, ends, strict=True):
+        part = [row for row in (_part(row, start, end) for row in rows) if _filled(row)]
+        while part and len(_filled(part[0])) == 1:
+            del part[0]
+        count, names = header_of(part)
+        keys = [_cell(row, 0) for row in part[count:]]
+        has_keys = len(set(keys)) == len(keys) and not all(map(_VALUE.fullmatch, keys))
+        if not count or sum(map(bool, names)) < 2 or (part[0].place == above and not has_keys):
+            return []
+        above = part[0].place
+    return starts[1:]
+
+
+def _bounded(rows: Iterable[GridRow], most: int) -> Iterator[GridRow]:
     for number, row in enumerate(rows, 1):
         if number > most:
             raise Unreadable(f"has more than {most} rows: split it, or raise the limit `rows`")
         yield row
 
 
-def _filled(row: Row) -> list[int]:
-    return [column for column, cell in enumerate(row[1]) if cell.strip()]
+def _filled(row: GridRow) -> list[int]:
+    return [column for column, cell in enumerate(row.cells) if cell.strip()]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from hoptrail.errors import UsageError
 from hoptrail.text.sentences import without_space
@@ -30,13 +31,17 @@ class PassageLimits:
 def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tuple[Unit, ...]:
     """The passages of `document`, in order: whole blocks, packed up to the limit, without overlap.
 
-    White space at the ends of a passage stays outside its span; everything else is in exactly one passage. A passage ends
-    before a heading or paragraph if it is half full there, and never with a heading. A block above the limit is split between
-    sentences; a sentence above the limit is one passage. A document without headings and tables stays whole up to
-    `short_document_words`. A document of white space alone has no passages.
+    White space at the ends of a passage stays outside its span; everything else is in exactly one passage. A passage ends before
+    a heading or paragraph if it is half full there, and never with a heading or within a slide that fits. A block above the limit
+    is split between sentences; a sentence above the limit is one passage. A document without headings and tables stays whole up
+    to `short_document_words`. A document of white space alone has no passages.
     """
     blocks = document.blocks or tuple(_paragraphs(document))
-    pieces = [piece for block in blocks for piece in _block_pieces(document, block, limit.words)]
+    pieces = [
+        piece
+        for slide, run in groupby(blocks, key=_slide)
+        for piece in _together([one for block in run for one in _block_pieces(document, block, limit.words)], slide)
+    ]
     structured = any(block.kind in {BlockKind.HEADING, BlockKind.ROW} for block in document.blocks)
     if not structured and sum(piece.words for piece in pieces) <= limit.short_document_words:
         ends = [len(document.text)]
@@ -49,12 +54,15 @@ def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A block, or a sentence of a block above the limit. `block_words`: those of its block if it is the first piece, else 0."""
+    """A block, or a sentence of a block above the limit. `block_words`: those of its block if it is the first piece, else 0;
+    `slide_words` likewise of its slide.
+    """
 
     end: int
     words: int
     block_words: int
     is_heading: bool = False
+    slide_words: int = 0
 
 
 def _paragraphs(document: Document) -> Iterator[Block]:
@@ -80,6 +88,16 @@ def _block_pieces(document: Document, block: Block, limit: int) -> Iterator[_Pie
         block_words = 0
 
 
+def _slide(block: Block) -> str:
+    """The slide that a block is on; empty if it is on none."""
+    return block.place.partition(",")[0] if block.place.startswith("slide ") else ""
+
+
+def _together(pieces: list[_Piece], slide: str) -> list[_Piece]:
+    """The pieces of a slide, the first with the words of all."""
+    return [replace(pieces[0], slide_words=sum(piece.words for piece in pieces)), *pieces[1:]] if slide else pieces
+
+
 def _pack_ends(pieces: Sequence[_Piece], limit: int) -> list[int]:
     """The end offsets of the passages. Headings go with the block after them."""
     ends: list[int] = []
@@ -89,7 +107,9 @@ def _pack_ends(pieces: Sequence[_Piece], limit: int) -> list[int]:
         body_words = total_words - heading_words
         too_long = total_words + piece.words > limit
         good_break = 2 * body_words >= limit and (heading_words or total_words + piece.block_words > limit)
-        if body_words and not piece.is_heading and (too_long or (piece.block_words and good_break)):
+        before_slide = limit >= piece.slide_words > limit - total_words
+        within = not piece.is_heading and (too_long or (piece.block_words and good_break))
+        if body_words and (before_slide or within):
             ends.append(last)
             total_words, start = heading_words, last
         total_words += piece.words

@@ -1,266 +1,347 @@
 """Parses Excel workbooks (.xlsx) sheet by sheet into rows, with values as a reader sees them and the headers of their columns.
 
-Values of formulas are those last computed. Formulas, charts, comments and pictures are left out, and so are hidden sheets, with a
-note.
-
-The library that reads the values does not report formats. Each cell's style is looked up in the sheet's XML, and its number
-format is applied if it shows digits: percent, currencies, decimals, thousands separators. The library handles date formats.
+Values of formulas are those last computed. Comments follow their row, the texts of boxes their sheet. Hidden sheets, rows and
+columns and struck-out text are left out with a note; formulas, charts and pictures without.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache, reduce
-from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
+from typing import Any, NamedTuple
 
-from hoptrail.documents.archives import check_office_file
+from lxml import etree  # type: ignore[import-untyped]
+
+from hoptrail.documents.archives import sound_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.sheet_rows import Row, sheet_pieces
+from hoptrail.documents.markup import STRUCK
+from hoptrail.documents.number_formats import BUILT_IN, GENERAL, shown_number
+from hoptrail.documents.office_text import comment_head, shifted
+from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-if TYPE_CHECKING:
-    from python_calamine import CalamineSheet, CalamineWorkbook
-
-_Value = int | float | str | bool | dt.time | dt.date | dt.datetime | dt.timedelta
 _UNNAMED = re.compile(
     r"(?:sheet|tabelle|feuille?|feuil|hoja|foglio|blad|ark|arkusz|list|planilha|лист) ?\d*", re.IGNORECASE
 )
 """Default names of sheets."""
 _CELLS_PER_ROW = 100
-"""Cells per row of the limit that the range of a sheet may span. A single distant cell costs all cells before it."""
+"""Cells per row of the limit that the rows of a sheet may span, empty ones counted."""
+_CELL_NAME = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
+_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^>]*\bref=[\"']([A-Z0-9$]+:[A-Z0-9$]+)[\"']")
+_SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_VALUE, _FORMULA, _INLINE, _CELL = (f"{_SPREADSHEET}{name}" for name in ("v", "f", "is", "c"))
+_COPY_OF_THREAD = "[Threaded comment]"
+"""How the copy of a threaded comment for older programs begins."""
 
 
 def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a workbook: title (of its properties), and each sheet as a heading with its rows."""
-    from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
-
-    check_office_file(data, limits, "Excel", ".xlsx")
+    data, notes = sound_office_file(data, limits, "Excel", ".xlsx")
     try:
-        workbook = CalamineWorkbook.from_filelike(io.BytesIO(data))
-        sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
-        hidden = [sheet.name for sheet in sheets if sheet.visible != SheetVisibleEnum.Visible]
-        shown = [sheet.name for sheet in sheets if sheet.name not in hidden]
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            formats = NumberFormats(archive)
-            parsed = assemble(formats.title, _pieces(workbook, shown, formats, limits), largest=limits.text)
-    except (CalamineError, zipfile.BadZipFile, ET.ParseError, KeyError, ValueError) as error:
+            book = _Workbook(archive, limits, notes)
+            return assemble(book.title(), book.pieces(), notes, limits.text)
+    except (zipfile.BadZipFile, etree.XMLSyntaxError, KeyError, ValueError, IndexError) as error:
         raise Unreadable(f"is not an Excel file, or a damaged one ({error})") from error
-    left_out = f"hidden sheets were left out: {', '.join(hidden)}" if hidden else ""
-    empty = f"{formats.uncomputed} formulas hold no value: open the file in a spreadsheet program and save it"
-    return replace(parsed, notes=tuple(filter(None, (left_out, empty if formats.uncomputed else ""))))
 
 
-def _pieces(
-    workbook: CalamineWorkbook, names: list[str], formats: NumberFormats, limits: ReadingLimits
-) -> Iterator[Piece]:
-    room = limits.rows
-    for name in names:
-        cells = formats.sheet(name)
-        if cells.rows > room or cells.rows * cells.columns > _CELLS_PER_ROW * limits.rows:
-            raise Unreadable(
-                f"sheet {name} reaches to row {cells.rows} and column {cells.columns}, beyond the limit of {limits.rows} rows: "
-                "split it, or raise the limit `rows`"
-            )
-        room -= cells.rows
-        if not _UNNAMED.fullmatch(name):
-            yield Piece(BlockKind.HEADING, name, 1, place=f"sheet {name}")
-        yield from sheet_pieces(_rows(workbook.get_sheet_by_name(name), name, cells), limits)
-
-
-def _rows(sheet: CalamineSheet, name: str, formats: SheetFormats) -> Iterator[Row]:
-    first = (sheet.start or (0, 0))[1]
-    merged = _merged(sheet)
-    above: dict[int, str] = {}
-    for number, values in enumerate(sheet.iter_rows()):
-        cells = [_visible_text(value, formats, number, column) for column, value in enumerate(values, first)]
-        for column in merged.get(number, ()):
-            cells[column - first] = above.get(column, "")
-        yield f"sheet {name}, row {number + 1}", cells
-        above = {column: cells[column - first] for column in merged.get(number + 1, ())}
-
-
-def _merged(sheet: CalamineSheet) -> dict[int, list[int]]:
-    """By row, the columns whose cell is merged with the one above it and repeats its value."""
-    rows: dict[int, list[int]] = {}
-    end = sheet.end or (0, 0)
-    for (top, left), (bottom, _) in sheet.merged_cell_ranges or ():
-        for row in range(top + 1, min(bottom, end[0]) + 1):
-            rows.setdefault(row, []).append(left)
-    return rows
-
-
-def _visible_text(value: _Value, formats: SheetFormats, row: int, column: int) -> str:
-    """A value as a reader of the sheet sees it; dates and times in ISO 8601."""
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, bool):
-        return str(value).upper()
-    if isinstance(value, dt.datetime):
-        return value.date().isoformat() if value.time() == dt.time() else f"{value:%Y-%m-%d %H:%M}"
-    if isinstance(value, dt.time):
-        return f"{value:%H:%M:%S}".removesuffix(":00")
-    if isinstance(value, dt.timedelta):
-        minutes, seconds = divmod(round(value.total_seconds()), 60)
-        return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
-    if isinstance(value, dt.date):
-        return value.isoformat()
-    code = formats.formats.get((row, column))
-    return _plain(value) if code is None else apply_format(value, code)
-
-
-_CELL = re.compile(rb"<(?:\w+:)?c\s[^>]*?\br=\"([A-Z]{1,3})(\d{1,7})\"([^>]*)>")
-_UNCOMPUTED = re.compile(rb"</(?:\w+:)?f>(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?</(?:\w+:)?c>")
-_STYLE = re.compile(rb"\bs=\"(\d+)\"")
-_CHUNK = 1 << 20
-_WORKBOOK = "xl/workbook.xml"
-# ECMA-376, part 1, 18.8.30: the built-in formats with digits, which need not be in the file.
-_BUILT_IN = {
-    **dict(zip((1, 2, 3, 4, 9, 10), ("0", "0.00", "#,##0", "#,##0.00", "0%", "0.00%"), strict=True)),
-    **dict.fromkeys((37, 38), "#,##0"),
-    **dict.fromkeys((39, 40), "#,##0.00"),
-}
-_DIGITS = re.compile(r"General|[#0?](?:[#0?,]*[#0?])?(?:\.[#0?]*)?")
-_MARKS = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|_.|\*.')
-"""Quoted text, an escaped character or a currency, in groups; and without a group colours, conditions, gaps and fillers."""
+class _MergedCell(NamedTuple):
+    top: int
+    left: int
+    bottom: int
+    right: int
 
 
 @dataclass(slots=True)
-class SheetFormats:
-    """The number of rows and columns that a sheet's cells span, and their number formats by row and column from 0."""
+class _Workbook:
+    """A workbook and what its sheets share. `notes` grow while the sheets are read."""
 
-    rows: int = 0
-    columns: int = 0
-    formats: dict[tuple[int, int], str] = field(default_factory=dict)
+    archive: zipfile.ZipFile
+    limits: ReadingLimits
+    notes: list[str]
+    from_1904: bool = False
+    _is_struck: bool = False
+    """Whether struck-out text was left out."""
+    _uncomputed: int = 0
+    _strings: list[str] = field(default_factory=list)
+    _styles: list[tuple[str, bool]] = field(default_factory=list)
+    """The format code of each cell style, and whether it strikes text out."""
+
+    def title(self) -> str:
+        """The title of the properties."""
+        title = self._part("docProps/core.xml").find("{*}title")
+        return "" if title is None else (title.text or "").strip()
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the pieces of all sheets that are shown.
+        Raises: Unreadable: there is no sheet that can be read.
+        """
+        workbook, paths = self._part("xl/workbook.xml"), self._related("xl/workbook.xml")
+        self.from_1904 = any(one.get("date1904") in {"1", "true"} for one in workbook.iter("{*}workbookPr"))
+        self._strings = [self.text(one) for one in self._part("xl/sharedStrings.xml").findall("{*}si")]
+        self._styles = list(self._read_styles())
+        sheets = [
+            (one.get("name", ""), one.get("state", "visible"), _relation(one)) for one in workbook.iter("{*}sheet")
+        ]
+        hidden = [name for name, state, _ in sheets if state != "visible"]
+        read = []
+        for name, _, path in (
+            (name, state, paths.get(identifier)) for name, state, identifier in sheets if name not in hidden
+        ):
+            if path is None:
+                self.notes.append(f"sheet {name} was not read")
+            elif "/worksheets/" in f"/{path}":
+                read.append(name)
+                yield from self._sheet(name, path)
+        if not read and not hidden:
+            raise Unreadable("is not an Excel file, or a damaged one (no sheet can be read)")
+        self.notes += [f"hidden sheets were left out: {', '.join(hidden)}"] if hidden else []
+        self.notes += [STRUCK] if self._is_struck else []
+        if self._uncomputed:
+            what = "formulas hold no value: open the file in a spreadsheet program and save it"
+            self.notes.append(f"{self._uncomputed} {what}")
+
+    def _sheet(self, name: str, path: str) -> Iterator[Piece]:
+        yield from sheet_heading(name)
+        comments = self._comments(name, path)
+        sheet = _Sheet(self, name, path)
+        yield from with_comments(sheet_pieces(sheet.rows(comments), self.limits), comments)
+        self._uncomputed += sheet.uncomputed
+        hidden = {"rows": sheet.hidden_rows, "columns": len(sheet.hidden_columns)}
+        told = " and ".join(f"{count} hidden {what}" for what, count in hidden.items() if count)
+        self.notes += [f"sheet {name}: {told} were left out"] if told else []
+        for drawing in self._related(path, "drawing").values():
+            for box in self._part(drawing).iter("{*}txBody"):
+                lines = ("".join(one.itertext()) for one in box.iter("{*}p"))
+                yield Piece(BlockKind.PARAGRAPH, squeeze(" ".join(lines)), place=f"sheet {name}, text box")
+
+    def text(self, element: Any) -> str:
+        """The text of a string as it is shown, without what is struck out and how it is read aloud."""
+        text = ""
+        for part in element:
+            if part.tag == f"{_SPREADSHEET}t":
+                text += part.text or ""
+            elif part.tag == f"{_SPREADSHEET}r":
+                text += self._run(part, text)
+        return text
+
+    def _run(self, run: Any, before: str) -> str:
+        text, struck = run.findtext("{*}t") or "", run.find("{*}rPr/{*}strike")
+        if struck is not None and struck.get("val") not in {"0", "false"}:
+            self._is_struck |= bool(text.strip())
+            return ""
+        place = run.find("{*}rPr/{*}vertAlign")
+        shift = "" if place is None else place.get("val")
+        is_shifted = shift in {"superscript", "subscript"}
+        return shifted(text, before, is_raised=shift == "superscript") if is_shifted else text
+
+    def value(self, cell: Any) -> str:
+        """The value of a cell as it is shown."""
+        kind, value = cell.get("t", "n"), cell.findtext(_VALUE) or ""
+        style = cell.get("s", "")
+        code, is_struck = (
+            self._styles[int(style)] if style.isdigit() and int(style) < len(self._styles) else (GENERAL, False)
+        )
+        if kind == "s":
+            text = self._strings[int(value)] if value else ""
+        elif kind == "inlineStr":
+            inline = cell.find(_INLINE)
+            text = "" if inline is None else self.text(inline)
+        elif kind == "b":
+            text = {"0": "FALSE", "1": "TRUE"}.get(value, value)
+        else:
+            text = shown_number(float(value), code, from_1904=self.from_1904) if kind == "n" and value else value
+        if is_struck and text.strip():
+            self._is_struck = True
+            return ""
+        return text.strip()
+
+    def _read_styles(self) -> Iterator[tuple[str, bool]]:
+        root = self._part("xl/styles.xml")
+        custom = {one.get("numFmtId"): one.get("formatCode", "") for one in root.iter("{*}numFmt")}
+        marks = [font.find("{*}strike") for fonts in root.findall("{*}fonts") for font in fonts]
+        struck = [mark is not None and mark.get("val") not in {"0", "false"} for mark in marks]
+        for style in root.findall("{*}cellXfs/{*}xf"):
+            number, font = style.get("numFmtId", "0"), style.get("fontId", "0")
+            code = custom.get(number) or BUILT_IN.get(int(number) if number.isdigit() else 0, GENERAL)
+            yield code, font.isdigit() and int(font) < len(struck) and struck[int(font)]
+
+    def _comments(self, sheet: str, path: str) -> dict[str, list[tuple[str, str]]]:
+        """The heads and texts of the comments on a sheet by the place of their row; of threads the comments themselves and not
+        the copies for older programs.
+        """
+        found: dict[str, list[tuple[str, str]]] = {}
+        people = {
+            one.get("id", ""): one.get("displayName", "")
+            for persons in self._related("xl/workbook.xml", "person").values()
+            for one in self._part(persons).iter("{*}person")
+        }
+        for part in map(self._part, self._related(path, "comments", "threadedComment").values()):
+            authors = [one.text or "" for one in part.iter("{*}author")]
+            for comment in part.iter("{*}comment", "{*}threadedComment"):
+                number = comment.get("authorId", "")
+                author = authors[int(number)] if number.isdigit() and int(number) < len(authors) else ""
+                head = comment_head(people.get(comment.get("personId", ""), author), comment.get("dT", ""))
+                text = squeeze("".join(one.text or "" for one in comment.iter("{*}t", "{*}text")))
+                if text and not text.startswith(_COPY_OF_THREAD):
+                    row, _ = _place_of(comment.get("ref", ""))
+                    found.setdefault(f"sheet {sheet}, row {row + 1}", []).append((head, text))
+        return found
+
+    def _part(self, name: str) -> Any:
+        """The root of a part; an empty element if there is none."""
+        known = name in self.archive.namelist()
+        return etree.fromstring(self.archive.read(name), _parser()) if known else etree.Element("none")
+
+    def _related(self, name: str, *kinds: str) -> dict[str, str]:
+        """The parts that a part refers to, by the ids of the relationships; all or those of some kinds."""
+        folder, file = posixpath.split(name)
+        return {
+            one.get("Id", ""): posixpath.normpath(posixpath.join("/", folder, one.get("Target", ""))).lstrip("/")
+            for one in self._part(f"{folder}/_rels/{file}.rels")
+            if one.get("TargetMode") != "External" and (not kinds or one.get("Type", "").rpartition("/")[2] in kinds)
+        }
 
 
-class NumberFormats:
-    """The number formats of a workbook, read from its styles and sheets."""
+def sheet_heading(name: str) -> Iterator[Piece]:
+    """The heading of a sheet, unless its name is a default."""
+    if not _UNNAMED.fullmatch(name):
+        yield Piece(BlockKind.HEADING, name, 1, place=f"sheet {name}")
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-        self._paths = _sheet_paths(archive)
-        self._styles = dict(enumerate(_styles(archive)))
-        titles = _elements(_parse_member(archive, "docProps/core.xml"), "title")
-        self.title = next((title.text or "" for title in titles), "").strip()
-        self.uncomputed = 0
-        """Formulas without a value in the sheets read so far."""
 
-    def sheet(self, name: str) -> SheetFormats:
-        """Read the formats of the sheet with this name."""
-        formats = SheetFormats()
-        with self._archive.open(self._paths[name]) as sheet:
-            rest = b""
-            while chunk := sheet.read(_CHUNK):
-                text = rest + chunk
-                end = max(text.rfind(b"<c "), 0) or text.rfind(b"<")
-                self._scan(text[:end], formats)
-                rest = text[end:]
-            self._scan(rest, formats)
-        return formats
+def with_comments(pieces: Iterable[Piece], comments: dict[str, list[tuple[str, str]]]) -> Iterator[Piece]:
+    """Put comments, given as head and text by the place of their row, after that row, those on empty rows at the end."""
+    for piece in pieces:
+        yield piece
+        for head, text in comments.pop(piece.place, ()):
+            about = piece.cells[0][1] if piece.cells else piece.text
+            yield Piece(BlockKind.PARAGRAPH, f"{head} ({about}): {text}", place=piece.place)
+    for place, waiting in comments.items():
+        yield from (Piece(BlockKind.PARAGRAPH, f"{head}: {text}", place=place) for head, text in waiting)
 
-    def _scan(self, xml: bytes, formats: SheetFormats) -> None:
-        self.uncomputed += len(_UNCOMPUTED.findall(xml))
-        for letters, digits, rest in _CELL.findall(xml):
-            row, column = int(digits), _column(letters)
-            if not rest.endswith(b"/"):  # an empty cell with a style does not count
-                formats.rows, formats.columns = max(formats.rows, row), max(formats.columns, column)
-            style = _STYLE.search(rest)
-            code = self._styles.get(int(style[1])) if style else None
-            if code is not None:
-                formats.formats[row - 1, column - 1] = code
+
+@dataclass(slots=True)
+class _Sheet:
+    """The rows of a sheet, read one by one."""
+
+    book: _Workbook
+    name: str
+    path: str
+    uncomputed: int = 0
+    """Formulas without a value in the rows read so far."""
+    hidden_rows: int = 0
+    """Those with values."""
+    hidden_columns: set[int] = field(default_factory=set)
+    """The numbers of the hidden columns with values."""
+    _hidden: list[tuple[int, int]] = field(default_factory=list)
+    """The first and last of hidden columns."""
+
+    def rows(self, comments: dict[str, list[tuple[str, str]]]) -> Iterator[GridRow]:
+        """Yield the rows with their cells, a blank one for those without values. A cell that spans rows is repeated in each.
+        The comments on hidden rows are removed.
+        """
+        waiting = self._merged()
+        merged: list[_MergedCell] = []
+        above: dict[int, str] = {}
+        last, spanned = -1, 0
+        for number, row in self._elements():
+            cells = self._cells(row)
+            place = f"sheet {self.name}, row {number + 1}"
+            if row.get("hidden") in {"1", "true"}:
+                self.hidden_rows += any(cells.values())
+                comments.pop(place, None)
+                continue
+            while waiting and waiting[-1].top <= number:
+                merged.append(waiting.pop())
+            merged = [one for one in merged if number <= one.bottom]
+            for one in merged:
+                cells[one.left] = above.get(one.left, "") if one.top < number else cells.get(one.left, "")
+                above[one.left] = cells[one.left]
+            shown = {
+                self._position(column): text for column, text in cells.items() if text and not self._is_hidden(column)
+            }
+            if not shown:
+                continue
+            spanned += max(shown) + 1
+            if spanned > _CELLS_PER_ROW * self.book.limits.rows:
+                most = _CELLS_PER_ROW * self.book.limits.rows
+                raise Unreadable(f"sheet {self.name} spans more than {most} cells: split it, or raise the limit `rows`")
+            if number > last + 1:
+                yield GridRow("", ())
+            last = number
+            spans = {self._position(one.left): one.right - one.left + 1 for one in merged if one.right > one.left}
+            yield GridRow(place, [shown.get(column, "") for column in range(max(shown) + 1)], spans or None)
+
+    def _elements(self) -> Iterator[tuple[int, Any]]:
+        """Yield the rows with their numbers from 0, and note the hidden columns, which come before them."""
+        number = -1
+        with self.book.archive.open(self.path) as sheet:
+            tags = ("{*}row", "{*}col")
+            for _, element in etree.iterparse(sheet, tag=tags, resolve_entities=False, no_network=True, huge_tree=True):
+                if element.tag.endswith("}col"):
+                    if element.get("hidden") in {"1", "true"}:
+                        self._hidden.append((int(element.get("min", "1")) - 1, int(element.get("max", "1")) - 1))
+                    continue
+                given = element.get("r", "")
+                number = int(given) - 1 if given.isdigit() else number + 1
+                yield number, element
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
+
+    def _cells(self, row: Any) -> dict[int, str]:
+        cells: dict[int, str] = {}
+        column = -1
+        for cell in row.iterchildren(_CELL):
+            name = cell.get("r")
+            column = column + 1 if name is None else _column(name.rstrip("0123456789"))
+            text = self.book.value(cell)
+            cells[column] = text
+            self.uncomputed += not text and cell.find(_FORMULA) is not None
+            if text and self._is_hidden(column):
+                self.hidden_columns.add(column)
+        return cells
+
+    def _is_hidden(self, column: int) -> bool:
+        return bool(self._hidden) and any(first <= column <= last for first, last in self._hidden)
+
+    def _position(self, column: int) -> int:
+        """The number of the column among those that are shown."""
+        before = ((first, last) for first, last in self._hidden if first < column)
+        return column - sum(min(column - 1, last) - first + 1 for first, last in before) if self._hidden else column
+
+    def _merged(self) -> list[_MergedCell]:
+        """The merged cells, the first last. They stand behind the rows."""
+        data = self.book.archive.read(self.path)
+        ranges = (match[1].decode().split(":") for match in _MERGED.finditer(data, max(0, data.rfind(b"sheetData>"))))
+        places = ((_place_of(first), _place_of(last)) for first, last in ranges)
+        return sorted((_MergedCell(top, left, bottom, right) for (top, left), (bottom, right) in places), reverse=True)
+
+
+def _parser() -> Any:
+    return etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+
+
+def _relation(sheet: Any) -> str:
+    return next((value for key, value in sheet.attrib.items() if key.endswith("}id")), "")
+
+
+def _place_of(name: str) -> tuple[int, int]:
+    """The row and column from 0 of a cell such as `B7`."""
+    match = _CELL_NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{name} is no cell")
+    return int(match[2]) - 1, _column(match[1])
 
 
 @cache
-def _column(letters: bytes) -> int:
-    return reduce(lambda number, letter: 26 * number + letter - 64, letters, 0)
-
-
-def _parse_member(archive: zipfile.ZipFile, name: str) -> ET.Element | None:
-    return ET.fromstring(archive.read(name)) if name in archive.namelist() else None  # noqa: S314 - has no document type: checked before
-
-
-def _elements(root: ET.Element | None, tag: str) -> Iterator[ET.Element]:
-    """Yield the elements with this tag in any namespace: strict and transitional workbooks differ in theirs."""
-    return (element for element in (root.iter() if root is not None else ()) if element.tag.endswith(f"}}{tag}"))
-
-
-def _sheet_paths(archive: zipfile.ZipFile) -> dict[str, str]:
-    relations = {
-        relation.get("Id"): posixpath.normpath(posixpath.join("/xl", relation.get("Target", ""))).lstrip("/")
-        for relation in _elements(_parse_member(archive, "xl/_rels/workbook.xml.rels"), "Relationship")
-    }
-    paths = {}
-    for sheet in _elements(_parse_member(archive, _WORKBOOK), "sheet"):
-        relation = next((value for key, value in sheet.attrib.items() if key.endswith("}id")), None)
-        paths[sheet.get("name", "")] = relations.get(relation, "")
-    return paths
-
-
-def _styles(archive: zipfile.ZipFile) -> Iterator[str | None]:
-    """Yield the number format of each cell style; None if it does not determine digits: general, text, dates."""
-    root = _parse_member(archive, "xl/styles.xml")
-    custom = {format_.get("numFmtId"): format_.get("formatCode", "") for format_ in _elements(root, "numFmt")}
-    for styles in _elements(root, "cellXfs"):
-        for style in _elements(styles, "xf"):
-            number = style.get("numFmtId", "0")
-            code = custom.get(number, _BUILT_IN.get(int(number)) if number.isdigit() else None)
-            yield code if code and _formats_digits(code) else None
-        return
-
-
-def _formats_digits(code: str) -> bool:
-    """Whether a code formats digits. `General` alone does not; dates, fractions and powers are not supported."""
-    bare = _MARKS.sub("", code.split(";", maxsplit=1)[0])
-    other = re.search(r"[dmyhs/]|E[+-]", bare.replace("General", ""), re.IGNORECASE)
-    return code != "General" and _DIGITS.search(bare) is not None and other is None
-
-
-def _plain(value: float) -> str:
-    text = f"{value:.15g}"
-    return text if "e" not in text or abs(value) >= 1e15 else f"{value:.15f}".rstrip("0").rstrip(".")
-
-
-def apply_format(value: float, code: str) -> str:
-    """Format a number by a code such as `#,##0.00 "EUR"` or `0.0%`, of up to four sections separated by semicolons. Source:
-    ECMA-376, part 1, 18.8.31. A negative number gets a minus sign if the code has no section for it.
-    """
-    sections = code.split(";")
-    section = sections[0]
-    if value < 0 and len(sections) > 1 and _DIGITS.search(sections[1]):
-        section = sections[1]
-    texts = ["".join(part or "" for part in mark.groups()) for mark in _MARKS.finditer(section)]
-    bare = _MARKS.sub("\0", section)
-    digits = _DIGITS.search(bare)
-    if digits is None:
-        return _plain(value)
-    number = _number(abs(value), digits[0], bare[digits.end() :], percent="%" in bare)
-    written = f"{bare[: digits.start()]}\1{bare[digits.end() :].lstrip(',')}".replace("_", " ")
-    parts = re.split("\0", written)
-    written = parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))
-    sign = "" if value >= 0 or "(" in written or "-" in written else "-"
-    return sign + squeeze(written.replace("\1", number))
-
-
-def _number(value: float, shape: str, after: str, *, percent: bool) -> str:
-    """The digits of a number; each comma in `after` divides it by a thousand."""
-    if shape == "General":
-        return _plain(value)
-    scaled = value * (100 if percent else 1) / 1000 ** (len(after) - len(after.lstrip(",")))
-    places = shape.partition(".")[2]
-    digits = shape.partition(".")[0].count("0")
-    width = f"0{digits + bool(places) + len(places)}" if digits > 1 and "," not in shape else ""
-    number = f"{scaled:{width or (',' if ',' in shape else '')}.{len(places)}f}"
-    optional = len(places) - len(places.rstrip("#?"))
-    while optional and number.endswith("0"):
-        number, optional = number[:-1], optional - 1
-    return number.rstrip(".") if places else number
+def _column(letters: str) -> int:
+    return reduce(lambda number, letter: 26 * number + ord(letter) - 64, letters, 0) - 1

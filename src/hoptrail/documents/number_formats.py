@@ -1,0 +1,147 @@
+"""Formats the numbers of spreadsheets as their cells show them: by format codes such as `#,##0.00 "EUR"`, `0.0%` and `mmm yyyy`.
+
+Dates and times are in ISO 8601, but a date whose code shows no day is written as it says. Source: ECMA-376, part 1, 18.8.30 and
+18.8.31.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hoptrail.text.normal_forms import squeeze
+
+GENERAL = "General"
+# The built-in formats, which need not be in the file.
+BUILT_IN = {
+    **dict(zip((1, 2, 3, 4, 9, 10, 11), ("0", "0.00", "#,##0", "#,##0.00", "0%", "0.00%", "0.00E+00"), strict=True)),
+    **dict.fromkeys((14, 15, 16, *range(27, 32), *range(50, 59)), "yyyy-mm-dd"),
+    **dict(
+        zip((17, 18, 19, 20, 21, 22), ("mmm yy", "h:mm", "h:mm:ss", "h:mm", "h:mm:ss", "yyyy-mm-dd h:mm"), strict=True)
+    ),
+    **dict.fromkeys((32, 33, 45, 47), "h:mm:ss"),
+    **dict.fromkeys((37, 38), "#,##0"),
+    **dict.fromkeys((39, 40), "#,##0.00"),
+    46: "[h]:mm:ss",
+}
+_DIGITS = re.compile(r"General|[#0?](?:[#0?,]*[#0?])?(?:\.[#0?]*)?")
+_POWER = re.compile(r"E[+-]0+")
+_FRACTION = re.compile(r"[#0?]\s*/\s*[#0?\d]")
+_MARKS = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|_.|\*.')
+"""Quoted text, an escaped character or a currency, in groups; and without a group colours, conditions, gaps and fillers."""
+_ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
+_PART_OF_DATE = re.compile(r"y+|m+|d+|h+|s+|am/pm|a/p", re.IGNORECASE)
+_MONTH_PARTS = {"yyyy": "%Y", "yyy": "%Y", "yy": "%Y", "y": "%Y", "mmmm": "%B", "mmm": "%b", "mm": "%m", "m": "%m"}
+
+
+@dataclass(frozen=True, slots=True)
+class _DateShape:
+    """What a format code shows of a date: its day, only parts of month and year (a pattern), a time, or a duration."""
+
+    has_day: bool = False
+    month: str = ""
+    has_time: bool = False
+    is_elapsed: bool = False
+
+
+def shown_number(value: float, code: str, *, from_1904: bool = False) -> str:
+    """A number, date or time as a cell with this format code shows it."""
+    if code == GENERAL:
+        return _plain(value)
+    shape = _date_shape(code)
+    if shape is None:
+        return apply_format(value, code)
+    try:
+        if shape.is_elapsed:
+            return shown_duration(dt.timedelta(days=value))
+        return _shown_date(value, shape, from_1904=from_1904)
+    except OverflowError:
+        return _plain(value)
+
+
+def shown_duration(duration: dt.timedelta) -> str:
+    """Hours, minutes and, unless they are zero, seconds."""
+    minutes, seconds = divmod(round(duration.total_seconds()), 60)
+    return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
+
+
+@lru_cache(maxsize=1000)
+def _date_shape(code: str) -> _DateShape | None:
+    """None if the code does not show a date or time."""
+    if _ELAPSED.search(code):
+        return _DateShape(is_elapsed=True)
+    bare = _MARKS.sub("", code.split(";", maxsplit=1)[0]).replace(GENERAL, "")
+    parts = [part.lower() for part in _PART_OF_DATE.findall(bare)]
+    if not parts or _POWER.search(bare) or (parts == ["e"] or _DIGITS.match(bare)):
+        return None
+    minutes = {
+        number
+        for number, part in enumerate(parts)
+        if part in {"m", "mm"}
+        and ({*parts[max(0, number - 1) : number], *parts[number + 1 : number + 2]} & {"h", "hh", "s", "ss"})
+    }
+    days = [part for number, part in enumerate(parts) if part[0] in "ymd" and number not in minutes]
+    month = "" if any(part[0] == "d" for part in days) else " ".join(_MONTH_PARTS.get(part, "%b") for part in days)
+    return _DateShape(bool(days), month, any(part[0] in "hs" for part in parts))
+
+
+def _shown_date(value: float, shape: _DateShape, *, from_1904: bool) -> str:
+    leap = value < 60  # Excel counts a 29 February 1900
+    first = dt.datetime(1904, 1, 1, tzinfo=dt.UTC) if from_1904 else dt.datetime(1899, 12, 30 + leap, tzinfo=dt.UTC)
+    date = first + dt.timedelta(seconds=round(value * 86400))
+    if not shape.has_day:
+        return f"{date:%H:%M:%S}".removesuffix(":00")
+    if shape.month:
+        return f"{date:{shape.month}}"
+    shows_time = shape.has_time and date.time() != dt.time()
+    return f"{date:%Y-%m-%d %H:%M}" if shows_time else date.date().isoformat()
+
+
+def _plain(value: float) -> str:
+    text = f"{value:.15g}"
+    return text if "e" not in text or abs(value) >= 1e15 else f"{value:.15f}".rstrip("0").rstrip(".")
+
+
+def apply_format(value: float, code: str) -> str:
+    """Format a number by a code such as `#,##0.00 "EUR"` or `0.0%`, of up to four sections separated by semicolons. A negative
+    number gets a minus sign if the code has no section for it. An empty section shows nothing.
+    """
+    sections = code.split(";")
+    section = sections[0]
+    if value < 0 and len(sections) > 1:
+        section = sections[1]
+    elif value == 0 and len(sections) > 2:
+        section = sections[2]
+    if not section or _FRACTION.search(section):
+        return _plain(value) if section else ""
+    texts = ["".join(part or "" for part in mark.groups()) for mark in _MARKS.finditer(section)]
+    bare = _MARKS.sub("\0", section)
+    digits = _DIGITS.search(bare)
+    if digits is None:
+        return squeeze("".join(texts)) or _plain(value)
+    power = _POWER.search(bare, digits.end())
+    if power is not None:
+        return f"{value:.{len(digits[0].partition('.')[2])}E}"
+    number = _number(abs(value), digits[0], bare[digits.end() :], percent="%" in bare)
+    written = f"{bare[: digits.start()]}\1{bare[digits.end() :].lstrip(',')}".replace("_", " ")
+    parts = re.split("\0", written)
+    written = parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))
+    sign = "" if value >= 0 or "(" in written or "-" in written else "-"
+    return sign + squeeze(written.replace("\1", number))
+
+
+def _number(value: float, shape: str, after: str, *, percent: bool) -> str:
+    """The digits of a number; each comma in `after` divides it by a thousand."""
+    if shape == "General":
+        return _plain(value)
+    scaled = value * (100 if percent else 1) / 1000 ** (len(after) - len(after.lstrip(",")))
+    places = shape.partition(".")[2]
+    digits = shape.partition(".")[0].count("0")
+    width = f"0{digits + bool(places) + len(places)}" if digits > 1 and "," not in shape else ""
+    number = f"{scaled:{width or (',' if ',' in shape else '')}.{len(places)}f}"
+    optional = len(places) - len(places.rstrip("#?"))
+    while optional and number.endswith("0"):
+        number, optional = number[:-1], optional - 1
+    return number.rstrip(".") if places else number

@@ -1,0 +1,118 @@
+"""Parses the workbooks of Excel before 2007 (.xls) like those of later versions: values as displayed, comments after their row.
+
+Hidden sheets, rows and columns and cells whose font is struck out are left out with a note.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markup import STRUCK
+from hoptrail.documents.number_formats import GENERAL, shown_number
+from hoptrail.documents.office_text import comment_head
+from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
+from hoptrail.documents.xlsx import sheet_heading, with_comments
+from hoptrail.text.normal_forms import squeeze
+
+_DAMAGED = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError, MemoryError, struct.error)
+"""What the library raises for a damaged file, beside its own errors."""
+
+
+def parse_xls(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a workbook: each sheet as a heading with its rows."""
+    import xlrd  # type: ignore[import-untyped]
+
+    try:
+        book = xlrd.open_workbook(file_contents=data, formatting_info=True, ragged_rows=True, logfile=io.StringIO())
+        reader = _OldWorkbook(book, limits)
+        pieces = [piece for sheet in book.sheets() for piece in reader.sheet(sheet)]
+        return assemble("", pieces, reader.notes(), limits.text)
+    except (xlrd.XLRDError, xlrd.compdoc.CompDocError, *_DAMAGED) as error:
+        raise Unreadable(
+            f"is not an Excel file, or a damaged or a protected one ({error}): save it as .xlsx"
+        ) from error
+
+
+@dataclass(slots=True)
+class _OldWorkbook:
+    """Reads sheets, and counts what is left out of them."""
+
+    book: Any
+    limits: ReadingLimits
+    hidden_sheets: list[str] = field(default_factory=list)
+    hidden: dict[str, int] = field(default_factory=dict)
+    is_struck: bool = False
+
+    def notes(self) -> list[str]:
+        """Notes on what was left out of the sheets read so far."""
+        notes = [f"hidden sheets were left out: {', '.join(self.hidden_sheets)}"] if self.hidden_sheets else []
+        notes += [f"{count} hidden {what} were left out" for what, count in self.hidden.items()]
+        return notes + ([STRUCK] if self.is_struck else [])
+
+    def sheet(self, sheet: Any) -> Iterator[Piece]:
+        """Yield the pieces of a sheet."""
+        if sheet.visibility:
+            self.hidden_sheets.append(sheet.name)
+            return
+        yield from sheet_heading(sheet.name)
+        comments: dict[str, list[tuple[str, str]]] = {}
+        for (row, _), note in sheet.cell_note_map.items():
+            head = comment_head(note.author or "", "")
+            comments.setdefault(f"sheet {sheet.name}, row {row + 1}", []).append((head, squeeze(note.text)))
+        columns = {column for column, info in sheet.colinfo_map.items() if info.hidden}
+        rows = self._rows(sheet, columns, comments)
+        yield from with_comments(sheet_pieces(rows, self.limits), comments)
+
+    def _rows(self, sheet: Any, hidden: set[int], comments: dict[str, list[tuple[str, str]]]) -> Iterator[GridRow]:
+        above: dict[int, str] = {}
+        told: set[int] = set()
+        for number in range(sheet.nrows):
+            place = f"sheet {sheet.name}, row {number + 1}"
+            cells = [self._value(sheet, number, column) for column in range(sheet.row_len(number))]
+            info = sheet.rowinfo_map.get(number)
+            if info is not None and info.hidden:
+                self._count("rows", any(cells))
+                comments.pop(place, None)
+                continue
+            spans: dict[int, int] = {}
+            for top, bottom, left, right in sheet.merged_cells:
+                if top <= number < bottom and left < len(cells):
+                    cells[left] = above.get(left, "") if number > top else cells[left]
+                    above[left] = cells[left]
+                    if right - left > 1:
+                        spans[left - sum(column < left for column in hidden)] = right - left
+            new = {column for column in hidden if column < len(cells) and cells[column]} - told
+            told |= new
+            self._count("columns", len(new))
+            yield GridRow(place, [text for column, text in enumerate(cells) if column not in hidden], spans or None)
+
+    def _count(self, what: str, more: int) -> None:
+        if more:
+            self.hidden[what] = self.hidden.get(what, 0) + int(more)
+
+    def _value(self, sheet: Any, row: int, column: int) -> str:
+        import xlrd
+
+        cell = sheet.cell(row, column)
+        style = self.book.xf_list[cell.xf_index]
+        if cell.ctype == xlrd.XL_CELL_BOOLEAN:
+            text = str(bool(cell.value)).upper()
+        elif cell.ctype == xlrd.XL_CELL_ERROR:
+            text = xlrd.error_text_from_code.get(cell.value, "#N/A")
+        elif cell.ctype in {xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE}:
+            known = self.book.format_map.get(style.format_key)
+            code = known.format_str if known is not None else GENERAL
+            text = shown_number(cell.value, code, from_1904=bool(self.book.datemode))
+        else:
+            text = str(cell.value).strip()
+        if text and self.book.font_list[style.font_index].struck_out:
+            self.is_struck = True
+            return ""
+        return text
