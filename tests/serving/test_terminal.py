@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from command import Hoptrail
-from hoptrail.serving import options, progress
+from hoptrail.serving import options
 from hoptrail.serving.render import DISAGREE, render_answer, sources_of
 from hoptrail.types import Answer, AnswerKind, Evidence, Guess, Hop, Kind, Statement, Trail, Verdict
 
@@ -244,10 +244,10 @@ def test_recipes_and_documents_are_completed() -> None:
 def test_a_spinner_appears_on_a_terminal_after_a_while(
     terminal: bool, patience: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr(options, "PATIENCE", patience)
     written, begun = io.StringIO(), time.monotonic()
     seen = terminal and not patience
-    with progress.spinner(Console(file=written, force_terminal=terminal), "searching"):
+    with options.waiting("searching", Console(file=written, force_terminal=terminal)):
         while seen and "searching" not in written.getvalue() and time.monotonic() < begun + 20:
             time.sleep(0.01)
     assert ("searching" in written.getvalue()) is seen

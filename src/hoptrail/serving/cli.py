@@ -288,8 +288,12 @@ def recipes(as_json: options.AsJson = False) -> None:
         options.print_json(rows)
     else:
         width = max(map(len, recipe_names()))
+        own, others = [], []
         for row in rows:
-            print(f"{row['name']:{width}} {row['description']}")  # noqa: T201
+            is_own = recipe_class(row["name"]).__module__.startswith("hoptrail.")
+            (own if is_own else others).append(f"{row['name']:{width}} {row['description']}")
+        papers = "Published systems and their baselines, to compare with; most are made for a chat model:"
+        print("\n".join([*own, "", papers, *others]))  # noqa: T201
 
 
 @app.command(rich_help_panel=UPKEEP)

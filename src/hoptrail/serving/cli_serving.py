@@ -71,7 +71,7 @@ def serve(
     from hoptrail.serving.server.keys import find_keys
     from hoptrail.serving.server.workspaces import Workspace
 
-    _refuse(where, host, port)
+    _refuse_missing(where)
     documents = where if where is not None and _is_documents(where) else None
     keyed = partial(options.settings_with, settings, language, keys=options.Given(given, [None, *recipe_names()], []))
     opened = partial(_open, keyed=keyed, exclude=exclude or (), gitignore=not no_gitignore)
@@ -80,6 +80,7 @@ def serve(
         raise UsageError("--exclude and --no-gitignore are for a FOLDER of documents.")
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
+    _refuse_taken(host, port)
     served = [Workspace(name, index, options.named(recipes)) for name, index in indexes.items()]
     if port:
         options.say(f"Open {_address(host, port)} in a browser. Ctrl-C ends.")
@@ -90,12 +91,16 @@ def serve(
         serve_app(app, host, port, limits, stopped)
 
 
-def _refuse(where: str | None, host: str, port: int) -> None:
-    """Raises: UsageError: there is nothing to serve at this place, or the port is taken."""
+def _refuse_missing(where: str | None) -> None:
+    """Raises: UsageError: this is no address, and no folder."""
     if where is not None and where.strip() and "://" not in where and not Path(where).expanduser().exists():
         raise UsageError(
             f"there is no folder {where}: check the path. `--index {where}` serves a new, empty index there."
         )
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    """Refuse before anything is read. Raises: UsageError: the address cannot be had."""
     try:
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except OSError as error:

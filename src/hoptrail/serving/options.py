@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -40,6 +41,8 @@ OWED = (
     "text of removed documents is still in files of this index: a removal was cut off, or an earlier state was being read. "
     "Whatever changes the index next erases it: `hoptrail index` or `hoptrail remove`."
 )
+PATIENCE = 0.5
+"""Seconds before a spinner appears."""
 HOW_TO_GO_ON = "The same command goes on from there; Ctrl-C again ends at once, and what was finished is kept."
 
 
@@ -298,11 +301,23 @@ def say(what: RenderableType) -> None:
     console.print(plain(what) if isinstance(what, str) else what, soft_wrap=not console.is_terminal)
 
 
-def waiting(doing: str = "searching and reading", *, quiet: bool = False) -> AbstractContextManager[None]:
-    """A spinner on standard error, unless `quiet`."""
-    from hoptrail.serving.progress import spinner
-
-    return nullcontext() if quiet else spinner(console_of(error=True), doing)
+@contextmanager
+def waiting(doing: str = "searching and reading", console: Console | None = None) -> Iterator[None]:
+    """While the body runs, a spinner on a terminal once it has taken half a second; by default on standard error."""
+    console = console or console_of(error=True)
+    if not console.is_terminal:
+        yield
+        return
+    shown = console.status(plain(doing))
+    starting = Timer(PATIENCE, shown.start)
+    starting.daemon = True
+    starting.start()
+    try:
+        yield
+    finally:
+        starting.cancel()
+        starting.join()  # it may be starting just now
+        shown.stop()
 
 
 def print_json(content: JsonObject | list[JsonObject]) -> None:

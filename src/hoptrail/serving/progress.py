@@ -1,4 +1,4 @@
-"""Progress on standard error: one bar with the time left and the cost so far, or a spinner.
+"""Progress on standard error: for indexing one bar with the time left and the cost so far.
 
 A file or a pipe gets a line now and then.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Timer
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -21,27 +20,6 @@ from hoptrail.types import Usage
 
 EVERY = 60.0
 """Seconds between the lines of a log."""
-
-PATIENCE = 0.5
-"""Seconds before a spinner appears."""
-
-
-@contextmanager
-def spinner(console: Console, doing: str) -> Iterator[None]:
-    """On a terminal, a spinner while the body runs, once it has taken half a second."""
-    if not console.is_terminal:
-        yield
-        return
-    shown = console.status(plain(doing))
-    starting = Timer(PATIENCE, shown.start)
-    starting.daemon = True
-    starting.start()
-    try:
-        yield
-    finally:
-        starting.cancel()
-        starting.join()  # it may be starting just now
-        shown.stop()
 
 
 @contextmanager

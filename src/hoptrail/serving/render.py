@@ -46,9 +46,9 @@ def plain(text: str, style: str = "") -> Text:
     return Text(one_line(text), style=style)
 
 
-def _lines(text: str, between: str = "\n") -> Text:
+def _lines(text: str) -> Text:
     """The lines of a text that say something, each as `plain`."""
-    return Text(between).join(plain(line) for line in text.splitlines() if line.strip())
+    return Text("\n").join(plain(line) for line in text.splitlines() if line.strip())
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _found(
         for number, (value, home) in enumerate(values, start=1):
             place = Text.assemble("  ", _source(home)) if home and len(homes) > 1 else ""
             shown.append(Text.assemble(f"  {number}. " if steps else "  - ", plain(value, "green"), place))
-        sure = Text("Look which of them holds.", style="yellow") if differing else sure
+        sure = Text("Check which of them holds.", style="yellow") if differing else sure
     below = _statement(homes[0], [value for value, _ in values]) if len(homes) == 1 and not told else []
     replaced = [
         plain(f"  replaces what was said {f'in {one.date}' if one.date else 'before'}: {one.said}", "dim")
@@ -275,7 +275,7 @@ def _unread(files: Mapping[str, str]) -> list[Text]:
     """The files that were not read, with the reasons."""
     if not files:
         return []
-    lines = [plain(f"{path}: {reason}") for path, reason in list(files.items())[:SHOWN_DOCUMENTS]]
+    lines = [plain(f"{near(path)}: {reason}") for path, reason in list(files.items())[:SHOWN_DOCUMENTS]]
     return [Text(f"not read: {len(files):,}", style="bold"), *lines, *_more(len(files))]
 
 
@@ -337,7 +337,7 @@ def _left_out(files: Mapping[str, str]) -> list[Text]:
 
 def render_notes(notes: Sequence[str]) -> list[Text]:
     """One line each; of many, only the first."""
-    lines = [Text.assemble(("note: ", "yellow"), plain(note)) for note in notes[:SHOWN_NOTES]]
+    lines = [Text.assemble(("note: ", "yellow"), plain(near(note))) for note in notes[:SHOWN_NOTES]]
     hidden = len(notes) - SHOWN_NOTES
     return lines + ([Text(f"and {hidden} more notes", style="dim")] if hidden > 0 else [])
 
@@ -366,7 +366,7 @@ def render_removed(documents: Sequence[Withdrawn]) -> list[Text]:
 
 def render_failures(failures: Sequence[DocumentError]) -> RenderableType:
     """One line per document that could not be read."""
-    return Group(*(Text.assemble(("not read: ", "red"), plain(str(failure))) for failure in failures))
+    return Group(*(Text.assemble(("not read: ", "red"), plain(near(str(failure)))) for failure in failures))
 
 
 def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
