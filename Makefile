@@ -15,11 +15,11 @@ check pytest: export OPENBLAS_NUM_THREADS := 1
 # memory has less than 3 GiB for files, as in many containers, they go to the disk.)
 IN_MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'END {print $$4}')" -gt 3145728 ] 2>/dev/null && echo TMPDIR=/dev/shm)
 
-.PHONY: demo test check types pytest wheel ray real-model format clean
+.PHONY: demo test check types pytest wheel docs ray real-model format clean
 
 demo: .venv/installed
 	$(BIN)/hoptrail index examples/harbour --index .demo
-	$(BIN)/hoptrail ask "$$(cat examples/question.txt)" --index .demo
+	$(BIN)/hoptrail ask "$$(cat examples/question.txt)" --trail --index .demo
 
 test: check
 
@@ -38,6 +38,12 @@ pytest: .venv/developed
 # The wheel, built and installed in a clean environment.
 wheel: .venv/developed
 	$(BIN)/pytest -m slow --numprocesses 0
+
+# The documentation as a site, in build/site; a link that leads nowhere is an error.
+docs: .venv/installed
+	$(BIN)/python -m pip install $(QUIETLY) "pip>=25.1"
+	$(BIN)/python -m pip install $(QUIETLY) --group docs
+	$(BIN)/python -m mkdocs build
 
 # Building on Ray: two workers on this machine. Wants about a minute, 2 GB and a machine that does little else.
 ray: .venv/developed
@@ -68,4 +74,4 @@ format: .venv/developed
 	touch $@
 
 clean:
-	rm -rf .venv .real .demo dist
+	rm -rf .venv .real .demo build dist

@@ -377,8 +377,10 @@ def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
 
 def render_tree_coverage(found: TreeCoverage) -> RenderableType:
     """One row per grouping."""
+    from hoptrail.serving.render_evaluation import share
+
     table = Table("grouping", "groups", "pairs", "supporting", "all", "overlap", box=None, pad_edge=False)
     for row in found.rows:
-        shares = (render.share(row.supporting), render.share(row.all), render.share(row.overlap))
+        shares = (share(row.supporting), share(row.all), share(row.overlap))
         table.add_row(row.grouping, f"{row.groups:,}", f"{row.pairs:,}", *shares)
     return Group(Text(f"{found.data}: share of gold pairs of passages within one group"), table)

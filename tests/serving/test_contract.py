@@ -224,7 +224,11 @@ def test_recipes(hoptrail: Hoptrail) -> None:
     assert [row["name"] for row in ended.json] == list(recipe_names())
     assert all(row["description"] and row["structures"] for row in ended.json)
     assert "paper" in next(row for row in ended.json if row["name"] == "sirerag")["presets"]
-    assert [line.split()[0] for line in hoptrail("recipes").out.splitlines()] == list(recipe_names())
+    own, others = hoptrail("recipes").out.split("\n\n")
+    listed = [[line.split()[0] for line in part.splitlines()] for part in (own, others.partition("\n")[2])]
+    assert sorted(listed[0] + listed[1]) == sorted(recipe_names())
+    assert "trail" in listed[0]
+    assert "closed-book" in listed[1]
 
 
 def test_score(hoptrail: Hoptrail, tmp_path: Path) -> None:

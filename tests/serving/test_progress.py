@@ -28,7 +28,7 @@ def shown(*, terminal: bool, calls: int) -> str:
 def test_a_terminal_shows_counts_calls_and_tokens() -> None:
     text = shown(terminal=True, calls=3)
     assert "extracting" in text
-    assert "5/8" in text
+    assert "5 of 8" in text
     assert "3 model calls, 3,030 tokens" in text
 
 

@@ -97,7 +97,7 @@ def test_the_same_command_ends_it(hoptrail: Hoptrail, world: Path, folder: Path,
         assert ended.code == 0, ended.err
         assert files_with(folder, f"The {WORD}") == []
         if how == "remove":
-            assert ended.err.rstrip() in (f"removed: {WORD}", f"was already removed: {WORD}")
+            assert ended.err.splitlines()[0] in (f"removed: {WORD}", f"was already removed: {WORD}")
 
     killed, owed = cut_off_everywhere(hoptrail, folder, command, again)
     assert killed > 3
@@ -121,7 +121,7 @@ def test_verify_and_search_tell_of_it_and_another_change_ends_it(hoptrail: Hoptr
             told.append(folder)
         assert hoptrail(*remove(folder, "Lindeth")).code == 0
         if stored:
-            assert hoptrail(*remove(folder, WORD)).err == f"removed: {WORD}\n"
+            assert hoptrail(*remove(folder, WORD)).err.startswith(f"removed: {WORD}\n")
         assert files_with(folder, WORD) == []
         assert hoptrail("verify", "--index", folder).code == 0
         (world / "New.txt").write_text("A new note.", encoding="utf-8")

@@ -81,7 +81,7 @@ def answered(text: str, kind: AnswerKind, items: tuple[str, ...] = (), **where: 
 
 def test_an_answer_shows_every_hop_with_its_sentence_and_place(hoptrail: Hoptrail, harbour: Path) -> None:
     question = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
-    shown = hoptrail("ask", question, "--index", harbour)
+    shown = hoptrail("ask", question, "--trail", "--index", harbour)
     answer = hoptrail("ask", question, "--index", harbour, "--json").json
     assert shown.err == ""
     unfolded = " ".join(shown.out.replace("│", " ").split())
@@ -102,7 +102,8 @@ def test_evidence_says_where_in_its_file_it_stands() -> None:
 
 def test_evidence_from_a_table_shows_its_headers() -> None:
     shown = printed(answered("12", AnswerKind.SHORT))
-    assert shown.startswith("Answer: 12\n  Item: Rope; Price: 12\n  Item: Buoy; Price: 3\n  fees.pdf\n")
+    below = "  Item: Rope; Price: 12\n  Item: Buoy; Price: 3\n  fees.pdf\n"
+    assert shown.startswith(f"Answer: 12\nHow sure this is was not estimated.\n{below}")
     assert "    │   Item: Rope; Price: 12\n    │   Item: Buoy; Price: 3\n" in shown
 
 
@@ -128,7 +129,7 @@ def test_rows_that_are_shown_as_closest_stand_on_lines_of_their_own() -> None:
         *("d1", "Fees", 0, 9, "Rope\t12\nBuoy\t3", "p1"), said="Item: Rope; Price: 12\nItem: Buoy; Price: 3"
     )
     shown = printed(Answer("What costs 5?", None, "bm25", "offline", closest=(rows,)))
-    assert "  Item: Rope; Price: 12\n  Item: Buoy; Price: 3\n" in shown
+    assert "   Item: Rope; Price: 12\n   Item: Buoy; Price: 3\n" in shown
 
 
 def test_a_search_shows_rows_with_their_headers(hoptrail: Hoptrail, tmp_path: Path, tiny: Path) -> None:

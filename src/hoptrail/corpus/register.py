@@ -322,7 +322,7 @@ class UnknownName(UsageError):
     """A name fits no document."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"there is no document {name!r} in this index. `hoptrail show` lists ids, titles and paths.")
+        super().__init__(f"there is no document {name!r} in this index. `hoptrail show` lists titles and files.")
 
 
 def _with_relative_upload(document: Document, home: str) -> Document:

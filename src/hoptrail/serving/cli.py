@@ -18,10 +18,8 @@ from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError, exhausted
 from hoptrail.index.index import Index
-from hoptrail.language.lazy import CHAT, LazyLanguage
+from hoptrail.language.lazy import CHAT
 from hoptrail.plugins import found, loaded
-from hoptrail.recipes.catalogue import reported_name
-from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import cli_asking, cli_evaluation, cli_serving, contract, options, render
 from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
@@ -32,6 +30,18 @@ if TYPE_CHECKING:
 
 DAILY, EVALUATION, UPKEEP, FURTHER = "Every day", "Evaluation", "Upkeep", "Research, publishing and other packages"
 """The groups of commands in the help, in this order."""
+
+
+MEANT = {
+    **dict.fromkeys(("list", "ls", "status", "info", "documents"), "show"),
+    **dict.fromkeys(("delete", "rm", "del", "forget"), "remove DOCUMENT"),
+    **dict.fromkeys(("add", "update", "sync", "import", "init"), "index FOLDER"),
+    **dict.fromkeys(("find", "grep"), "search WORDS"),
+    **dict.fromkeys(("chat", "query", "question"), "ask"),
+    **dict.fromkeys(("open", "web", "start", "run", "ui"), "serve FOLDER"),
+    **dict.fromkeys(("help", "h", "-h"), "--help"),
+}
+"""What other programs call a command, and what it is here."""
 
 
 class Grouped(TyperGroup):
@@ -46,12 +56,19 @@ class Grouped(TyperGroup):
         own = super().get_command(ctx, cmd_name)
         return _command_of_package(cmd_name) if own is None and cmd_name in found("commands") else own
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called. What people type in place of another one is answered with that one."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and (meant := MEANT.get(name, f'ask "{name}"' if " " in name else "")):
+            ctx.fail(f"There is no command {name!r}. Did you mean `hoptrail {meant}`?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one list per heading, in the order of registration."""
         entries = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         for heading in (DAILY, EVALUATION, UPKEEP, FURTHER):
             rows = [
-                (name, command.get_short_help_str(formatter.width))
+                (name, (command.help or "").partition("\n\n")[0])
                 for name, command in entries
                 if getattr(command, "rich_help_panel", None) == heading
             ]
@@ -80,6 +97,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
 )
 
 
@@ -107,24 +125,22 @@ def index(
     folder: options.IndexFoundOrNew = None,
     recipes: options.BuiltFor = None,
     language: options.LanguageName = None,
-    rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Read all files again, and rebuild what another language made.")
-    ] = False,
+    rebuild: options.Rebuild = False,
     sync: options.Sync = False,
     watch: options.Watch = False,
     exclude: options.Exclude = None,
     no_gitignore: options.NoGitignore = False,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only estimate the cost of language tasks; index nothing.")
-    ] = False,
+    estimate: options.Estimate = False,
     on: options.Place = options.LOCAL,
     address: options.RayAddress = "",
-    verbose: Annotated[bool, typer.Option("--verbose", help="Name the skipped files.")] = False,
+    verbose: options.Loudness = None,
     settings: options.SettingsFile = None,
     given: options.SetKeys = None,
 ) -> None:
     """Add or update documents; resumable; processes only what changed."""
-    folder = folder or options.found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
+    options.refuse_missing(sources or [], folder)
+    make = bool(sources or recipes) and not estimate
+    folder = folder or options.found_or_new(Path.cwd(), make=make, quiet=verbose is False)
     keys, asked = options.Given(given, named(recipes) or [None], ["server"]), language or (CHAT if estimate else None)
     opened = options.open_index(
         folder, settings, asked, keys, building=True, rehearsed=estimate, exclude=exclude, gitignore=not no_gitignore
@@ -135,11 +151,12 @@ def index(
         _watch(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
         return
     if estimate:
-        report = _estimate(opened, sources or [], named(recipes), rebuild=rebuild, verbose=verbose)
+        report = _estimate(opened, sources or [], named(recipes), rebuild=rebuild, verbose=bool(verbose))
     else:  # Ray installs signal handlers when it starts; ours are installed after it and win
-        with options.open_executor(on, address) as place, options.watching() as watcher, without_failed_tasks_logged():
+        shown = options.watching(quiet=verbose is False)
+        with options.open_executor(on, address) as place, shown as watcher, without_failed_tasks_logged():
             report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=place, sync=sync or None)
-        options.say(render.render_indexing(report, verbose=verbose))
+        _say_report(report, verbose)
     if report.failures:
         raise typer.Exit(options.INCOMPLETE if report.documents else options.FAILED)
 
@@ -164,16 +181,24 @@ def _check(
         raise UsageError(f"there is no index at {folder} to build more for: name at least one file or folder to index.")
 
 
-def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool) -> None:
+def _say_report(report: IndexingReport, verbose: bool | None) -> None:
+    """Print what a run did; if it is not to be `verbose` (False, as against None), only what failed."""
+    if verbose is not False:
+        options.say(render.render_indexing(report, verbose=bool(verbose)))
+    elif report.failures:
+        options.say(render.render_failures(report.failures))
+
+
+def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool | None, verbose: bool | None) -> None:
     """Index again after each change; print the first report and every later one that did something."""
     from hoptrail.index.watching import watch
 
-    with options.watching() as watcher, without_failed_tasks_logged():
+    with options.watching(quiet=verbose is False) as watcher, without_failed_tasks_logged():
         shown = False
         for report in watch(opened, sources, recipes, watcher, sync=sync):
             if not shown or report.did_something:
-                options.say(render.render_indexing(report, verbose=verbose))
-            if not shown:
+                _say_report(report, verbose)
+            if not shown and verbose is not False:
                 options.say("watching; Ctrl-C ends")
             shown = True
 
@@ -188,41 +213,20 @@ def _estimate(opened: Index, sources: list[str], recipes: list[str], *, rebuild:
 
 @app.command(rich_help_panel=DAILY)
 def remove(
-    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="An id, path, folder or title.")],
+    documents: options.Documents,
     folder: options.IndexFolder,
+    quiet: options.Quiet = False,
     settings: options.SettingsFile = None,
 ) -> None:
-    """Remove documents and everything derived from them alone."""
-    with options.watching("removing documents"):
+    """Remove documents from the index, and everything derived from them alone. Their files stay."""
+    with options.watching("removing documents", quiet=quiet):
         removed = options.open_index(folder, settings).withdraw(documents)
-    for withdrawn in removed:
-        options.say(render.render_withdrawn(withdrawn))
+    for line in () if quiet else render.render_removed(removed):
+        options.say(line)
 
 
 app.command(rich_help_panel=DAILY)(cli_asking.ask)
-
-
-@app.command(rich_help_panel=DAILY)
-def search(
-    question: Annotated[str, typer.Argument(metavar="QUESTION")],
-    folder: options.IndexFolder,
-    recipe: options.RecipeName = None,
-    limit: Annotated[int | None, typer.Option("-k", metavar="N", min=1, help="Number of units.")] = None,
-    as_of: options.AsOf = "",
-    as_json: options.AsJson = False,
-    settings: options.SettingsFile = None,
-    given: options.SetKeys = None,
-) -> None:
-    """Only retrieve: list what a recipe finds for a question."""
-    opened = options.open_index(folder, settings, None, options.Given(given, [recipe]))
-    question, requested = check_question(question), recipe or opened.settings.recipe
-    used = opened.recipe(recipe, LazyLanguage(opened.language), limit, opened.view(as_of))
-    ranking = used.retrieve(question)
-    options.say_unfinished(opened, used.name, requested)
-    if as_json:
-        options.print_json(contract.search_json(question, reported_name(requested, used), ranking))
-    else:
-        options.console_of().print(render.render_ranking(ranking))
+app.command(rich_help_panel=DAILY)(cli_asking.search)
 
 
 @app.command(rich_help_panel=DAILY)
@@ -232,7 +236,7 @@ def show(
     as_json: options.AsJson = False,
     settings: options.SettingsFile = None,
 ) -> None:
-    """List the contents of an index: documents, units, links, structures, cost; or print a document as it was read."""
+    """List the documents of an index by folder, what was not read, and what is stored; or print a document as it was read."""
     opened = options.open_index(folder, settings)
     if document:
         read = opened.documents(document)
@@ -298,8 +302,12 @@ def recipes(as_json: options.AsJson = False) -> None:
         options.print_json(rows)
     else:
         width = max(map(len, recipe_names()))
+        own, others = [], []
         for row in rows:
-            print(f"{row['name']:{width}} {row['description']}")  # noqa: T201
+            is_own = recipe_class(row["name"]).__module__.startswith("hoptrail.")
+            (own if is_own else others).append(f"{row['name']:{width}} {row['description']}")
+        papers = "Published systems and their baselines, to compare with; most are made for a chat model:"
+        print("\n".join([*own, "", papers, *others]))  # noqa: T201
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -328,12 +336,12 @@ def doctor(
 ) -> None:
     """Test the chat endpoint, its model, its reply formats and the embeddings, and say how to fix what fails."""
     from hoptrail.index.settings import load_settings
-    from hoptrail.serving.doctor import examine
+    from hoptrail.serving.doctor import examine, render_check
 
     failed = False
     for check in examine(load_settings(settings), folder):
         failed = failed or (check.needed and not check.works)
-        options.console_of().print(render.render_check(check), soft_wrap=True)
+        options.console_of().print(render_check(check), soft_wrap=True)
     if failed:
         raise typer.Exit(options.FAILED)
 

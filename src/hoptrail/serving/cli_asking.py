@@ -1,24 +1,38 @@
-"""The command `ask`: one question, or several in a dialogue. `cli.py` registers it."""
+"""The commands `ask` (one question, or several in a dialogue) and `search`. `cli.py` registers them."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
+from hoptrail.corpus.source_files import file_of
 from hoptrail.errors import UsageError
 from hoptrail.index.index import Index
+from hoptrail.language.lazy import LazyLanguage
+from hoptrail.recipes.catalogue import reported_name
+from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import contract, options, render
 from hoptrail.types import Answer
 
 PROMPT = "? "
 _HISTORY_LENGTH = 1_000
 """Questions in the history of the arrow keys."""
+
+HELP = """\
+Type a question; it may follow up the answer before ("and when was she born?").
+/sources   the statements that the last answer rests on, or that come closest
+/open N    open the file of the N-th of them
+/trail     how the last answer was found
+/help      this
+/quit      end, like Ctrl-D"""
 
 
 def ask(
@@ -30,44 +44,117 @@ def ask(
     language: options.LanguageName = None,
     as_of: options.AsOf = "",
     as_json: options.AsJson = False,
+    trail: Annotated[
+        bool, options.option("--trail", None, "Also show how the answer was found, step by step.")
+    ] = False,
     settings: options.SettingsFile = None,
     given: options.SetKeys = None,
 ) -> None:
-    """Answer a question and show the trail; without a question, a dialogue."""
+    """Answer a question from the documents; without a question, a dialogue."""
     index = options.open_index(folder, settings, None, options.Given(given, [recipe]))
+    if question is None and as_json:
+        raise UsageError("--json answers one question: name it.")
+    if not as_json:
+        options.refuse_empty(index)
     if question is None:
-        if as_json:
-            raise UsageError("--json answers one question: name it.")
-        _dialogue(index, recipe, language, as_of)
+        _Dialogue(index, recipe, language, as_of, trail=trail).answer_all()
         return
-    answer = index.ask(question, recipe, language, as_of=as_of)
+    with options.waiting():
+        answer = index.ask(question, recipe, language, as_of=as_of)
     options.say_unfinished(index, answer.recipe, recipe or index.settings.recipe)
     if as_json:
         options.print_json(contract.answer_json(answer))
     else:
-        options.console_of().print(render.render_answer(answer))
+        options.console_of().print(render.render_answer(answer, folded=not trail))
     if answer.failed:
         raise typer.Exit(options.FAILED)
 
 
-def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str) -> None:
-    """Answer line by line. A follow-up is completed from the previous answer; a refused question does not end the dialogue."""
-    from hoptrail.language.following import resolve_follow_up
+def search(
+    question: Annotated[str, typer.Argument(metavar="QUESTION")],
+    folder: options.IndexFolder,
+    recipe: options.RecipeName = None,
+    limit: Annotated[int | None, options.option("-k", "N", "Number of places.", min=1)] = None,
+    as_of: options.AsOf = "",
+    as_json: options.AsJson = False,
+    settings: options.SettingsFile = None,
+    given: options.SetKeys = None,
+) -> None:
+    """Find places: the lines that come closest to a question or to some words, each with its file."""
+    opened = options.open_index(folder, settings, None, options.Given(given, [recipe]))
+    question, requested = check_question(question), recipe or opened.settings.recipe
+    if not as_json:
+        options.refuse_empty(opened)
+    with options.waiting("searching"):
+        used = opened.recipe(recipe, LazyLanguage(opened.language), limit, opened.view(as_of))
+        ranking = used.retrieve(question)
+    options.say_unfinished(opened, used.name, requested)
+    if as_json:
+        options.print_json(contract.search_json(question, reported_name(requested, used), ranking))
+        return
+    from hoptrail.serving.render_search import render_search
 
-    # Raises for an unusable index or recipe before the first question.
-    used = index.recipe(recipe, language, view=index.view(as_of))
-    options.say_unfinished(index, used.name, recipe or index.settings.recipe)
+    sources = used.corpus.sources({hit.unit.document for hit in ranking})
+    options.console_of().print(render_search(question, ranking, sources))
+
+
+@dataclass(slots=True)
+class _Dialogue:
+    """Answers line by line. A follow-up is completed from the previous answer; a line that is refused ends nothing."""
+
+    index: Index
+    recipe: str | None
+    language: str | None
+    as_of: str
+    trail: bool
     before: Answer | None = None
-    for line in _lines():
-        try:
-            asked = resolve_follow_up(line, before, index.language(language))
-            if asked != line:
-                options.console_of().print(render.plain(f"Asked: {asked}", "italic"), soft_wrap=True)
-            before = index.ask(asked, recipe, language, as_of=as_of)
-        except UsageError as error:
-            options.say(f"hoptrail: {error}")
+
+    def answer_all(self) -> None:
+        """Answer every line of the input."""
+        # Raises for an unusable index or recipe before the first question.
+        used = self.index.recipe(self.recipe, self.language, view=self.index.view(self.as_of))
+        options.say_unfinished(self.index, used.name, self.recipe or self.index.settings.recipe)
+        for line in _lines():
+            name, _, argument = line.partition(" ")
+            if name in ("/quit", "/exit", "/q"):
+                return
+            try:
+                if line.startswith("/") or line.lower() in ("help", "?"):
+                    self._obey(name, argument)
+                else:
+                    self._answer(line)
+            except UsageError as error:
+                options.say(f"hoptrail: {error}")
+
+    def _answer(self, line: str) -> None:
+        from hoptrail.language.following import resolve_follow_up
+
+        with options.waiting():
+            asked = resolve_follow_up(line, self.before, self.index.language(self.language))
+            self.before = answer = self.index.ask(asked, self.recipe, self.language, as_of=self.as_of)
+        if asked != line:
+            options.console_of().print(render.plain(f"Asked: {asked}", "italic"), soft_wrap=True)
+        options.console_of().print(render.render_answer(answer, folded=not self.trail))
+
+    def _obey(self, name: str, argument: str) -> None:
+        """Raises: UsageError: there is no such command, or nothing to show or to open."""
+        if name not in ("/sources", "/open", "/trail"):
+            options.say(Text(HELP))
+            return
+        if self.before is None:
+            raise UsageError(f"{name} is about the last answer, and there is none yet.")
+        sources = render.sources_of(self.before)
+        if name == "/trail":
+            options.console_of().print(render.render_answer(self.before))
+        elif name == "/sources":
+            for number, source in enumerate(sources, start=1):
+                options.console_of().print(render.render_source(str(number), source))
+        elif argument.isdecimal() and 0 < int(argument) <= len(sources):
+            file = file_of(sources[int(argument) - 1].source)
+            options.say(f"opening {file}")
+            typer.launch(file)
         else:
-            options.console_of().print(render.render_answer(before))
+            raise UsageError(f"/open takes a number from 1 to {len(sources)}: /sources lists them.")
 
 
 def _lines() -> Iterator[str]:
@@ -75,7 +162,9 @@ def _lines() -> Iterator[str]:
     if not sys.stdin.isatty():
         yield from filter(None, map(str.strip, sys.stdin))
         return
-    options.console_of(error=True).print("Ask; a question may follow up the previous answer. Ctrl-D ends.", style="dim")
+    options.console_of(error=True).print(
+        "Ask; a question may follow up the answer before. /help lists commands, Ctrl-D ends.", style="dim"
+    )
     with suppress(EOFError), _history():
         while True:
             if line := input(PROMPT).strip():

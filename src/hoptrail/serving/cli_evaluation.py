@@ -81,9 +81,9 @@ def evaluate(
 def _show_report(report: EvaluationReport, work: Path | None, out: Path | None) -> None:
     """Print a report and, with the folder `work`, its runs, and write it to `out`. Ends with 4 if documents were not read."""
     from hoptrail.evaluation.run_folder import RUNS_FOLDER
-    from hoptrail.serving.render_evaluation import render_evaluation
+    from hoptrail.serving.render_evaluation import failures, render_evaluation
 
-    for line in (*render.render_notes(report.notes), *render.failures(report)):
+    for line in (*render.render_notes(report.notes), *failures(report)):
         options.say(line)
     if report.unread:
         options.say(render.render_failures(report.unread))

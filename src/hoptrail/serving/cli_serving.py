@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from hoptrail.index.index import Index
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.registry import recipe_names
 from hoptrail.serving import options
+from hoptrail.serving.options import option
 from hoptrail.serving.render import render_indexing
 from hoptrail.system import interrupts
 
@@ -34,46 +36,42 @@ OPEN_SECONDS = 1.0
 Served = Annotated[
     str | None,
     typer.Argument(
-        metavar="FOLDER",
-        help="A folder of documents, to index and watch; an index folder; or the address of a published index.",
+        metavar="FOLDER", help="Documents, to index and watch; an index; or the address of a published one."
     ),
 ]
-HostNames = Annotated[
-    list[str] | None, typer.Option("--name", metavar="NAME,...", help="Further host names of this server.")
+HostNames = Annotated[list[str] | None, option("--name", "NAME,...", "Further host names of this server.")]
+Workspaces = Annotated[
+    list[str] | None, option("--workspace", "NAME=INDEX", "A named index, also a new one; may be repeated.")
 ]
+KeyFile = Annotated[Path | None, option("--key-file", "FILE", "Lines `WORKSPACE KEY`.")]
 AgentsMayChange = Annotated[
-    bool, typer.Option("--agents-may-change", help="Offer agents tools that add and remove documents.")
-]
-BuiltFor = Annotated[
-    list[str] | None,
-    typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need for added documents."),
+    bool, option("--agents-may-change", None, "Offer agents tools that add and remove documents.")
 ]
 
 
 def serve(
     where: Served = None,
-    folder: Annotated[str | None, typer.Option("--index", metavar="INDEX", help="The same as FOLDER.")] = None,
-    workspaces: Annotated[
-        list[str] | None, typer.Option("--workspace", metavar="NAME=INDEX", help="A named index; may be repeated.")
-    ] = None,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port.")] = 8765,
+    folder: Annotated[str | None, option("--index", "INDEX", "The same as FOLDER; it may be a new index.")] = None,
+    workspaces: Workspaces = None,
+    host: Annotated[str, option("--host", "ADDRESS", "Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, option("--port", "N", "The port.", min=0, max=65535)] = 8765,
     names: HostNames = None,
-    key_file: Annotated[Path | None, typer.Option("--key-file", metavar="FILE", help="Lines `WORKSPACE KEY`.")] = None,
+    key_file: KeyFile = None,
     exclude: options.Exclude = None,
     no_gitignore: options.NoGitignore = False,
-    recipes: BuiltFor = None,
+    recipes: options.BuiltFor = None,
     agents_may_change: AgentsMayChange = False,
     language: options.LanguageName = None,
     settings: options.SettingsFile = None,
     given: options.SetKeys = None,
 ) -> None:
-    """Serve the page and the API; keys come from HOPTRAIL_KEY, HOPTRAIL_KEY_NAME or a file."""
+    """Serve a folder of documents as a web page, with an API, and keep its index up to date."""
     from hoptrail.serving.server.app import LOOPBACK, create_app
     from hoptrail.serving.server.http_server import check_address, log_to_stderr, serve_app
     from hoptrail.serving.server.keys import find_keys
     from hoptrail.serving.server.workspaces import Workspace
 
+    _refuse_missing(where)
     documents = where if where is not None and _is_documents(where) else None
     keyed = partial(options.settings_with, settings, language, keys=options.Given(given, [None, *recipe_names()], []))
     opened = partial(_open, keyed=keyed, exclude=exclude or (), gitignore=not no_gitignore)
@@ -82,14 +80,32 @@ def serve(
         raise UsageError("--exclude and --no-gitignore are for a FOLDER of documents.")
     keys = find_keys(indexes, key_file)
     check_address(host, keys, next(iter(indexes)))
+    _refuse_taken(host, port)
     served = [Workspace(name, index, options.named(recipes)) for name, index in indexes.items()]
+    if port:
+        options.say(f"Open {_address(host, port)} in a browser. Ctrl-C ends.")
     log_to_stderr()
-    limits = served[0].index.settings.server
-    app = create_app(
-        served, keys, {*LOOPBACK, host, *options.named(names)}, limits, agents_may_change=agents_may_change
-    )
+    limits, known = served[0].index.settings.server, {*LOOPBACK, host, *options.named(names)}
+    app = create_app(served, keys, known, limits, agents_may_change=agents_may_change)
     with _running(served[0], documents, host, port) as stopped:
         serve_app(app, host, port, limits, stopped)
+
+
+def _refuse_missing(where: str | None) -> None:
+    """Raises: UsageError: this is no address, and no folder."""
+    if where is not None and where.strip() and "://" not in where and not Path(where).expanduser().exists():
+        raise UsageError(
+            f"there is no folder {where}: check the path. `--index {where}` serves a new, empty index there."
+        )
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    """Refuse before anything is read. Raises: UsageError: the address cannot be had."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        reason = error.strerror or error
+        raise UsageError(f"cannot listen on {host}, port {port}: {reason}. `--port N` chooses another one.") from error
 
 
 def _say_stopping() -> None:
@@ -153,20 +169,24 @@ def _print_report(report: IndexingReport) -> None:
         options.say(render_indexing(report))
 
 
+def _address(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
 def _open_page(host: str, port: int) -> None:
     """Open the page in a browser once the server listens, if there is a terminal."""
     if sys.stderr.isatty() and port:
         import webbrowser
 
-        shown = Timer(OPEN_SECONDS, webbrowser.open, [f"http://{host}:{port}"])
+        shown = Timer(OPEN_SECONDS, webbrowser.open, [_address(host, port)])
         shown.daemon = True
         shown.start()
 
 
 def mcp(
     folder: options.IndexFolder,
-    recipes: BuiltFor = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Offer no tools that change documents.")] = False,
+    recipes: options.BuiltFor = None,
+    read_only: Annotated[bool, option("--read-only", None, "Offer no tools that change documents.")] = False,
     language: options.LanguageName = None,
     settings: options.SettingsFile = None,
 ) -> None:

@@ -13,6 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rich.console import RenderableType
+from rich.text import Text
+
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, EndpointUnreached, HoptrailError, Interrupted, UsageError
 from hoptrail.index.settings import Settings
@@ -26,6 +29,7 @@ from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.remembered import FILE
 from hoptrail.recipes.catalogue import recipe_settings
+from hoptrail.serving.render import plain
 from hoptrail.types import Kind, Span, Unit
 
 QUESTIONS = 100
@@ -136,3 +140,10 @@ def _estimate(settings: Settings) -> Check:
         QUESTIONS, settings.chat.of("read"), evidence_tokens=own.evidence_tokens, effort=own.effort
     )
     return Check(f"{QUESTIONS} questions", works=True, says=f"by recipe {settings.recipe}: {estimate}")
+
+
+def render_check(check: Check) -> RenderableType:
+    """One result of `hoptrail doctor`."""
+    state = ("works  ", "green") if check.works else ("fails  ", "red" if check.needed else "yellow")
+    line = Text.assemble(state, (f"{check.what}: ", "bold"), plain(check.says))
+    return Text.assemble(line, "\n       ", plain(check.advice)) if check.advice else line

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from threading import Timer
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console, RenderableType
@@ -15,7 +16,7 @@ from rich.console import Console, RenderableType
 from hoptrail.corpus.index_location import find_index, index_here, make_index_folder, new_index
 from hoptrail.corpus.places import index_folder, writer_now
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.errors import UsageError, disk_errors
+from hoptrail.errors import IndexUnavailable, UsageError, disk_errors
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
@@ -23,7 +24,7 @@ from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import changed_keys
 from hoptrail.recipes.registry import settings_key
 from hoptrail.serving import contract
-from hoptrail.serving.render import plain
+from hoptrail.serving.render import near, plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
 from hoptrail.system import interrupts
 from hoptrail.system.atomic_write import refuse_unwritable, replace_file
@@ -40,81 +41,79 @@ OWED = (
     "text of removed documents is still in files of this index: a removal was cut off, or an earlier state was being read. "
     "Whatever changes the index next erases it: `hoptrail index` or `hoptrail remove`."
 )
+PATIENCE = 0.5
+"""Seconds before a spinner appears."""
 HOW_TO_GO_ON = "The same command goes on from there; Ctrl-C again ends at once, and what was finished is kept."
 
+
+def option(flags: str, metavar: str | None, help_text: str, **further: Any) -> Any:
+    """An option by its `flags` (`--quiet -q`), with what its value is called and its help."""
+    return typer.Option(*flags.split(), metavar=metavar, help=help_text, **further)
+
+
+def recipes_beginning(incomplete: str) -> list[str]:
+    from hoptrail.recipes.registry import recipe_names
+
+    return [name for name in recipe_names() if name.startswith(incomplete)]
+
+
+def documents_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The titles and, from the current folder, the paths of the documents of the index that the command would use."""
+    folder = ctx.params.get("folder") or find_index()
+    documents = Index(folder).contents().documents if folder and Snapshot.exists(Path(folder)) else ()
+    names = (name for one in documents for name in (one.title, *map(near, one.sources)))
+    return sorted({name for name in names if name.startswith(incomplete)})
+
+
+_WHERE = "The index folder; default: .hoptrail here or in a folder above"
 IndexFolder = Annotated[
     Path,
-    typer.Option(
-        "--index",
-        metavar="DIR",
-        parser=index_folder,
-        default_factory=index_here,
-        show_default=False,
-        help="The index folder; default: .hoptrail here or in a folder above.",
-    ),
+    option("--index", "DIR", f"{_WHERE}.", parser=index_folder, default_factory=index_here, show_default=False),
 ]
-IndexFoundOrNew = Annotated[
-    Path | None,
-    typer.Option(
-        "--index",
-        metavar="DIR",
-        parser=index_folder,
-        help="The index folder; default: .hoptrail here or in a folder above, or a new one here.",
-    ),
-]
+IndexFoundOrNew = Annotated[Path | None, option("--index", "DIR", f"{_WHERE}, or a new one here.", parser=index_folder)]
 RecipeName = Annotated[
-    str | None, typer.Option("--recipe", metavar="NAME", help="The recipe; `hoptrail recipes` lists them.")
+    str | None,
+    option("--recipe", "NAME", "The recipe; `hoptrail recipes` lists them.", autocompletion=recipes_beginning),
 ]
+Documents = Annotated[
+    list[str],
+    typer.Argument(metavar="DOCUMENT...", help="An id, path, folder or title.", autocompletion=documents_beginning),
+]
+Loudness = Annotated[
+    bool | None,
+    option("--verbose/--quiet -v/-q", None, "Name the skipped files, or print errors only.", show_default=False),
+]
+Quiet = Annotated[bool, option("--quiet -q", None, "Print errors only.")]
 BuiltFor = Annotated[
-    list[str] | None, typer.Option("--for", metavar="RECIPE,...", help="Build what these recipes need.")
+    list[str] | None,
+    option("--for", "RECIPE,...", "Build what these recipes need.", autocompletion=recipes_beginning),
 ]
-LanguageName = Annotated[
-    str | None, typer.Option("--language", metavar="NAME", help="What performs the language tasks.")
-]
+LanguageName = Annotated[str | None, option("--language", "NAME", "What performs the language tasks.")]
 LOCAL = "here"
-Place = Annotated[str, typer.Option("--on", metavar="WHERE", help="Where to build: here, or on ray.")]
+Place = Annotated[str, option("--on", "WHERE", "Where to build: here, or on ray.")]
 RayAddress = Annotated[
-    str,
-    typer.Option(
-        "--address",
-        metavar="ADDRESS",
-        help="A running Ray cluster: auto or HOST:PORT. Without it, Ray is started here.",
-    ),
+    str, option("--address", "ADDRESS", "A running Ray cluster: auto or HOST:PORT. Without it, Ray is started here.")
 ]
 AsOf = Annotated[
-    str,
-    typer.Option(
-        "--as-of", metavar="DATE", help="Ask the past: ignore what is dated later than this day, month or year."
-    ),
+    str, option("--as-of", "DATE", "Ask the past: ignore what is dated later than this day, month or year.")
 ]
-Sync = Annotated[bool, typer.Option("--sync", help="Remove documents whose files are gone or no longer readable.")]
-Watch = Annotated[bool, typer.Option("--watch", help="Keep running: index again whenever the folders change.")]
+Rebuild = Annotated[bool, option("--rebuild", None, "Read all files again, and rebuild what another language made.")]
+Estimate = Annotated[bool, option("--estimate", None, "Only estimate the cost of language tasks; index nothing.")]
+Sync = Annotated[bool, option("--sync", None, "Remove documents whose files are gone or no longer readable.")]
+Watch = Annotated[bool, option("--watch", None, "Keep running: index again whenever the folders change.")]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option(
-        "--exclude",
-        metavar="PATTERN",
-        help="Do not read what matches, as in .gitignore (drafts/, *.log); may be repeated.",
-    ),
+    option("--exclude", "PATTERN", "Do not read what matches, as in .gitignore (drafts/, *.log); may be repeated."),
 ]
-NoGitignore = Annotated[bool, typer.Option("--no-gitignore", help="Also read what .gitignore files ignore.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+NoGitignore = Annotated[bool, option("--no-gitignore", None, "Also read what .gitignore files ignore.")]
+AsJson = Annotated[bool, option("--json", None, "Print JSON.")]
 SettingsFile = Annotated[
     Path | None,
-    typer.Option(
-        "--settings",
-        metavar="FILE",
-        envvar="HOPTRAIL_SETTINGS",
-        help="A TOML file, or paper:NAME; see `hoptrail settings`.",
-    ),
+    option("--settings", "FILE", "A TOML file, or paper:NAME; see `hoptrail settings`.", envvar="HOPTRAIL_SETTINGS"),
 ]
 SetKeys = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Set one key over the settings file and over a preset; may be repeated.",
-    ),
+    option("--set", "KEY=VALUE", "Set one key over the settings file and over a preset; may be repeated."),
 ]
 NOT_ASKED = ("sync", "follow_links", "gitignore", "exclude", "reading", "passages", "server")
 """Keys and tables of the settings that questions do not depend on."""
@@ -164,8 +163,21 @@ def open_index(
     return Index(folder, settings.excluding(exclude or (), gitignore=gitignore))
 
 
-def found_or_new(folder: Path, *, make: bool = True) -> Path:
-    """The index of a folder or of one above it, else the place of a new one, which is created and announced if `make` is true."""
+def refuse_missing(sources: Sequence[str], folder: Path | None) -> None:
+    """Where there is no index yet, none is made for sources of which none exists. Raises: typer.Exit: they are named."""
+    if sources and not any(Path(source).exists() for source in sources):
+        found = folder or find_index()
+        if found is None or not Snapshot.exists(found):
+            for source in sources:
+                say(f"not read: {source}: does not exist: check the path")
+            say("Nothing was indexed, and no index was made.")
+            raise typer.Exit(FAILED)
+
+
+def found_or_new(folder: Path, *, make: bool = True, quiet: bool = False) -> Path:
+    """The index of a folder or of one above it, else the place of a new one, which is created if `make` is true, and announced
+    unless `quiet`.
+    """
     folder = folder.expanduser()
     found = find_index(folder)
     if found is not None:
@@ -173,7 +185,8 @@ def found_or_new(folder: Path, *, make: bool = True) -> Path:
     new = new_index(folder)
     if make:
         because = f", because {new.why}" if new.why else ""
-        say(f"The index is created in {new.folder}{because}.")
+        if not quiet:
+            say(f"The index is created in {new.folder}{because}.")
         make_index_folder(new.folder)
     return new.folder
 
@@ -204,18 +217,19 @@ def settings_with(
 
 
 @contextmanager
-def watching(doing: str = "") -> Iterator[Watcher]:
-    """Progress on standard error. The first stop signal ends the run after saving, a second one at once. `doing` says what is
-    being finished, until there is progress.
+def watching(doing: str = "", *, quiet: bool = False) -> Iterator[Watcher]:
+    """Progress on standard error, unless `quiet`. The first stop signal ends the run after saving, a second one at once. `doing`
+    says what is being finished, until there is progress.
     """
+    from hoptrail.index.indexing import Watcher
     from hoptrail.serving.progress import progress_reports
 
     console = console_of(error=True)
 
     def print_line(line: str) -> None:
-        console.print(plain(line), soft_wrap=True)
+        console.print(plain(line), soft_wrap=not console.is_terminal)
 
-    with progress_reports(console) as shown:
+    with nullcontext(Watcher()) if quiet else progress_reports(console) as shown:
         latest = [doing]
 
         def report(what: str, done: int, total: int) -> None:
@@ -226,7 +240,7 @@ def watching(doing: str = "") -> Iterator[Watcher]:
             print_line(f"stopping after this step{latest[0] and f': {latest[0]}'}. {HOW_TO_GO_ON}")
 
         with interrupts.answered(finish) as asked:
-            yield replace(shown, report=report, stopped=asked, say=print_line)
+            yield replace(shown, report=report, stopped=asked, say=shown.say if quiet else print_line)
 
 
 @contextmanager
@@ -239,6 +253,16 @@ def without_failed_tasks_logged() -> Iterator[None]:
         yield
     finally:
         log.setLevel(previous)
+
+
+def refuse_empty(index: Index) -> None:
+    """Raises: IndexUnavailable: the index has no document. Only an index that cannot be opened says so itself."""
+    if not index.is_empty:
+        with index.reading() as snapshot:
+            if not len(snapshot.register):
+                raise IndexUnavailable(
+                    f"nothing is indexed in {index.folder} yet: `hoptrail index FOLDER` reads a folder of documents into it."
+                )
 
 
 def say_unfinished(index: Index, used: str, requested: str) -> None:
@@ -272,8 +296,28 @@ def console_of(*, error: bool = False) -> Console:
 
 
 def say(what: RenderableType) -> None:
-    """Print on standard error, where results do not go; a string as plain text."""
-    console_of(error=True).print(plain(what) if isinstance(what, str) else what, soft_wrap=True)
+    """Print on standard error, where results do not go; a string as plain text. A terminal wraps it between words."""
+    console = console_of(error=True)
+    console.print(plain(what) if isinstance(what, str) else what, soft_wrap=not console.is_terminal)
+
+
+@contextmanager
+def waiting(doing: str = "searching and reading", console: Console | None = None) -> Iterator[None]:
+    """While the body runs, a spinner on a terminal once it has taken half a second; by default on standard error."""
+    console = console or console_of(error=True)
+    if not console.is_terminal:
+        yield
+        return
+    shown = console.status(plain(doing))
+    starting = Timer(PATIENCE, shown.start)
+    starting.daemon = True
+    starting.start()
+    try:
+        yield
+    finally:
+        starting.cancel()
+        starting.join()  # it may be starting just now
+        shown.stop()
 
 
 def print_json(content: JsonObject | list[JsonObject]) -> None:

@@ -1,4 +1,4 @@
-"""Progress on standard error: for indexing one bar with the time left, else one bar per step; and the cost so far.
+"""Progress on standard error: for indexing one bar with the time left and the cost so far.
 
 A file or a pipe gets a line now and then.
 """
@@ -10,17 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from hoptrail.index.indexing import Watcher
+from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.render import plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
 from hoptrail.types import Usage
 
 EVERY = 60.0
 """Seconds between the lines of a log."""
-
-_SPENT = "spent"
 
 
 @contextmanager
@@ -30,9 +29,11 @@ def progress_reports(console: Console) -> Iterator[Watcher]:
         log = _Log(console)
         yield Watcher(log.report, progress=log.progress)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
-        shown = _Bars(bars)
+    said, spent = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[spent]"))
+    with Progress(
+        SpinnerColumn(), BarColumn(), said, spent, TimeElapsedColumn(), console=console, transient=True
+    ) as bars:
+        shown = _Bar(bars)
         yield Watcher(shown.report, spent=shown.spent, progress=shown.progress)
 
 
@@ -53,36 +54,31 @@ class _Log:
             self._console.print(plain(progress.line), soft_wrap=True)
 
 
-class _Bars:
-    """Shows a bar for each step, or one for the whole run once its progress is reported."""
+class _Bar:
+    """A bar for the whole run once its progress is reported, else for its steps, and what was spent."""
 
     def __init__(self, bars: Progress) -> None:
-        self._bars = bars
-        self._tasks: dict[str, TaskID] = {}
-        self._whole = False
+        self._bars, self._whole = bars, False
+        self._task = bars.add_task("", total=None, spent="")
 
     def report(self, what: str, done: int, total: int) -> None:
         if not self._whole:
-            text = f"{done:,}/{total:,}" if total else f"{done:,}"
-            self._bars.update(self._task(what), description=what, completed=done, total=total or None, text=text)
+            self._show(RunProgress(what, done, total, done / total if total else None))
 
     def progress(self, progress: RunProgress) -> None:
-        if not self._whole:
-            self._whole = True
-            for task in self._tasks.values():
-                self._bars.remove_task(task)
-            self._tasks.clear()
-        share = progress.share
-        self._bars.update(
-            self._task("indexing"), completed=share or 0.0, total=None if share is None else 1.0, text=progress.line
-        )
+        self._whole = True
+        self._show(progress)
 
     def spent(self, usage: Usage) -> None:
         if usage.calls:
             tokens = usage.prompt_tokens + usage.completion_tokens
-            self._bars.update(self._task(_SPENT), description=f"{usage.calls:,} model calls, {tokens:,} tokens")
+            self._bars.update(self._task, spent=f"{usage.calls:,} model calls, {tokens:,} tokens")
 
-    def _task(self, name: str) -> TaskID:
-        if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(name, total=None, text="")
-        return self._tasks[name]
+    def _show(self, progress: RunProgress) -> None:
+        share = progress.share
+        self._bars.update(
+            self._task,
+            description=one_line(progress.line),
+            completed=share or 0.0,
+            total=None if share is None else 1.0,
+        )

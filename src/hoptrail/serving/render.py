@@ -1,4 +1,4 @@
-"""Output for a terminal: the trail as a tree with the answer marked in each sentence, and tables for the rest.
+"""Output for a terminal: the answer before how it was found, a tree of its steps, and lines or tables for the rest.
 
 Text from documents and models is never markup, and loses its control characters.
 """
@@ -6,49 +6,51 @@ Text from documents and models is never markup, and loses its control characters
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from hoptrail.corpus.source_files import file_of
 from hoptrail.documents.file_contents import NO_DOCUMENT
 from hoptrail.errors import DocumentError
 from hoptrail.serving.answer_text import one_line
-from hoptrail.serving.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED
-from hoptrail.text.dates import unit_date
+from hoptrail.serving.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED, file_name
+from hoptrail.text.words import content_stems, terms
 from hoptrail.types import (
+    SURE,
     Answer,
     AnswerKind,
     Block,
     BlockKind,
+    Cited,
     Document,
     Evidence,
     Hop,
-    Ranking,
-    Statement,
     Usage,
     Verdict,
 )
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
-    from hoptrail.evaluation.reports import EvaluationReport
-    from hoptrail.index.contents import Contents
+    from hoptrail.index.contents import Contents, DocumentSummary
     from hoptrail.index.syncing import IndexingReport
     from hoptrail.models.chat import ChatSettings
     from hoptrail.models.spending import Ledger
-    from hoptrail.serving.doctor import Check
 
 SHOWN_DOCUMENTS = 50
 SHOWN_NOTES = 20
 SHOWN_EXTENSIONS = 8
 EXCERPT = 240
+DISAGREE = "your documents disagree, and no date tells which holds"
+ADVICE = "If none of these says it, ask for one thing at a time in words of your documents; `hoptrail search` shows more places."
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -56,13 +58,32 @@ def plain(text: str, style: str = "") -> Text:
     return Text(one_line(text), style=style)
 
 
-def _lines(text: str, between: str = "\n") -> Text:
+def _lines(text: str) -> Text:
     """The lines of a text that say something, each as `plain`."""
-    return Text(between).join(plain(line) for line in text.splitlines() if line.strip())
+    return Text("\n").join(plain(line) for line in text.splitlines() if line.strip())
 
 
-def render_answer(answer: Answer) -> RenderableType:
-    """The answer, the statement that supports it with its place, then the trail."""
+@dataclass(frozen=True)
+class _Indented:
+    """A text whose every line begins with some spaces, and none ends with any."""
+
+    text: Text
+    spaces: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        narrower = options.update(width=max(1, options.max_width - self.spaces))
+        for line in console.render_lines(self.text, narrower, pad=False):
+            yield Segment(" " * self.spaces)
+            yield from line
+            yield Segment.line()
+
+
+def render_answer(answer: Answer, *, folded: bool = False) -> RenderableType:
+    """The answer, how sure it is and the statement it rests on with its place, or what comes closest; then, unless `folded`, how
+    it was found.
+    """
+    if folded:
+        return Group(*_conclusion(answer))
     tree = Tree(plain(answer.question, "bold"), guide_style="dim")
     for position, hop in enumerate(answer.trail):
         _add_hop(tree, position, hop, [item for item in answer.evidence if item.hop == position])
@@ -72,67 +93,140 @@ def render_answer(answer: Answer) -> RenderableType:
     return Group(*_conclusion(answer), Text(), tree, footer)
 
 
-def _settling(text: str, items: Sequence[str], evidence: Sequence[Evidence]) -> list[RenderableType]:
-    """The statement that contains an answer or a guess, from the evidence of its last hop, and its place."""
-    if not evidence:
-        return []
+def near(path: str) -> str:
+    """A path without the current folder."""
+    return path.removeprefix(f"{Path.cwd().as_posix()}/")
+
+
+def number_of(count: int, what: str) -> str:
+    """A count with its noun: `1 document`, `2,000 documents`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def sources_of(answer: Answer) -> list[Cited]:
+    """What an answer rests on, or what comes closest, each once, in the order shown."""
+    shown = answer.closest if answer.text is None else answer.evidence
+    return list({(one.document, one.start, one.end): one for one in shown}.values())
+
+
+def render_source(label: str, item: Cited, marked: Collection[str] = (), value: str = "") -> RenderableType:
+    """A statement below where it stands, each row or item on a line. Words of the `marked` stems and a `value` stand out."""
+    said = _lines(item.said)
+    for word in terms(said.plain) if marked else ():
+        if word.stem in marked:
+            said.stylize("bold", word.start, word.end)
+    if value:
+        said.highlight_words([one_line(value)], "bold green", case_sensitive=False)
+    return Group(Text.assemble(label, "  ", _standing(item)), _Indented(said, len(label) + 2))
+
+
+def _conclusion(answer: Answer) -> list[RenderableType]:
+    """What was found, or that nothing settles the question: then the guess, the closest statements and what to do."""
+    if answer.text is not None:
+        steps = answer.kind is AnswerKind.STEPS
+        return _found(Text("Answer: "), _sure(answer), answer.text, answer.evidence, answer.items, steps=steps)
+    guess, asked = answer.guess, content_stems(answer.asked)
+    value = guess.text if guess else ""
+    shown = [render_source(str(number), one, asked, value) for number, one in enumerate(answer.closest, start=1)]
+    if answer.failed:
+        return [Text(FAILED, style="red"), *shown]
+    if guess is None:
+        return [Text(UNSETTLED if shown else NOTHING_FOUND, style="yellow"), *shown, Text(ADVICE, style="dim")]
+    sure = Text(f"A guess ({guess.confidence:.2f}), not sure enough to be the answer.", style="yellow")
+    places = {(one.document, at) for one in answer.closest for at in range(one.start, one.end)}
+    told = any((one.document, one.start) in places for one in guess.evidence)
+    head = Text(GUESSED.format(""), style="yellow")
+    found = _found(head, sure, value, guess.evidence, told=told)
+    return [*found, Text("Closest:"), *shown, Text(ADVICE, style="dim")]
+
+
+def _sure(answer: Answer) -> Text:
+    """How sure an answer is, in plain words."""
+    if any(hop.verdict is Verdict.UNSUPPORTED for hop in answer.trail):
+        return Text("Unsupported: what is cited does not say so. Check it.", style="yellow")
+    if answer.confidence is None:
+        return Text("How sure this is was not estimated.", style="dim")
+    line = f"{answer.certainty.capitalize()} ({answer.confidence:.2f})"
+    is_sure = answer.confidence >= SURE
+    return Text(f"{line}." if is_sure else f"{line}: check what it rests on.", style="dim" if is_sure else "yellow")
+
+
+def _found(
+    head: Text,
+    sure: Text,
+    text: str,
+    evidence: Sequence[Evidence],
+    items: Sequence[str] = (),
+    *,
+    steps: bool = False,
+    told: bool = False,
+) -> list[RenderableType]:
+    """An answer or a guess, how sure it is, and what it rests on, once: a place beside each value, or a statement with its place,
+    unless it is `told` elsewhere.
+    """
     last = [item for item in evidence if item.hop == evidence[-1].hop]
     current = [one for one in last if not one.replaced] or last
-    item = next((one for one in current if text.casefold() in one.text.casefold()), current[0])
-    sentence = _lines(item.said)
-    found = items if len(items) > 1 else (text,)
-    sentence.highlight_words([plain(one).plain for one in found], "bold green", case_sensitive=False)
+    values = differing = _disputed(items or text.split("; "), current)
+    if not differing:
+        values = [(one, _home(one, current)) for one in (items if len(items) > 1 else [text])]
+    homes = list(dict.fromkeys(home for _, home in values if home)) or current[:1]
+    if len(values) == 1:
+        shown = [Text.assemble(head, plain(text, "green" if len(text) > EXCERPT else "bold green"))]
+    else:
+        said = DISAGREE if differing else f"{len(values)} {'steps' if steps else 'items'}"
+        shown = [Text.assemble(head, (said, "bold"))]
+        for number, (value, home) in enumerate(values, start=1):
+            place = Text.assemble("  ", _source(home)) if home and len(homes) > 1 else ""
+            shown.append(Text.assemble(f"  {number}. " if steps else "  - ", plain(value, "green"), place))
+        sure = Text("Check which of them holds.", style="yellow") if differing else sure
+    below = _statement(homes[0], [value for value, _ in values]) if len(homes) == 1 and not told else []
     replaced = [
-        plain(f"replaces what was said {f'in {one.date}' if one.date else 'before'}: {one.said}", "dim")
+        plain(f"  replaces what was said {f'in {one.date}' if one.date else 'before'}: {one.said}", "dim")
         for one in last
         if one.replaced
     ]
-    shown = (sentence, Text.assemble(_source(item), *[f"  {item.date}"] * bool(item.date)), *replaced)
-    return [Padding(line, (0, 0, 0, 2)) for line in shown]
+    return [*shown, sure, *below, *replaced]
 
 
-def _source(item: Evidence | Statement) -> Text:
+def _disputed(values: Sequence[str], evidence: Sequence[Evidence]) -> list[tuple[str, Evidence | None]]:
+    """The values with their statements, if each is said by another document and names it: `311 (Finance)`; else none."""
+    found: list[tuple[str, Evidence | None]] = [
+        (value, one)
+        for value in values
+        for one in evidence
+        if any(
+            value.endswith(f" ({name})") and _home(value.removesuffix(f" ({name})"), [one])
+            for name in (one.title, *one.path)
+        )
+    ]
+    documents = {one.document for _, one in found if one}
+    return found if 1 < len(values) == len(found) == len(documents) else []
+
+
+def _home(value: str, evidence: Sequence[Evidence]) -> Evidence | None:
+    """The first statement that says a value."""
+    return next((one for one in evidence if one_line(value).casefold() in one_line(one.said).casefold()), None)
+
+
+def _statement(item: Evidence, values: Sequence[str]) -> list[RenderableType]:
+    """A statement, unless the values say all of it, and its place."""
+    said = [line for line in item.said.splitlines() if line.strip() and one_line(line) not in map(one_line, values)]
+    shown = Text("\n").join(map(plain, said))
+    shown.highlight_words([one_line(value) for value in values], "bold green", case_sensitive=False)
+    place = Text.assemble(_source(item), f"  {item.date}" if item.date else "")
+    return [_Indented(line, 2) for line in (shown, place) if line]
+
+
+def _source(item: Cited) -> Text:
     """The file of a statement, as a link if the terminal has links, and the line or page."""
     path = Path(item.source if Path(item.source).exists() else item.source.partition("#")[0])
-    shown = plain(item.source.removeprefix(f"{Path.cwd().as_posix()}/") or item.title)
+    shown = plain(near(item.source) or item.title)
     if path.is_absolute():
         shown.stylize(Style(link=path.as_uri()))
     return Text.assemble(shown, plain(f", {item.place}" if item.place else ""), style="dim")
 
 
-def _conclusion(answer: Answer) -> list[RenderableType]:
-    """The answer with its confidence, one line per item, and its statement; or that there is none, with the guess and the
-    closest statements.
-    """
-    if answer.text is not None:
-        sure = "" if answer.confidence is None else f"  ({answer.certainty}, confidence {answer.confidence:.2f})"
-        if len(answer.items) < 2:
-            head = Text.assemble(("Answer: ", "bold"), plain(answer.text, "bold green"), (sure, "dim"))
-            return [head, *_settling(answer.text, answer.items, answer.evidence)]
-        ordered = answer.kind is AnswerKind.STEPS
-        marks = [f"  {number}. " if ordered else "  - " for number in range(1, len(answer.items) + 1)]
-        items = [Text.assemble(mark, plain(item, "green")) for mark, item in zip(marks, answer.items, strict=True)]
-        number = f"{len(items)} {'steps' if ordered else 'items'}"
-        head = Text.assemble(("Answer: ", "bold"), (number, "bold green"), (sure, "dim"))
-        return [head, *items, *_settling(answer.text, answer.items, answer.evidence)]
-    if answer.failed:
-        head = Text(FAILED, style="red")
-    elif answer.guess:
-        sure = f"  (a guess, confidence {answer.guess.confidence:.2f})"
-        guess = Text.assemble((one_line(GUESSED.format(answer.guess.text)), "yellow"), (sure, "dim"))
-        settling = _settling(answer.guess.text, (), answer.guess.evidence)
-        return [guess, *settling, Text("Closest:"), *map(_closest, answer.closest)]
-    else:
-        head = Text(UNSETTLED if answer.closest else NOTHING_FOUND, style="yellow")
-    return [head, *map(_closest, answer.closest)]
-
-
-def _closest(statement: Statement) -> Text:
-    """A statement below where it stands; each row or item on a line."""
-    return Text.assemble("  ", _standing(statement), "\n  ", _lines(statement.said, between="\n  "))
-
-
-def _standing(item: Evidence | Statement) -> Text:
+def _standing(item: Cited) -> Text:
     """Where a statement stands: its title and headings, date, file and place."""
     above = plain(" > ".join(filter(None, dict.fromkeys((item.title, *item.path)))), "magenta")
     return Text("  ").join(filter(None, (above, plain(item.date), _source(item))))
@@ -150,7 +244,7 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         replaced = ("  replaced by what was said later", "dim") if item.replaced else ""
         branch.add(Text.assemble(_standing(item), replaced, "\n", sentence))
     if hop.answer is None:
-        found = f"; {len(hop.hits)} units were found" if hop.hits else ""
+        found = f"; {len(hop.hits)} pieces of text were found" if hop.hits else ""
         branch.add(Text(f"{hop.verdict.value}{found}", style="yellow"))
     else:
         doubt = ("  (unsupported: the citations do not say so)", "yellow")
@@ -158,48 +252,35 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         branch.add(Text.assemble("→ ", plain(hop.answer, "green"), *([doubt] if unsupported else [])))
 
 
-def render_ranking(ranking: Ranking) -> RenderableType:
-    """One row per hit."""
-    if not ranking:
-        return Text("Nothing was found.", style="yellow")
-    table = Table(box=None, pad_edge=False)
-    for column in ("score", "channel", "title", "date", "text"):
-        table.add_column(column, justify="right" if column == "score" else "left", overflow="fold")
-    for hit in ranking:
-        rows = any(block.cells for block in hit.unit.blocks)
-        text = _lines(hit.unit.readable) if rows else plain(hit.unit.text)
-        text.truncate(EXCERPT, overflow="ellipsis")
-        title, date = plain(hit.unit.title, "magenta"), unit_date(hit.unit)
-        table.add_row(f"{hit.score:.4g}", hit.channel, title, date, text)
-    return table
-
-
 def render_contents(contents: Contents) -> RenderableType:
-    """A summary of an index, and its first documents."""
-    summary = Table(box=None, show_header=False, pad_edge=False)
-    encoder = contents.encoder
-    units = ", ".join(f"{count:,} {kind.value}" for kind, count in contents.units.items()) or "none"
-    links = ", ".join(f"{count:,} {kind}" for kind, count in contents.links.items()) or "none"
-    usage = contents.usage
-    cost = f"{usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens, {usage.seconds:.1f} s"
-    for name, value in (
-        ("format", str(contents.format)),
-        ("encoder", f"{encoder.name}, {encoder.dimension} dimensions"),
-        ("structures", ", ".join(contents.structures) or "none"),
-        ("units", units),
-        ("links", links),
-        ("cost", cost),
-        ("documents", f"{len(contents.documents):,}"),
-        *([("state", contents.reached.line)] if contents.reached else []),
-    ):
-        summary.add_row(Text(name, style="bold"), plain(value))
-    documents = Table(box=None, pad_edge=False)
-    for column in ("id", "title", "passages", "source"):
-        documents.add_column(column, overflow="fold")
-    for document in contents.documents[:SHOWN_DOCUMENTS]:
-        sources = ", ".join(document.sources)
-        documents.add_row(document.id, plain(document.title, "magenta"), str(document.passages), plain(sources))
-    return Group(summary, documents, *_more(len(contents.documents)), *_unread(contents.unread))
+    """The documents of an index by folder, the files that were not read, and what is stored of them."""
+    folders: dict[str, list[DocumentSummary]] = {}
+    for document in contents.documents:
+        source = next(iter(document.sources), "")
+        folders.setdefault(near(source.removesuffix(file_name(source))), []).append(document)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    left = SHOWN_DOCUMENTS
+    for folder, documents in sorted(folders.items()):
+        table.add_row(plain(folder or "./", "bold"), Text(number_of(len(documents), "document"), style="dim"))
+        for document in sorted(documents, key=lambda one: one.title.casefold())[: max(left, 0)]:
+            names = ", ".join(map(file_name, document.sources))
+            table.add_row(Text.assemble("  ", plain(document.title, "magenta")), plain(names))
+        left -= len(documents)
+    usage, encoder = contents.usage, contents.encoder
+    units = [f"{count:,} {kind.value}" for kind, count in contents.units.items()]
+    links = [f"{count:,} {kind}" for kind, count in contents.links.items()]
+    cost = f"{usage.calls:,} calls, {usage.prompt_tokens + usage.completion_tokens:,} tokens, {usage.seconds:.1f} s"
+    kept = ", ".join(
+        [*units, *links, f"{encoder.name} with {encoder.dimension} dimensions", f"format {contents.format}"]
+    )
+    return Group(
+        Text(number_of(len(contents.documents), "document"), style="bold"),
+        *([plain(contents.reached.line, "yellow")] if contents.reached else []),
+        table,
+        *_more(len(contents.documents)),
+        *_unread(contents.unread),
+        Text(f"stored: {kept}; built: {', '.join(contents.structures) or 'nothing'}; cost: {cost}", style="dim"),
+    )
 
 
 def render_document(document: Document) -> RenderableType:
@@ -226,7 +307,7 @@ def _unread(files: Mapping[str, str]) -> list[Text]:
     """The files that were not read, with the reasons."""
     if not files:
         return []
-    lines = [plain(f"{path}: {reason}") for path, reason in list(files.items())[:SHOWN_DOCUMENTS]]
+    lines = [plain(f"{near(path)}: {reason}") for path, reason in list(files.items())[:SHOWN_DOCUMENTS]]
     return [Text(f"not read: {len(files):,}", style="bold"), *lines, *_more(len(files))]
 
 
@@ -243,19 +324,19 @@ def render_indexing(report: IndexingReport, *, verbose: bool = False) -> Rendera
         (len(report.duplicates), "with the same text as another"),
         (report.removed, "removed because their source no longer has them"),
     )
-    line = ", ".join([f"{report.added:,} documents added", f"{report.unchanged:,} unchanged", *changes])
+    line = ", ".join([f"{number_of(report.added, 'document')} added", f"{report.unchanged:,} unchanged", *changes])
     line += f"; {report.documents:,} in the index."
-    if report.failures:
-        number = len(report.failures)
-        line += " 1 document was not read." if number == 1 else f" {number:,} documents were not read."
+    if number := len(report.failures):
+        line += f" {number_of(number, 'document')} {'was' if number == 1 else 'were'} not read."
     lines: list[RenderableType] = [Text(line)]
     if (spent := report.usage).calls:
         tokens = f"{spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens"
         lines.append(Text(f"{spent.calls:,} model calls: {tokens}."))
     lines.append(render_shortfalls(report, verbose=verbose))
     if report.gone:
-        files = "1 file is gone" if report.gone == 1 else f"{report.gone:,} files are gone"
-        lines.append(Text(f"{files}; --sync removes {'it' if report.gone == 1 else 'them'} from the index"))
+        one = report.gone == 1
+        files = f"{number_of(report.gone, 'file')} {'is' if one else 'are'} gone"
+        lines.append(Text(f"{files}; --sync removes {'it' if one else 'them'} from the index"))
     lines += [plain(f"not read now: {file}; an older reading is still in the index") for file in report.outdated]
     if report.outdated:
         lines.append(Text(f"--sync removes {'it' if len(report.outdated) == 1 else 'them'} from the index"))
@@ -276,8 +357,8 @@ def _left_out(files: Mapping[str, str]) -> list[Text]:
     extensions = Counter(PurePosixPath(file).suffix.lower() or "without an extension" for file in skipped)
     listed = ", ".join(f"{number:,} {extension}" for extension, number in extensions.most_common(SHOWN_EXTENSIONS))
     more = ", …" if len(extensions) > SHOWN_EXTENSIONS else ""
-    number = "1 file" if len(skipped) == 1 else f"{len(skipped):,} files"
-    lines = [plain(f"{number} skipped: {listed}{more}; --verbose names them")] if skipped else []
+    skip = f"{number_of(len(skipped), 'file')} skipped: {listed}{more}; --verbose names them"
+    lines = [plain(skip)] if skipped else []
     for why in dict.fromkeys(reason for reason in files.values() if reason != NO_DOCUMENT):
         paths = [path for path, reason in files.items() if reason == why]
         hidden = len(paths) - SHOWN_EXTENSIONS
@@ -288,24 +369,36 @@ def _left_out(files: Mapping[str, str]) -> list[Text]:
 
 def render_notes(notes: Sequence[str]) -> list[Text]:
     """One line each; of many, only the first."""
-    lines = [Text.assemble(("note: ", "yellow"), plain(note)) for note in notes[:SHOWN_NOTES]]
+    lines = [Text.assemble(("note: ", "yellow"), plain(near(note))) for note in notes[:SHOWN_NOTES]]
     hidden = len(notes) - SHOWN_NOTES
     return lines + ([Text(f"and {hidden} more notes", style="dim")] if hidden > 0 else [])
 
 
-def render_withdrawn(document: Withdrawn) -> Text:
-    """Whether a document was removed, now or before, or only some of its sources."""
-    if not document.id:
-        return plain(f"was already removed: {document.title}")
-    if not document.left:
-        return plain(f"removed: {document.title}")
-    lost, left = ", ".join(document.lost), ", ".join(document.left)
-    return plain(f"no longer read from {lost}: {document.title}; it stays, because it was also read from {left}")
+def render_removed(documents: Sequence[Withdrawn]) -> list[Text]:
+    """Whether each document was removed, now or before, or only some of its sources; and which files are still there."""
+    lines = []
+    for one in documents:
+        lost, left = ", ".join(one.lost), ", ".join(one.left)
+        said = f"removed: {one.title}" if one.id else f"was already removed: {one.title}"
+        kept = f"no longer read from {lost}: {one.title}; it stays, because it was also read from {left}"
+        lines.append(plain(kept if one.left else said))
+    files = dict.fromkeys(
+        near(file_of(source)) for one in documents for source in one.lost if Path(file_of(source)).is_file()
+    )
+    if files:
+        it = "it" if len(files) == 1 else "them"
+        lines.append(
+            plain(
+                f"still on disk, so the next `hoptrail index` of the folder reads {it} again: {', '.join(files)}. Delete {it} or "
+                f"leave {it} out: `--exclude NAME`, a line in .gitignore, or the setting `exclude`"
+            )
+        )
+    return lines
 
 
 def render_failures(failures: Sequence[DocumentError]) -> RenderableType:
     """One line per document that could not be read."""
-    return Group(*(Text.assemble(("not read: ", "red"), plain(str(failure))) for failure in failures))
+    return Group(*(Text.assemble(("not read: ", "red"), plain(near(str(failure)))) for failure in failures))
 
 
 def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
@@ -325,17 +418,6 @@ def counted(*counts: tuple[int, str]) -> list[str]:
     return [f"{number:,} {what}" for number, what in counts if number > 0]
 
 
-def failures(report: EvaluationReport) -> list[Text]:
-    """A line per failed question, with the reason; of many, only the first."""
-    lines = [
-        plain(f"failed: {name}, question {question}: {reason}")
-        for name, recipe in report.recipes
-        for question, reason in recipe.failures
-    ]
-    hidden = len(lines) - SHOWN_NOTES
-    return lines[:SHOWN_NOTES] + ([Text(f"and {hidden:,} more; --work keeps them all")] if hidden > 0 else [])
-
-
 def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
     """The number of replies written, and the sums of the ledger."""
     tokens = f"{ledger.prompt_tokens:,} prompt and {ledger.completion_tokens:,} completion tokens"
@@ -347,15 +429,3 @@ def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
     )
     spent = f"{ledger.calls:,} calls, {tokens}, {ledger.money:.6g} in money"
     return Text(f"{replies:,} replies. The ledger: {'; '.join([spent, *notes])}.")
-
-
-def render_check(check: Check) -> RenderableType:
-    """One result of `hoptrail doctor`."""
-    state = ("works  ", "green") if check.works else ("fails  ", "red" if check.needed else "yellow")
-    line = Text.assemble(state, (f"{check.what}: ", "bold"), plain(check.says))
-    return Text.assemble(line, "\n       ", plain(check.advice)) if check.advice else line
-
-
-def share(value: float | None) -> str:
-    """A share with three decimals; - for none."""
-    return "-" if value is None else f"{value:.3f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,8 +11,11 @@ from rich.text import Text
 
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.risk_coverage import SURE
-from hoptrail.serving.render import share
+from hoptrail.serving.render import SHOWN_NOTES, plain
 from hoptrail.types.json_object import JsonObject
+
+if TYPE_CHECKING:
+    from hoptrail.evaluation.reports import EvaluationReport
 
 COUNTS = ("n", "failed", "abstained")
 SCORES = ("em", "f1")
@@ -109,3 +113,19 @@ def _seconds(result: JsonObject) -> str:
 
 def _ends(interval: Sequence[float] | None) -> str:
     return "-" if interval is None else f"{interval[0]:.2f}-{interval[1]:.2f}"
+
+
+def failures(report: EvaluationReport) -> list[Text]:
+    """A line per failed question, with the reason; of many, only the first."""
+    lines = [
+        plain(f"failed: {name}, question {question}: {reason}")
+        for name, recipe in report.recipes
+        for question, reason in recipe.failures
+    ]
+    hidden = len(lines) - SHOWN_NOTES
+    return lines[:SHOWN_NOTES] + ([Text(f"and {hidden:,} more; --work keeps them all")] if hidden > 0 else [])
+
+
+def share(value: float | None) -> str:
+    """A share with three decimals; - for none."""
+    return "-" if value is None else f"{value:.3f}"

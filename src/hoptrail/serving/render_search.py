@@ -1,0 +1,55 @@
+"""The hits of a search for a terminal: file, place, and the lines that say most of the question's words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from hoptrail.language.closeness import Wording, asked_words
+from hoptrail.recipes.closest import MOST_SHOWN
+from hoptrail.serving.render import EXCERPT, render_source
+from hoptrail.text.dates import unit_date
+from hoptrail.text.statements import UnitStatement, statements_of
+from hoptrail.text.words import content_stems, terms
+from hoptrail.types import Ranking, Statement
+
+
+def render_search(question: str, ranking: Ranking, sources: Mapping[str, str]) -> RenderableType:
+    """The hits in their order, each with the share of the question's words that it says (words that few hits say weigh more).
+    `sources` has the file of each document.
+    """
+    if not ranking:
+        return Text("Nothing was found.", style="yellow")
+    hits = [(hit.unit, statements_of(hit.unit)) for hit in ranking]
+    wording, asked = Wording(question, [said for _, statements in hits for said in statements]), asked_words(question)
+    shown = []
+    for unit, statements in hits:
+        best = sorted(statements, key=lambda said: -wording.share(said))[:MOST_SHOWN]
+        saying = [said for said in best if asked & content_stems(said.alone)] or best[:1]
+        lines = sorted(saying, key=lambda said: said.start)
+        hit = Statement(
+            *(unit.document, unit.title, 0, 0, unit.text, unit.id),
+            path=lines[0].path if lines else unit.path,
+            place=_place(lines),
+            date=unit_date(unit),
+            source=sources.get(unit.document, ""),
+            said="\n".join(_excerpt(said.alone, asked) for said in lines) or unit.text[:EXCERPT],
+        )
+        shown.append(render_source(f"{100 * wording.share(*statements):3.0f} %", hit, asked))
+    return Group(*shown)
+
+
+def _place(lines: list[UnitStatement]) -> str:
+    block = lines[0].block if lines else None
+    return block.place if block else ""
+
+
+def _excerpt(line: str, asked: Collection[str]) -> str:
+    """A line, cut where it says the first of the words that were asked."""
+    if len(line) <= EXCERPT:
+        return line
+    first = next((word.start for word in terms(line) if word.stem in asked), 0)
+    start = max(0, first - EXCERPT // 4)
+    return f"{'…' if start else ''}{line[start : start + EXCERPT]}{'…' if start + EXCERPT < len(line) else ''}"
