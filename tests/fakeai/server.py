@@ -49,13 +49,10 @@ class Asked:
 
 
 def form_of(body: Body) -> str:
-    """How a form is asked for: json_schema, json_object (json_object+ with a schema), tools, plain, or nothing: in the prompt."""
-    asked = body.get("response_format", {})
-    if "tools" in body:
-        return "tools"
-    if not asked and "Reply in plain text" in body["messages"][-1]["content"]:
+    """How a form is asked for: json_schema, plain, or nothing: in the prompt."""
+    if "response_format" not in body and "Reply in plain text" in body["messages"][-1]["content"]:
         return "plain"
-    return str(asked.get("type", "")) + ("+" if "schema" in asked else "")
+    return str(body.get("response_format", {}).get("type", ""))
 
 
 @dataclass

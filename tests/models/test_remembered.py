@@ -391,7 +391,7 @@ def _tokens(folder: Path, call: int) -> tuple[int, int]:
 def test_the_rung_that_works_is_remembered_per_model(tmp_path: Path) -> None:
     servers = servers_in(tmp_path)
     assert servers.rung("http://a", "m") is None
-    servers.remember_rung("http://a", "m", Rung.JSON)
+    servers.remember_rung("http://a", "m", Rung.SCHEMA)
     servers.remember_rung("http://a", "m", Rung.PROMPT)
     assert servers_in(tmp_path).rung("http://a", "m") is Rung.PROMPT
     assert servers.rung("http://a", "n") is None

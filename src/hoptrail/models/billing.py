@@ -237,11 +237,11 @@ class PaidChat:
             if self._stored is None:
                 self._stored = self._servers.accepted(self.place, self.model)
                 if self._stored != Accepted():
-                    self._endpoint.recall(self._stored)
+                    self._endpoint.dialect.recall(self._stored)
 
     def _keep_accepted(self) -> None:
         """Store the dialect of the endpoint after a successful call."""
-        accepted = self._endpoint.accepted
+        accepted = self._endpoint.dialect.accepted
         with self._recalling:
             if accepted != self._stored:
                 self._servers.remember_accepted(self.place, self.model, accepted)
