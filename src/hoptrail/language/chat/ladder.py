@@ -19,7 +19,7 @@ from typing import Generic, TypeVar, cast
 from pydantic import BaseModel
 
 from hoptrail.errors import EndpointUnreached, TaskFailed
-from hoptrail.language.chat.context import Room, cost_of
+from hoptrail.language.chat.context import Room
 from hoptrail.language.chat.prompting import load_prompt
 from hoptrail.language.chat.replies import OutOfRoom, Repeated, read_reply, scales_of
 from hoptrail.language.chat.reply_parsing import InvalidReply
@@ -28,6 +28,7 @@ from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.repetition import start_of_loop
 from hoptrail.types import Unit, Usage
 
@@ -244,5 +245,5 @@ def _adjusted_room(room: Room, draft: Draft, cramped: OutOfRoom) -> Room:
         return Room(min(room.tokens, cramped.window + output), output)
     output = min(room.output * (room.tokens if cramped.reasoned else 2), room.tokens // 2)
     if cramped.less or output <= room.output:
-        return replace(room, evidence=sum(map(cost_of, draft.units)) // 2)
+        return replace(room, evidence=sum(estimated_tokens(unit.searchable) for unit in draft.units) // 2)
     return replace(room, output=output)

@@ -99,22 +99,21 @@ def _complete_part(text: str, *, open_lists: bool) -> str:
     return found
 
 
+_NAMES = "think|thinking|thought|reasoning|seed:think"
 _THOUGHTS = {
-    **{f"<{name}>": f"</{name}>" for name in ("think", "thinking", "thought", "reasoning", "seed:think")},
+    **{f"<{name}>": f"</{name}>" for name in _NAMES.split("|")},
     "[think]": "[/think]",
     "◁think▷": "◁/think▷",
     "<|channel>thought": "<channel|>",
 }
 """The marks around reasoning, in small letters."""
-_THOUGHT_END = re.compile(
-    r"^[^{]*?</(?:think|thinking|thought|reasoning)>|\A.*?(?:</think>|\[/think\])\s*(?=\{)", re.DOTALL | re.IGNORECASE
-)
+_THOUGHT_END = re.compile(rf"^[^{{]*?</(?:{_NAMES})>|\A.*?(?:</think>|\[/think\])\s*(?=\{{)", re.DOTALL | re.IGNORECASE)
 # Matches consecutive tags at once: an endless row of <unk> would otherwise take quadratic time.
-_TOOL = re.compile(
-    r"\A(?:\s*(?:<(?!(?i:think|thinking|thought|reasoning)>)\|?[\w./-]+\|?>|\[/?(?!(?i:THINK)\])[A-Z_]{3,}\]))++"
-)
+_TOOL = re.compile(rf"\A(?:\s*(?:<(?!(?i:{_NAMES})>)\|?[\w./-]+\|?>|\[/?(?!(?i:think)\])[A-Z_]{{3,}}\]))++")
 _FINAL = re.compile(
-    r"<\|channel\|>\s*final\b(?:(?!<\|message).){0,40}<\|message\|>|\Aanalysis.*assistantfinal", re.DOTALL
+    r"(?:<\|channel\|>\s*final\b(?:(?!<\|message).){0,40}<\|message\|>|\Aanalysis.*assistantfinal)(.*?)"
+    r"(?:<\|(?:end|return|call|start)\|>|\Z)",
+    re.DOTALL,
 )
 
 
@@ -123,8 +122,8 @@ def channels(text: str) -> tuple[str, str]:
     begins with `{` is unchanged. Of the channels of `gpt-oss`, marked or not, the final one is the text.
     """
     if not text.lstrip().startswith("{"):
-        if finals := list(_FINAL.finditer(text)):
-            text = re.split(r"<\|(?:end|return|call|start)\|>", text[finals[-1].end() :], maxsplit=1)[0]
+        if finals := _FINAL.findall(text):
+            text = finals[-1]
         elif text.lstrip().startswith(("<|channel|>", "<|start|>")):
             return "", text
     while True:
@@ -134,12 +133,12 @@ def channels(text: str) -> tuple[str, str]:
             return text, ""
         opened = next((mark for mark in _THOUGHTS if text[:20].lower().startswith(mark)), None)
         if opened is not None:
-            thought, *rest = re.split(re.escape(_THOUGHTS[opened]), text, maxsplit=1, flags=re.IGNORECASE)
-            if not rest:
+            end = _THOUGHTS[opened]
+            thought, ended, text = text.partition(end if end in text else end.upper())
+            if not ended:
                 return "", thought[len(opened) :].strip() or opened
-            text = rest[0]
-        elif (ended := _THOUGHT_END.match(text)) or (ended := _TOOL.match(text)):
-            text = text[ended.end() :]
+        elif (matched := _THOUGHT_END.match(text)) or (matched := _TOOL.match(text)):
+            text = text[matched.end() :]
         if text == before:
             return text, ""
 
