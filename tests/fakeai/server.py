@@ -83,6 +83,7 @@ class FakeAI:
     elsewhere: str = ""
     retry_after: str = "0.3"
     models: list[str] = field(default_factory=list)
+    pages: dict[str, Any] = field(default_factory=dict)  # what it says to GET, by path
     several: bool = False  # whether it knows `n`
     tokens: Callable[[str], list[Body]] | None = None
     log: list[Asked] = field(default_factory=list)
@@ -163,6 +164,11 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(body, fake.brain(body))
         finally:
             fake.leave(asked)
+
+    def do_GET(self) -> None:
+        self.close_connection = True
+        page = self.server.fake.pages.get(self.path)
+        self.send(404 if page is None else 200, json.dumps(page).encode())
 
     def answer(self, body: Body, content: str, **changes: Any) -> None:
         """A whole, good reply, but for `changes`: of the `finish` reason, the `usage`, the `message`."""

@@ -21,7 +21,7 @@ from hoptrail.language.lazy import CHAT, LazyLanguage
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.serving import cli_asking, cli_evaluation, cli_serving, contract, options, render
+from hoptrail.serving import cli_asking, cli_evaluation, cli_serving, contract, options, render, setup
 from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.types.json_object import JsonObject
@@ -322,6 +322,9 @@ def doctor(
         options.console_of().print(render.render_check(check), soft_wrap=True)
     if failed:
         raise typer.Exit(options.FAILED)
+
+
+app.command(rich_help_panel=UPKEEP)(setup.setup)
 
 
 @app.command(rich_help_panel=UPKEEP)

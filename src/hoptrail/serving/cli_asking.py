@@ -13,7 +13,9 @@ import typer
 
 from hoptrail.errors import UsageError
 from hoptrail.index.index import Index
+from hoptrail.language.lazy import OFFLINE
 from hoptrail.serving import contract, options, render
+from hoptrail.serving.setup import find_models
 from hoptrail.types import Answer
 
 PROMPT = "? "
@@ -46,8 +48,16 @@ def ask(
         options.print_json(contract.answer_json(answer))
     else:
         options.console_of().print(render.render_answer(answer))
+        _offer_model(answer)
     if answer.failed:
         raise typer.Exit(options.FAILED)
+
+
+def _offer_model(answer: Answer) -> None:
+    """Name a chat model on this machine below what the offline language did not settle, in a terminal."""
+    if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty():
+        for found in find_models()[:1]:
+            options.say(f"{found} may settle it: `hoptrail setup` tries it and writes the settings.")
 
 
 def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str) -> None:

@@ -97,7 +97,7 @@ def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
         works = not faults or (rung is best and any_works)
         usable = f"{len(_TRIAL_TASKS) - len(faults)} of {len(_TRIAL_TASKS)} replies usable"
         says = "; ".join([usable, *faults]) if faults else "works"
-        advice = "" if works else _OTHERS if any_works else _NONE
+        advice = _OTHERS if any_works and not works else "" if works or "under [chat]" in says else _NONE
         yield Check(f"replies by {rung}", works, says, advice, needed=not any_works)
     if any_works:
         if settings.structured == "auto":
