@@ -89,7 +89,7 @@ def test_asked_anew_a_server_may_have_learned(fake: FakeAI, tmp_path: Path) -> N
     refuse(fake, "temperature")
     paid_chat(fake, tmp_path).ask(request("one"))
     fake.choose = None
-    paid_chat(fake, tmp_path).ask_anew(request("two"))
+    paid_chat(fake, tmp_path).anew().ask(request("two"))
     assert "temperature" in fake.log[-1].body
     assert servers_in(tmp_path).accepted(fake.address, "fake") == Accepted()
 

@@ -424,7 +424,7 @@ def test_doctor_says_which_form_does_not_work_and_that_others_do(hoptrail: Hoptr
     assert code == 0
     assert "fails replies by schema" in says
     assert "`ask` uses the first that does" in says
-    assert "works questions: will be asked by json-with-schema" in says
+    assert "works questions: will be asked by prompt" in says
 
 
 @pytest.mark.parametrize(

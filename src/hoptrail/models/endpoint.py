@@ -27,9 +27,6 @@ from hoptrail.models.failures import SHOWN, CallFailed, words_of
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import without
 
-SHORTEST = 64
-"""A text of fewer characters is not refused for its length."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -92,7 +89,7 @@ class EndpointEncoder:
                     self._batch = middle
                 return np.concatenate(halves)
             (text,) = texts
-            if len(text) < SHORTEST:
+            if len(text) < 64:  # which is not refused for its length
                 raise
             self._shortened += 1
             _log.warning(

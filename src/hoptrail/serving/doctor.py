@@ -21,7 +21,7 @@ from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.factory import LanguageContext
 from hoptrail.language.lazy import CHAT
 from hoptrail.language.tasks import Decompose, Read, Task
-from hoptrail.models.billing import PaidChat, UncachedChat
+from hoptrail.models.billing import PaidChat
 from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.remembered import FILE
@@ -84,7 +84,7 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
 def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
     rungs = list(Rung) if settings.structured == "auto" else [Rung(settings.structured)]
     try:
-        chats = {rung: UncachedChat(chat) for rung in rungs}
+        chats = {rung: chat.anew() for rung in rungs}
         faults_by_rung = {rung: _faults(chats[rung], settings, rung) for rung in rungs}
     except _ENDPOINT_ERRORS as error:
         advice = "check the address and whether the server runs" if isinstance(error, EndpointUnreached) else ""
@@ -106,7 +106,7 @@ def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
         yield Check("questions", works=True, says=f"will be asked by {best}; judgements are {weighed}")
 
 
-def _faults(chat: UncachedChat, settings: ChatSettings, rung: Rung) -> list[str]:
+def _faults(chat: PaidChat, settings: ChatSettings, rung: Rung) -> list[str]:
     """The faults of the trial tasks in this form, sent as `ask` sends them; empty if each reply is usable.
     Raises: EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other form would work either.
     """

@@ -22,11 +22,8 @@ from hoptrail.models.environment import NO_KEY, configured_base_url, find_key
 from hoptrail.serving import options, render
 from hoptrail.system.atomic_write import replace_file
 
-USUAL = tuple(f"http://127.0.0.1:{port}/v1" for port in (11434, 1234, 8080, 8000))
+USUAL = tuple(f"http://127.0.0.1:{port}/v1" for port in ["11434", "1234", "8080", "8000"])
 """Ollama, LM Studio, llama.cpp, vLLM."""
-LARGEST_WINDOW = 32_768
-"""More than any recipe fills."""
-_SECONDS = 2.0
 _WINDOWS = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
 """What servers call the window of a model, the one in use first."""
 
@@ -45,7 +42,7 @@ class Found:
     @property
     def chat(self) -> ChatSettings:
         """The settings that use it; a window of unknown size is taken for the default one."""
-        window = min(self.window, LARGEST_WINDOW) or ChatSettings().context_window
+        window = min(self.window, 32_768) or ChatSettings().context_window  # no recipe fills more
         return ChatSettings(self.base_url, self.model, context_window=window, max_output_tokens=min(1024, window // 2))
 
 
@@ -82,7 +79,7 @@ def _content(address: str) -> dict[str, Any]:
 
     key = NO_KEY if address.startswith("http://127.0.0.1:") else find_key("OPENAI_API_KEY") or NO_KEY
     try:
-        reply = httpx2.get(address, headers={"Authorization": f"Bearer {key}"}, timeout=_SECONDS, trust_env=False)
+        reply = httpx2.get(address, headers={"Authorization": f"Bearer {key}"}, timeout=2.0, trust_env=False)
         content = reply.json() if reply.is_success else {}
     except (httpx2.HTTPError, ValueError):
         return {}

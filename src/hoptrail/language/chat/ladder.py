@@ -78,8 +78,9 @@ class Climbed(Generic[R]):
 class Ladder:
     """Asks `chat` for replies in a given form. Thread-safe."""
 
-    def __init__(self, chat: Chat, settings: ChatSettings) -> None:
+    def __init__(self, chat: Chat, settings: ChatSettings, *, fully_priced: bool = False) -> None:
         self._chat = chat
+        self.fully_priced = fully_priced
         self._settings = settings
         self._rungs = tuple(Rung) if settings.structured == "auto" else (Rung(settings.structured),)
 
@@ -131,7 +132,8 @@ class Ladder:
         if rung is None or not draws:
             return None
         drafted = draft(self.room)
-        return self._chat.fetch([self.request(task, drafted, rung, self.room, reply, draw) for draw in draws])
+        spent = self._chat.fetch([self.request(task, drafted, rung, self.room, reply, draw) for draw in draws])
+        return Usage() if self.fully_priced else spent  # else counted with each reply
 
     def request(
         self, task: str, draft: Draft, rung: Rung, room: Room, reply: type[BaseModel], draw: Draw | None = None
@@ -232,7 +234,7 @@ class _Climb(Generic[R]):
                 _log.info("%s: the rung %s is refused: %s", self._task, request.rung, refused.reason)
                 self._fault = InvalidReply(f"{refused.reason}. Check the model and the server with `hoptrail doctor`")
                 return None
-        self.usage += paid.spent
+        self.usage += paid.reply.usage if self._ladder.fully_priced else paid.spent
         return paid.reply
 
 
