@@ -212,13 +212,12 @@ def _no_reply(body: bytes) -> CallFailed:
 
 def _with_usage(reply: ChatReply, usage: Any, request: ChatRequest, length: int) -> ChatReply:
     """`reply` with the server's usage, or with our estimate where that is implausible. `length` is that of the uncut text."""
+    counted, estimate = usage if isinstance(usage, dict) else {}, request.prompt_tokens
     prompt, completion = (
-        usage.get(name) if isinstance(usage, dict) else None for name in ("prompt_tokens", "completion_tokens")
+        count if type(count := counted.get(name)) is int else -1 for name in ("prompt_tokens", "completion_tokens")
     )
-    estimate = request.prompt_tokens
-    fine = type(prompt) is int and estimate / ABSURD_FACTOR <= prompt <= (estimate + 1) * ABSURD_FACTOR
-    fine = fine and type(completion) is int and (completion > 0 if reply.text else completion >= 0)
-    if not fine or completion > ABSURD_COMPLETION:
+    near = estimate / ABSURD_FACTOR <= prompt <= (estimate + 1) * ABSURD_FACTOR
+    if not near or not (1 if reply.text else 0) <= completion <= ABSURD_COMPLETION:
         completion = max(estimated_tokens(reply.text), length // 4)
         return replace(reply, prompt_tokens=estimate, completion_tokens=completion, estimated=True)
     return replace(reply, prompt_tokens=prompt, completion_tokens=completion, cut=prompt < request.fewest_tokens)
