@@ -123,7 +123,7 @@ def _choose(found: Sequence[Found], named: str) -> Found:
         return found[0]
     if not sys.stdin.isatty():
         raise UsageError("several models answer: name one by --model")
-    number = typer.prompt("Which one", default=1, type=int)
+    number: int = typer.prompt("Which one", default=1, type=int)
     if not 1 <= number <= len(found):
         raise UsageError(f"there is no number {number}")
     return found[number - 1]
