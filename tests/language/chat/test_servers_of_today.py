@@ -261,7 +261,7 @@ def test_a_prompt_that_is_cut_twice_is_told(
 ) -> None:
     """What came is used, and the remedy is named."""
     none = json.dumps({"steps": [], "answer": None})
-    follow(fake, [said(none, usage={"prompt_tokens": tokens, "completion_tokens": 9}) for tokens in (1800, 600)])
+    follow(fake, [said(none, usage={"prompt_tokens": tokens, "completion_tokens": 9}) for tokens in (1800, 300)])
     units = (isk, *(passage(f"Filler {number}", f"{ISK} " * 20) for number in range(8)))
     assert speaking().perform(Read(QUESTION, units)).value.answer is None
     assert len(fake.log) == 2
