@@ -149,11 +149,8 @@ class _Passing(BaseHTTPRequestHandler):
 
 
 def _rung_of(body: dict[str, Any]) -> str:
-    asked = body.get("response_format", {})
-    if "tools" in body:
-        return "tools"
-    if asked:
-        return "schema" if asked["type"] == "json_schema" else "json-with-schema" if "schema" in asked else "json"
+    if "response_format" in body:
+        return "schema"
     return "plain" if "Reply in plain text" in body["messages"][-1]["content"] else "prompt"
 
 
@@ -176,7 +173,7 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     )
     request = ChatRequest("", "", prompt.name, messages, Rung(rung), "", 0.0, 0)
     try:
-        read_reply(read_choices([reply], 1)[0], request, getattr(schemas, prompt.reply))
+        read_reply(read_choices([reply], request)[0], request, getattr(schemas, prompt.reply))
     except (InvalidReply, OutOfRoom):
         return False
     return True

@@ -150,38 +150,6 @@ def no_schema(handler: Handler, fake: FakeAI, asked: Asked) -> None:
         handler.answer(asked.body, fake.brain(asked.body))
 
 
-def no_format(handler: Handler, fake: FakeAI, asked: Asked) -> None:
-    if asked.form not in {"", "plain"}:
-        handler.send(400, b'{"error": {"message": "unknown field response_format or tools"}}')
-    else:
-        handler.answer(asked.body, fake.brain(asked.body))
-
-
-def function_call(handler: Handler, fake: FakeAI, asked: Asked) -> None:
-    """The reply as the arguments of a call of the function that was asked for."""
-    [tool] = asked.body["tools"]
-    arguments = fake.brain(asked.body)
-    call = {
-        "index": 0,
-        "id": "c",
-        "type": "function",
-        "function": {"name": tool["function"]["name"], "arguments": arguments},
-    }
-    usage = fake.charge(asked.body, arguments)
-    if not asked.body.get("stream"):
-        message = {"content": None, "tool_calls": [call]}
-        handler.send(200, json.dumps(completion(None, usage, finish="tool_calls", message=message)).encode())
-        return
-    pieces = [arguments[at : at + 7] for at in range(0, len(arguments), 7)]
-    deltas = [{"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} for piece in pieces]
-    chunks = [
-        {"choices": [{"index": 0, "delta": delta}]}
-        for delta in [{"tool_calls": [call | {"function": {"name": "f", "arguments": ""}}]}, *deltas]
-    ]
-    ended = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}], "usage": usage}
-    handler.send_events([f"data: {json.dumps(chunk)}\n\n".encode() for chunk in [*chunks, ended]])
-
-
 def small_window(handler: Handler, fake: FakeAI, asked: Asked) -> None:
     """A window of 900 tokens, whatever was declared."""
     if len(asked.prompt) / 3.7 > 900:
@@ -372,8 +340,6 @@ FAULTS: dict[str, Fault] = {
     "only reasoning": saying("", finish="length", message={"reasoning_content": "Hmm. " * 200}),
     "empty": saying(""),
     "no schema": no_schema,
-    "no format": no_format,
-    "function call": function_call,
     "small window": small_window,
     "web page": web_page,
     "redirect": redirect,

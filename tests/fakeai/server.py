@@ -49,13 +49,10 @@ class Asked:
 
 
 def form_of(body: Body) -> str:
-    """How a form is asked for: json_schema, json_object (json_object+ with a schema), tools, plain, or nothing: in the prompt."""
-    asked = body.get("response_format", {})
-    if "tools" in body:
-        return "tools"
-    if not asked and "Reply in plain text" in body["messages"][-1]["content"]:
+    """How a form is asked for: json_schema, plain, or nothing: in the prompt."""
+    if "response_format" not in body and "Reply in plain text" in body["messages"][-1]["content"]:
         return "plain"
-    return str(asked.get("type", "")) + ("+" if "schema" in asked else "")
+    return str(body.get("response_format", {}).get("type", ""))
 
 
 @dataclass
@@ -86,6 +83,7 @@ class FakeAI:
     elsewhere: str = ""
     retry_after: str = "0.3"
     models: list[str] = field(default_factory=list)
+    pages: dict[str, Any] = field(default_factory=dict)  # what it says to GET, by path
     several: bool = False  # whether it knows `n`
     tokens: Callable[[str], list[Body]] | None = None
     log: list[Asked] = field(default_factory=list)
@@ -166,6 +164,11 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(body, fake.brain(body))
         finally:
             fake.leave(asked)
+
+    def do_GET(self) -> None:
+        self.close_connection = True
+        page = self.server.fake.pages.get(self.path)
+        self.send(404 if page is None else 200, json.dumps(page).encode())
 
     def answer(self, body: Body, content: str, **changes: Any) -> None:
         """A whole, good reply, but for `changes`: of the `finish` reason, the `usage`, the `message`."""

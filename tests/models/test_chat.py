@@ -53,7 +53,7 @@ def test_a_call_sends_what_was_asked_and_reads_the_reply(fake: FakeAI) -> None:
 def test_each_rung_asks_in_its_own_way(fake: FakeAI) -> None:
     for rung in Rung:
         endpoint_at(fake).send(request(rung=rung))
-    assert [asked.form for asked in fake.log] == ["json_schema", "json_object+", "tools", "json_object", "", ""]
+    assert [asked.form for asked in fake.log] == ["json_schema", "", ""]
     assert len({request(rung=rung).key for rung in Rung}) == len(Rung)
 
 
@@ -90,7 +90,7 @@ def test_only_in_plain_text_words_said_before_are_made_less_likely(fake: FakeAI)
     for rung in Rung:
         endpoint.send(request(rung=rung))
     endpoint.send(request("again", rung=Rung.PLAIN))
-    assert [asked.body.get("frequency_penalty") for asked in fake.log] == [*[None] * 5, 0.5, None, None]
+    assert [asked.body.get("frequency_penalty") for asked in fake.log] == [None, None, 0.5, None, None]
 
 
 LIMITED = '{"type": "object", "properties": {"answer": {"type": "string", "maxLength": 160}}}'
@@ -110,14 +110,13 @@ def test_a_schema_goes_without_its_limits_where_they_are_refused(fake: FakeAI, w
         "limits" if "maxLength" in json.dumps(body) and form_of(body) == "json_schema" else None
     )
     endpoint = endpoint_at(fake)
-    for text, rung in ("one", Rung.SCHEMA), ("two", Rung.SCHEMA), ("three", Rung.JSON_WITH_SCHEMA):
-        assert endpoint.send(replace(request(text, rung=rung), schema=LIMITED)).text == WORDS
+    for text in ("one", "two"):
+        assert endpoint.send(replace(request(text, rung=Rung.SCHEMA), schema=LIMITED)).text == WORDS
     said = [(asked.form, "maxLength" in json.dumps(asked.body)) for asked in fake.log]
     assert said == [
         ("json_schema", True),
         *[("json_schema", False)] * 2,
-        ("json_object+", True),
-    ], "found out once, and of that form alone"
+    ], "found out once"
 
 
 def test_a_form_that_is_refused_without_limits_too_is_refused(fake: FakeAI) -> None:
@@ -381,7 +380,7 @@ def test_a_body_that_is_no_reply_is_refused(content: bytes) -> None:
     from hoptrail.models.completion import read_choices
 
     with pytest.raises(CallFailed, match="not a chat reply"):
-        read_choices([content], 1)
+        read_choices([content], request())
 
 
 def test_content_may_come_in_parts_or_not_at_all() -> None:
@@ -390,7 +389,7 @@ def test_content_may_come_in_parts_or_not_at_all() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]
     for content, text in ((parts, "ab"), (None, ""), ("c", "c")):
         body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": None}]}).encode()
-        assert read_choices([body[:9], body[9:]], 1)[0].text == text
+        assert read_choices([body[:9], body[9:]], request())[0].text == text
 
 
 @pytest.mark.parametrize(
@@ -426,7 +425,7 @@ def test_a12_a_prompt_that_is_too_long_is_told_from_other_bad_requests(fake: Fak
     with pytest.raises(CallFailed) as caught:
         endpoint_at(fake).send(request("word " * 2000))
     assert caught.value.kind is FailureKind.CONTEXT
-    fake.always = "no format"
+    fake.always = "no schema"
     with pytest.raises(CallFailed) as caught:
         endpoint_at(fake).send(request(rung=Rung.SCHEMA))
     assert caught.value.kind is FailureKind.FORMAT
@@ -474,15 +473,14 @@ def test_keys_differ_with_everything_that_shapes_the_reply() -> None:
         request("What is that?"),
         request(tokens=101),
         request(rung=Rung.SCHEMA),
-        request(rung=Rung.JSON),
+        request(rung=Rung.PLAIN),
         request(place="http://other/v1"),
         replace(base, model="other"),
         replace(base, temperature=0.5),
         replace(base, task="recall"),
         replace(request(rung=Rung.SCHEMA), schema="{}"),
-        replace(request(rung=Rung.TOOLS), schema="{}"),
     ]
-    assert len({one.key for one in [base, *others]}) == 11
+    assert len({one.key for one in [base, *others]}) == 10
     assert request().key == base.key
     assert replace(base, schema="{}", documents=("d1",)).key == base.key, "what is not sent does not count"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -77,6 +78,8 @@ class Handler(BaseHTTPRequestHandler):
             return 404, {}, b'{"error": {"message": "no such model"}}'
         if kind == "redirect":
             return 307, {"Location": self.server.elsewhere + "/embeddings"}, b""
+        if kind in LIMITS and (fault := LIMITS[kind](self.server.asked[-1]["input"])):
+            return fault[0], {}, json.dumps({"error": {"message": fault[1]}}).encode()
         if kind in WHOLE:
             return 200, {}, WHOLE[kind]
         return 200, {}, json.dumps({"object": "list", "data": CHANGES.get(kind, same)(rows)}).encode()
@@ -96,7 +99,6 @@ def last(value: object) -> Any:
 CHANGES: dict[str, Any] = {
     "one missing": lambda rows: rows[:-1],
     "one too many": lambda rows: [*rows, rows[0] | {"index": len(rows)}],
-    "swapped": lambda rows: [rows[1], rows[0], *rows[2:]],
     "all at 0": lambda rows: [row | {"index": 0} for row in rows],
     "one shorter": last([1.0, 2.0]),
     "empty": lambda rows: [row | {"embedding": []} for row in rows],
@@ -107,11 +109,18 @@ CHANGES: dict[str, Any] = {
     "strings": last(["1.0", "2.0", "3.0"]),
     "nulls": last([None, 1.0, 1.0]),
     "truth values": last([True, 1.0, 1.0]),
-    "base64": last("AACAPwAAgD8AAIA/"),
+    "no base64": last("AACAPwAAgD8AAIA"),
     "nested": last([[1.0], [1.0], [1.0]]),
     "not rows": lambda rows: [1.0 for _ in rows],
     "no index": lambda rows: [{"embedding": row["embedding"]} for row in rows],
 }
+LIMITS: dict[str, Callable[[list[str]], tuple[int, str] | None]] = {
+    "ten": lambda texts: (400, "batch size should not be larger than 10") if len(texts) > 10 else None,
+    "three": lambda texts: (413, "too many inputs") if len(texts) > 3 else None,
+    "400 characters each": lambda texts: (422, "input is too large") if max(map(len, texts)) > 400 else None,
+    "nothing": lambda _: (400, "no embeddings here"),
+}
+"""What a server refuses: the status and its words."""
 WHOLE = {"not JSON": b"<html>hello</html>", "a list": b"[]", "no data": b"{}", "deep": b"[" * 100_000, "nothing": b""}
 
 ENDLESS = {"dripping": 0.1, "without end": 0.0}
@@ -287,3 +296,60 @@ def test_opened_by_name_with_the_environment(server: Server, monkeypatch: pytest
 
 def test_the_key_is_not_shown() -> None:
     assert "secret" not in repr(Address("http://localhost", "m", "secret"))
+
+
+def test_a_batch_that_is_refused_is_halved_and_the_size_remembered(server: Server) -> None:
+    for limit, sizes in (
+        ("ten", [64, 32, 16, 8, 8, 16, 8, 8, 32, 16, 8, 8, 16, 8, 8, 6]),
+        ("three", [8, 4, 2, 2, 4, 2, 2, 2]),
+    ):
+        encoder = EndpointEncoder(Address(server.address, "m"), batch=sizes[0])
+        server.behaviour = limit
+        server.asked.clear()
+        texts = [f"{'a' * number} ship" for number in range(sizes[0] + sizes[-1])]
+        vectors = encoder.encode(texts)
+        expected = np.array([vector(text) for text in texts])
+        assert np.allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
+        assert [len(body["input"]) for body in server.asked] == sizes
+
+
+def test_one_text_that_is_too_long_is_shortened_and_named_and_the_rest_goes_on(
+    server: Server, encoder: EndpointEncoder, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.behaviour = "400 characters each"
+    vectors = encoder.encode(["one", "digits " * 200, "three", "four", "five", "six", "seven", "eight"])
+    assert vectors.shape == (8, 3)
+    assert "refuses a text of 1400 characters, half of it is encoded ('digits digits" in caplog.text
+    assert len(server.asked[-1]["input"]) == 4, "it was not the size of the batch"
+
+
+def test_what_no_smaller_request_mends_is_refused_with_the_reason(server: Server, encoder: EndpointEncoder) -> None:
+    server.behaviour = "nothing"
+    with pytest.raises(ModelUnavailable, match="status 400: no embeddings here"):
+        encoder.encode(["one", "two", "three", "four"])
+    assert len(server.asked) == 3
+
+
+def test_vectors_are_put_in_the_order_of_their_numbers_and_read_from_base64(
+    server: Server, encoder: EndpointEncoder
+) -> None:
+    texts = ["a", "aa", "ship"]
+    expected = encoder.encode(texts)
+    CHANGES["backwards"] = lambda rows: rows[::-1]
+    CHANGES["in base64"] = lambda rows: [
+        row | {"embedding": base64.b64encode(np.array(row["embedding"], "<f4").tobytes()).decode()} for row in rows
+    ]
+    for behaviour in ("backwards", "in base64"):
+        server.behaviour = behaviour
+        assert np.allclose(encoder.encode(texts), expected, atol=1e-6)
+
+
+def test_the_size_of_a_batch_can_be_set(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.address)
+    encoder = open_encoder("endpoint:m?batch=2")
+    assert encoder.identity.name == "endpoint:m"
+    encoder.encode(["one", "two", "three"])
+    assert [len(body["input"]) for body in server.asked[1:]] == [2, 1]
+    for wrong in ("endpoint:m?batch=0", "endpoint:m?batch=many", "endpoint:m?batch="):
+        with pytest.raises(UsageError, match="size of a batch"):
+            open_encoder(wrong)

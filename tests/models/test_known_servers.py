@@ -12,7 +12,7 @@ from fakeai.clients import endpoint_at, paid_chat, request, servers_in
 from fakeai.faults import FAULTS, status
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.models.chat import Rung
-from hoptrail.models.dialect import LOGPROBS, NEWER, OLDER, Accepted
+from hoptrail.models.dialect import LIMITS, LOGPROBS, NEWER, OLDER, Accepted
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_what_was_refused_is_not_sent_by_the_next_process(
     refuse(fake, "temperature", "max_tokens", "logprobs")
     assert paid_chat(fake, tmp_path).ask(replace(request("one"), logprobs=True)).reply.text == "fine"
     assert len(fake.log) == 4, "three refusals"
-    assert servers_in(tmp_path).accepted(fake.address, "fake") == Accepted(NEWER, LOGPROBS | {"temperature"})
+    assert servers_in(tmp_path).accepted(fake.address, "fake") == Accepted(LOGPROBS | {"temperature", OLDER})
     caplog.clear()
     assert paid_chat(fake, tmp_path).ask(replace(request("two"), logprobs=True)).reply.text == "fine"
     assert len(fake.log) == 5
@@ -89,13 +89,13 @@ def test_asked_anew_a_server_may_have_learned(fake: FakeAI, tmp_path: Path) -> N
     refuse(fake, "temperature")
     paid_chat(fake, tmp_path).ask(request("one"))
     fake.choose = None
-    paid_chat(fake, tmp_path).ask_anew(request("two"))
+    paid_chat(fake, tmp_path).anew().ask(request("two"))
     assert "temperature" in fake.log[-1].body
     assert servers_in(tmp_path).accepted(fake.address, "fake") == Accepted()
 
 
 def test_the_settings_come_before_what_is_known(fake: FakeAI, tmp_path: Path) -> None:
-    servers_in(tmp_path).remember_accepted(fake.address, "fake", Accepted(NEWER))
+    servers_in(tmp_path).remember_accepted(fake.address, "fake", Accepted(frozenset({OLDER})))
     paid_chat(fake, tmp_path, output_parameter=OLDER).ask(request())
     assert OLDER in fake.log[0].body
 
@@ -103,6 +103,13 @@ def test_the_settings_come_before_what_is_known(fake: FakeAI, tmp_path: Path) ->
 def test_a_server_that_was_replaced_by_an_older_one_is_asked_in_its_words(fake: FakeAI) -> None:
     refuse(fake, NEWER, words="{}: extra fields not permitted")
     endpoint = endpoint_at(fake)
-    endpoint.recall(Accepted(NEWER))
+    endpoint.dialect.recall(Accepted(frozenset({OLDER})))
     assert endpoint.send(request()).text == "fine"
-    assert endpoint.accepted.output == OLDER
+    assert endpoint.dialect.accepted == Accepted()
+    assert OLDER in fake.log[-1].body
+
+
+def test_what_an_earlier_version_stored_is_read() -> None:
+    text = '{"output": "max_completion_tokens", "refused": ["seed"], "unlimited": ["schema"]}'
+    known = Accepted.from_json(text)
+    assert known == Accepted(frozenset({"seed", OLDER, LIMITS[0]})) == Accepted.from_json(known.as_json())

@@ -181,26 +181,22 @@ def test_e1_a_call_is_marked_as_sent_before_the_server_answers(fake: FakeAI, tmp
     assert replies_in(tmp_path).ledger().settled == 1
 
 
-def test_a_file_of_format_1_is_brought_up_to_date(tmp_path: Path) -> None:
-    """Its calls in flight were `sent` from when they were entered, so nobody knows whether they went out."""
+def test_a_file_of_the_last_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    """Its replies do not say whether their prompt was cut."""
     replies = replies_in(tmp_path)
-    calls = [replies.reserve(request(f"{number}"), MOST, Limits()) for number in range(3)]
-    replies.settle(calls[1], {request("1"): ChatReply("kept", "stop", 3, 1)}, Cost(3, 1, None))
-    replies.close_call(calls[2], "gone", paid=True)
+    call = replies.reserve(request(), MOST, Limits())
+    replies.settle(call, {request(): ChatReply("kept", "stop", 3, 1)}, Cost(3, 1, None))
     replies.close()
     connection = sqlite3.connect(tmp_path / FILE, isolation_level=None)
-    connection.executescript(
-        "UPDATE calls SET state = 'sent' WHERE id = 1; UPDATE calls SET state = 'lost' WHERE id = 3;"
-        "DROP INDEX calls_in_flight; CREATE INDEX calls_by_key ON calls (key) WHERE state = 'sent'; PRAGMA user_version = 1;"
-    )
+    connection.executescript("UPDATE replies SET reply = json_remove(reply, '$.cut'); PRAGMA user_version = 5;")
     connection.close()
     with ThreadPoolExecutor(4) as workers:
         ledgers = list(workers.map(lambda _: replies_in(tmp_path).ledger(), range(4)))
-    assert {(ledger.calls, ledger.settled, ledger.perhaps) for ledger in ledgers} == {(3, 1, 1)}
+    assert {(ledger.calls, ledger.settled) for ledger in ledgers} == {(1, 1)}
     assert [stored.reply.text for stored in replies_in(tmp_path).stored()] == ["kept"]
-    again = replies_in(tmp_path)
-    again.mark_sent(again.reserve(request("new"), MOST, Limits()))
-    assert replies_in(tmp_path).ledger().perhaps == 1, "brought up to date once"
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (6,)
+    connection.close()
 
 
 def test_e1_a_call_whose_reply_was_lost_counts_at_its_estimate(fake: FakeAI, tmp_path: Path) -> None:
@@ -391,7 +387,7 @@ def _tokens(folder: Path, call: int) -> tuple[int, int]:
 def test_the_rung_that_works_is_remembered_per_model(tmp_path: Path) -> None:
     servers = servers_in(tmp_path)
     assert servers.rung("http://a", "m") is None
-    servers.remember_rung("http://a", "m", Rung.JSON)
+    servers.remember_rung("http://a", "m", Rung.SCHEMA)
     servers.remember_rung("http://a", "m", Rung.PROMPT)
     assert servers_in(tmp_path).rung("http://a", "m") is Rung.PROMPT
     assert servers.rung("http://a", "n") is None
@@ -404,11 +400,11 @@ def test_a_prompt_that_did_not_fit_is_sent_again_after_a_while(
     asked, chat = request("word " * 2000), paid_chat(fake, tmp_path)
     fake.always = "small window"
     assert [chat.ask(asked).reply.finish for _ in range(3)] == [TOO_LONG] * 3
-    assert chat.knows(asked)
+    assert chat.remembered(asked) is not None
     assert len(fake.log) == 1
 
     monkeypatch.setattr(remembered, "STANDS_SECONDS", 0.0)
-    assert not chat.knows(asked)
+    assert chat.remembered(asked) is None
     assert [one.reply.finish for one in replies_in(tmp_path).stored()] == [TOO_LONG], "a recording of that run holds it"
     assert chat.ask(asked).reply.finish == TOO_LONG
     fake.always = None
@@ -427,7 +423,7 @@ def test_a_prompt_that_did_not_fit_an_older_version_is_sent_again(fake: FakeAI, 
     connection.close()
     fake.always = None
     assert chat.ask(asked).reply.text.startswith("reply to")
-    assert chat.knows(asked)
+    assert chat.remembered(asked) is not None
 
 
 def test_looking_makes_no_file(tmp_path: Path) -> None:

@@ -374,22 +374,22 @@ def test_doctor_tells_that_all_is_well(hoptrail: Hoptrail, fake: FakeAI, quick: 
         "half of 15 readings and 12 others, some repaired"
     )
     assert "in money unknown" in says
-    assert replies_in(built).ledger().calls == fake.bill.calls == 12
+    assert replies_in(built).ledger().calls == fake.bill.calls == 6
     doctor(hoptrail, quick, "--index", built)
-    assert fake.bill.calls == 24, "it asks anew each time"
+    assert fake.bill.calls == 12, "it asks anew each time"
 
 
 def test_a17_what_doctor_finds_is_what_ask_takes(hoptrail: Hoptrail, fake: FakeAI, quick: Path, built: Path) -> None:
     """Replies follow their schema, but the answers that matter are empty."""
-    fake.brain = lambda body: checking(body) if form_of(body) == "tools" else "I would rather not say."
+    fake.brain = lambda body: checking(body) if form_of(body) == "" else "I would rather not say."
     code, says = doctor(hoptrail, quick, "--index", built)
     assert code == 0
     assert "fails replies by schema: 0 of 2 replies usable; decompose: fake at http" in says
-    assert "works replies by tools: works" in says
-    assert "works questions: will be asked by tools" in says
+    assert "works replies by prompt: works" in says
+    assert "works questions: will be asked by prompt" in says
     fake.log.clear()
     ask(hoptrail, built, quick)
-    assert {asked.form for asked in fake.log} == {"tools"}
+    assert {asked.form for asked in fake.log} == {""}
 
 
 def test_doctor_says_where_log_probabilities_weigh_what_the_model_judges(
@@ -424,7 +424,7 @@ def test_doctor_says_which_form_does_not_work_and_that_others_do(hoptrail: Hoptr
     assert code == 0
     assert "fails replies by schema" in says
     assert "`ask` uses the first that does" in says
-    assert "works questions: will be asked by json-with-schema" in says
+    assert "works questions: will be asked by prompt" in says
 
 
 @pytest.mark.parametrize(
@@ -467,7 +467,7 @@ def test_doctor_tries_the_encoder(hoptrail: Hoptrail, fake: FakeAI, quick: Path,
     assert code == 0
     assert re.search(r"works embeddings: /.*, 8 dimensions", says)
     settings = tmp_path / "settings.toml"
-    settings.write_text('encoder = "models/of-another-machine"\n[chat]\nstructured = "json"\n')
+    settings.write_text('encoder = "models/of-another-machine"\n[chat]\nstructured = "prompt"\n')
     code, says = doctor(hoptrail, settings)
     assert code == 1
     assert "fails embeddings: there is no encoder 'models/of-another-machine'" in says
@@ -476,7 +476,7 @@ def test_doctor_tries_the_encoder(hoptrail: Hoptrail, fake: FakeAI, quick: Path,
 def test_doctor_tries_embeddings_that_come_from_an_endpoint(hoptrail: Hoptrail, fake: FakeAI, tmp_path: Path) -> None:
     fake.brain = checking
     settings = tmp_path / "settings.toml"
-    settings.write_text('encoder = "endpoint:tiny-embedder"\n[chat]\nstructured = "json"\n')
+    settings.write_text('encoder = "endpoint:tiny-embedder"\n[chat]\nstructured = "prompt"\n')
     code, says = doctor(hoptrail, settings)
     assert code == 0
     assert "works embeddings: endpoint:tiny-embedder, 2 dimensions" in says

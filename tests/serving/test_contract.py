@@ -160,7 +160,7 @@ def test_search(hoptrail: Hoptrail, harbour: Path, texts: dict[str, str], recipe
     assert list(ended.json) == ["question", "recipe", "hits"]
     assert len(ended.json["hits"]) == (0 if recipe == ClosedBook.name else 3)
     for hit in ended.json["hits"]:
-        assert list(hit) == [*HIT, "title", "heading_path", "place", "date", "text", "sources"]
+        assert list(hit) == [*HIT, "title", "heading_path", "place", "date", "text", "said", "sources"]
         assert all(list(source) == ["document", "start", "end"] for source in hit["sources"])
         source = hit["sources"][0]
         assert hit["document"] == source["document"]

@@ -125,11 +125,10 @@ def _replay(argument: str, context: LanguageContext) -> Language:
 def _by_chat(chat_of: Callable[[ChatSettings], Chat], context: LanguageContext) -> Language:
     """The language of the models that answer questions: the only place that decides which model performs a task."""
     from hoptrail.language.chat.performer import ChatLanguage
-    from hoptrail.models.billing import FullyPriced
 
     chats = [(chat_of(own), own) for own in context.chat.asking]
-    (reader, own), *others = [(FullyPriced(chat) if context.fully_priced else chat, own) for chat, own in chats]
-    return ChatLanguage(reader, own, others[0] if others else None)
+    reader, *others = chats
+    return ChatLanguage(*reader, others[0] if others else None, fully_priced=context.fully_priced)
 
 
 _LANGUAGES: dict[str, Callable[[str, LanguageContext], Language]] = {

@@ -57,9 +57,6 @@ class Chat(Protocol):
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         """The remembered reply, or None."""
 
-    def knows(self, request: ChatRequest) -> bool:
-        """Whether the reply is remembered; has no effects."""
-
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply.
 
@@ -138,10 +135,17 @@ class PaidChat:
     """The model behind `endpoint`, with its replies stored in `replies`. Thread-safe. Instances with the same file of replies pay
     once for a request; instances with the same endpoint and settings share a limiter.
 
+    With `anew` every request is paid for, to find out whether the endpoint works now, without its stored dialect.
+
     Making an instance lets an endpoint that has refused be tried again: the key or the credit may be in order by now.
     """
 
-    def __init__(self, endpoint: ChatEndpoint, settings: ChatSettings, replies: RememberedReplies) -> None:
+    def __init__(
+        self, endpoint: ChatEndpoint, settings: ChatSettings, replies: RememberedReplies, *, anew: bool = False
+    ) -> None:
+        self._anew = anew
+        self.gives_logprobs = False
+        """Whether a reply that was asked for anew had any."""
         self.place, self.model = endpoint.address.place, endpoint.address.model
         self._endpoint = endpoint
         self._settings = settings
@@ -156,25 +160,31 @@ class PaidChat:
         )
         self.limiter.retest_refusal()  # else an earlier chat's refusal would hold or not depending on garbage collection
 
+    def anew(self) -> PaidChat:
+        """The same model, asked anew each time."""
+        return PaidChat(self._endpoint, self._settings, self._replies, anew=True)
+
     @property
     def working_rung(self) -> Rung | None:
         """The rung that worked for this model at this place, in this process or an earlier one."""
-        return self._servers.rung(self.place, self.model)
+        return None if self._anew else self._servers.rung(self.place, self.model)
 
     def remember_rung(self, rung: Rung) -> None:
         """Store the rung beside the replies, for later processes too."""
-        self._servers.remember_rung(self.place, self.model, rung)
+        if not self._anew:  # what works for one question need not work for all
+            self._servers.remember_rung(self.place, self.model, rung)
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         """The stored reply, for which nothing is spent now; None if there is none."""
-        reply = self._replies.reply(request.key)
+        reply = None if self._anew else self._replies.reply(request.key)
         return None if reply is None else PaidReply(reply)
-
-    def knows(self, request: ChatRequest) -> bool:
-        return self._replies.reply(request.key) is not None
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply, remembered or paid for; see `Chat.ask`."""
+        if self._anew:
+            (reply,) = self.limiter.run(lambda: self._pay([request]))
+            self.gives_logprobs = self.gives_logprobs or bool(reply.logprobs)
+            return PaidReply(reply, reply.usage)
         with _LOCKS.of((self._file, request.key), threading.Lock):  # two threads pay once for the same request
             while True:
                 known = self._replies.wait_for_others(request.key, self._settings.deadline_seconds)
@@ -184,16 +194,9 @@ class PaidChat:
                 if replies := self.limiter.run(lambda: self._pay([request])):
                     return PaidReply(replies[0], replies[0].usage)
 
-    def ask_anew(self, request: ChatRequest) -> PaidReply:
-        """The reply, paid for even if one is remembered; see `Chat.ask`. Does not use the stored dialect of the endpoint, unless
-        `ask` or `fetch` came first.
-        """
-        (reply,) = self.limiter.run(lambda: self._pay([request], anew=True))
-        return PaidReply(reply, reply.usage)
-
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
         """Ask for several replies in one call; see `Chat.fetch`."""
-        missing = [request for request in requests if not self.knows(request)]
+        missing = [request for request in requests if self.remembered(request) is None]
         self._recall()
         if len(missing) < 2 or not self._endpoint.takes_several:
             return Usage()
@@ -203,14 +206,14 @@ class PaidChat:
             except CallFailed:
                 return Usage()  # `ask` will report the failure
 
-    def _pay(self, requests: Sequence[ChatRequest], *, anew: bool = False) -> Sequence[ChatReply]:
+    def _pay(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
         """Ask once for all requests, and store the replies for them in order. Returns none where another process was faster,
-        unless they are asked `anew`.
+        unless they are asked anew.
         """
         self._endpoint.client()
         asked = requests[0]
         most = cost_of(asked.prompt_tokens, asked.max_output_tokens * len(requests), self._settings)
-        if anew:
+        if self._anew:
             call: int | None = self._replies.reserve(asked, most, self._limits)
         else:
             call = self._replies.reserve_first(asked, most, self._limits, self._settings.deadline_seconds)
@@ -237,11 +240,11 @@ class PaidChat:
             if self._stored is None:
                 self._stored = self._servers.accepted(self.place, self.model)
                 if self._stored != Accepted():
-                    self._endpoint.recall(self._stored)
+                    self._endpoint.dialect.recall(self._stored)
 
     def _keep_accepted(self) -> None:
         """Store the dialect of the endpoint after a successful call."""
-        accepted = self._endpoint.accepted
+        accepted = self._endpoint.dialect.accepted
         with self._recalling:
             if accepted != self._stored:
                 self._servers.remember_accepted(self.place, self.model, accepted)
@@ -250,76 +253,3 @@ class PaidChat:
 
 def _usage_of(replies: Sequence[ChatReply]) -> Usage:
     return sum((reply.usage for reply in replies), Usage())
-
-
-class WrappedChat:
-    """A chat that passes everything on to the chat that it wraps, except for what its subclass replaces."""
-
-    def __init__(self, chat: Chat) -> None:
-        self._chat = chat
-        self.place, self.model = chat.place, chat.model
-
-    @property
-    def working_rung(self) -> Rung | None:
-        return self._chat.working_rung
-
-    def remember_rung(self, rung: Rung) -> None:
-        self._chat.remember_rung(rung)
-
-    def remembered(self, request: ChatRequest) -> PaidReply | None:
-        return self._chat.remembered(request)
-
-    def knows(self, request: ChatRequest) -> bool:
-        return self._chat.knows(request)
-
-
-class FullyPriced(WrappedChat):
-    """A chat that reports the usage of remembered replies as if they were paid for now, so that the reported usage does not
-    depend on what was asked before.
-    """
-
-    def remembered(self, request: ChatRequest) -> PaidReply | None:
-        """The remembered reply with the usage that it had when it was paid for."""
-        remembered = self._chat.remembered(request)
-        return None if remembered is None else PaidReply(remembered.reply, remembered.reply.usage)
-
-    def ask(self, request: ChatRequest) -> PaidReply:
-        """The reply; see `Chat.ask`."""
-        reply = self._chat.ask(request).reply
-        return PaidReply(reply, reply.usage)
-
-    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
-        """See `Chat.fetch`. Returns no usage, because `ask` reports it with each reply."""
-        self._chat.fetch(requests)
-        return Usage()
-
-
-class UncachedChat(WrappedChat):
-    """A chat that is asked anew each time, to find out whether it works now. Its cost is entered in the ledger."""
-
-    working_rung: Rung | None = None
-    _chat: PaidChat
-
-    def __init__(self, chat: PaidChat) -> None:
-        super().__init__(chat)
-        self.gives_logprobs = False  # whether a reply had any so far
-
-    def remember_rung(self, rung: Rung) -> None:
-        """Does nothing: what works for one question need not work for all."""
-
-    def remembered(self, request: ChatRequest) -> PaidReply | None:  # noqa: ARG002 - the protocol's
-        """None, so that every reply is asked for."""
-        return None
-
-    def knows(self, request: ChatRequest) -> bool:  # noqa: ARG002 - the protocol's
-        return False
-
-    def ask(self, request: ChatRequest) -> PaidReply:
-        """The reply, paid for; see `Chat.ask`."""
-        paid = self._chat.ask_anew(request)
-        self.gives_logprobs = self.gives_logprobs or bool(paid.reply.logprobs)
-        return paid
-
-    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
-        """Fetches nothing ahead: `ask` pays for each reply."""
-        return Usage()

@@ -12,31 +12,21 @@ from functools import cached_property
 from typing import Literal
 
 from hoptrail.errors import UsageError
-from hoptrail.models.prompt_text import estimated_tokens
+from hoptrail.models.prompt_text import estimated_tokens, fewest_tokens
 
 MESSAGE_TOKENS = 4
 """The cost of a message's role and separators; the usual figure for chat templates."""
+
+SHORT_PROMPT = 500
+"""Tokens of a prompt that any server takes whole."""
 
 
 class Rung(StrEnum):
     """How the form of a reply is requested, from the strictest down."""
 
     SCHEMA = "schema"  # response_format: json_schema
-    JSON_WITH_SCHEMA = "json-with-schema"  # response_format: json_object, with a schema beside it (llama.cpp)
-    TOOLS = "tools"  # a call of one function, whose arguments are the reply
-    JSON = "json"  # response_format: json_object
     PROMPT = "prompt"  # the schema in the prompt
     PLAIN = "plain"  # no JSON: the reply in a few words after a mark
-
-    @property
-    def carries_schema(self) -> bool:
-        """Whether the schema goes beside the messages."""
-        return self in {Rung.SCHEMA, Rung.JSON_WITH_SCHEMA, Rung.TOOLS}
-
-    @property
-    def is_formed(self) -> bool:
-        """Whether the server is asked for a form, so that it may refuse it."""
-        return self not in {Rung.PROMPT, Rung.PLAIN}
 
 
 Role = Literal["build", "decompose", "read"]
@@ -66,10 +56,10 @@ class ChatSettings:
     """One endpoint and how to use it. Empty values come from the environment (`environment.py`), the key always does.
     `build`, `decompose` and `read` lie over the rest, each for its role (`of`).
 
-    `structured` is `auto` or a fixed rung (`schema`, `json-with-schema`, `tools`, `json`, `prompt`, `plain`). `output_parameter`
-    is `auto` or the endpoint's name for `max_output_tokens`. A `temperature` below 0 is not sent. `prompts` is a folder with
-    files that replace the prompts of the same names. Prices are per million tokens in any currency, negative where unknown.
-    Limits apply to everything ever entered in a ledger; 0 is no limit.
+    `structured` is `auto` or a fixed rung (`schema`, `prompt`, `plain`). `output_parameter` is `auto` or the endpoint's name for
+    `max_output_tokens`. A `temperature` below 0 is not sent. `prompts` is a folder with files that replace the prompts of the
+    same names. Prices are per million tokens in any currency, negative where unknown. Limits apply to everything ever entered in
+    a ledger; 0 is no limit.
     """
 
     base_url: str = ""
@@ -80,7 +70,7 @@ class ChatSettings:
     output_parameter: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
     context_window: int = 8192
     prompts: str = ""
-    structured: Literal["auto", "schema", "json-with-schema", "tools", "json", "prompt", "plain"] = "auto"
+    structured: Literal["auto", "schema", "prompt", "plain"] = "auto"
     stream: bool = False
     concurrency: int = 4
     deadline_seconds: float = 120.0
@@ -139,7 +129,7 @@ class Message:
 class ChatRequest:
     """Everything that determines a reply, and its purpose.
 
-    `task` is the name of the schema; `schema` is JSON text, sent on the rungs that carry it; `documents` are those whose text is
+    `task` is the name of the schema; `schema` is JSON text, sent on the rung that carries it; `documents` are those whose text is
     in the messages. Random draws differ in their `seed`; without one, equal requests have the same reply. `logprobs` asks for the
     log-probabilities of tokens too, and does not change the reply.
     """
@@ -159,7 +149,7 @@ class ChatRequest:
     @cached_property
     def key(self) -> str:
         """The identity of the request by content: 32 hex digits."""
-        form = self.schema if self.rung.carries_schema else ""
+        form = self.schema if self.rung is Rung.SCHEMA else ""
         messages = [[message.role, message.text] for message in self.messages]
         parts = [self.place, self.model, self.task, messages, self.rung, form, self.temperature, self.max_output_tokens]
         parts += [] if self.seed is None else [self.seed]
@@ -168,7 +158,13 @@ class ChatRequest:
     @cached_property
     def prompt_tokens(self) -> int:
         """An estimate, including the schema."""
-        form = self.schema if self.rung.carries_schema else ""
+        form = self.schema if self.rung is Rung.SCHEMA else ""
         return estimated_tokens(form) + sum(
             estimated_tokens(message.text) + MESSAGE_TOKENS for message in self.messages
         )
+
+    @property
+    def fewest_tokens(self) -> int:
+        """Fewer tokens no tokeniser makes of the messages; 0 for short ones, where nothing is worth cutting."""
+        words = sum(fewest_tokens(message.text) for message in self.messages)
+        return words if words > SHORT_PROMPT else 0

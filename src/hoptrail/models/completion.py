@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, TypeVar
 
-from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.chat import ChatRequest
+from hoptrail.models.failures import CallFailed, FailureKind, failure_within
 from hoptrail.models.logprobs import Token, last_tokens, read_logprobs
 from hoptrail.models.prompt_text import estimated_tokens, whole_text
 from hoptrail.models.repetition import start_of_loop
 from hoptrail.types import Usage
-from hoptrail.types.json_object import JsonObject
 
 T = TypeVar("T")
 
@@ -33,15 +33,20 @@ CHECK_EVERY = 2_000
 
 TOO_LONG = "context"
 """The `finish` of the placeholder for a reply when the prompt did not fit."""
+BROKEN = frozenset({"error", "network_error", "insufficient_system_resource"})
+"""Other words for an end that is a fault of the server."""
+THOUGHT = "<think>"
+"""What a text begins with that came as reasoning alone, in whatever field: models write so themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """A reply as received: its text (without reasoning in a separate field), why it ended, what it cost.
+    """A reply as received: its text (reasoning in a field of its own only if there is nothing else), why it ended, what it cost.
 
     `finish` is the server's word, usually `stop`, `length` or `content_filter`; `refusal` is the field of that name. `estimated`:
     the server's count was missing or implausible. `shared`: another reply to the same request accounts for the call and its
-    prompt. `logprobs` are those of its last tokens, if requested and sent.
+    prompt. `logprobs` are those of its last tokens, if requested and sent. `cut`: the server counted fewer tokens than the prompt
+    can have, so it has cut it.
     """
 
     text: str
@@ -52,6 +57,7 @@ class ChatReply:
     refusal: str = ""
     shared: bool = False
     logprobs: tuple[Token, ...] = ()
+    cut: bool = False
 
     @property
     def usage(self) -> Usage:
@@ -60,34 +66,48 @@ class ChatReply:
         return Usage(calls, self.prompt_tokens, self.completion_tokens)
 
 
-def read_choices(chunks: Iterable[bytes], prompt_tokens: int) -> list[ChatReply]:
+def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatReply]:
     """All replies of a JSON body, at least one. The first accounts for the call and its prompt, each for its share of the
-    completion tokens. `prompt_tokens` is our estimate, used where the server sends none.
-    Raises: CallFailed: it is not a reply of a chat endpoint.
+    completion tokens. Our estimate of the request's tokens is used where the server sends none.
+    Raises: CallFailed: it is not a reply of a chat endpoint, or an error in place of one.
     """
     body = bytearray()
     for chunk in until_complete(chunks, lambda: _is_json(body)):
         body.extend(chunk)
     try:
         content = json.loads(body)
+        if content.get("error") and not content.get("choices"):
+            raise failure_within(content["error"], "answered with status 200 and")
         replies = [_choice(choice) for choice in content["choices"]]
         length = sum(len(reply.text) for reply in replies)
         whole = replace(replies[0], text="\n".join(reply.text for reply in replies))
-        counted = _with_usage(whole, content.get("usage"), prompt_tokens, length)
+        counted = _with_usage(whole, content.get("usage"), request, length)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
         raise _no_reply(bytes(body)) from error
     return _shared_out(replies, counted)
 
 
 def _choice(choice: Any) -> ChatReply:
-    message = choice["message"]
-    text = whole_text(_called_with(message) or _text_of(message.get("content")))
-    refusal, finish = message.get("refusal"), choice.get("finish_reason")
+    message, finish = choice["message"], str(choice.get("finish_reason") or "stop")
+    _check_end(finish, choice.get("error"))
+    text = whole_text(_text_of(message.get("content")) or _called_with(message))
+    thought = _text_of(message.get("reasoning_content") or message.get("reasoning"))
+    if thought and not text.strip():
+        text = THOUGHT + whole_text(thought)
+    refusal = message.get("refusal")
     return ChatReply(
-        *(text[:LARGEST_TEXT], str(finish or "stop")),
+        *(text[:LARGEST_TEXT], finish),
         refusal=refusal if isinstance(refusal, str) else "",
         logprobs=read_logprobs(choice.get("logprobs")),
     )
+
+
+def _check_end(finish: str, error: Any) -> None:
+    """Raises: CallFailed: the reply ended with a fault of the server, though the model may have run."""
+    if finish in BROKEN or (error and finish != "stop"):
+        failure = failure_within(error or finish, "sent within its reply")
+        failure.paid = True
+        raise failure
 
 
 def _shared_out(replies: Sequence[ChatReply], counted: ChatReply) -> list[ChatReply]:
@@ -97,22 +117,22 @@ def _shared_out(replies: Sequence[ChatReply], counted: ChatReply) -> list[ChatRe
     ends[-1] = counted.completion_tokens
     return [
         replace(
-            reply,
+            *(reply,),
             prompt_tokens=0 if number else counted.prompt_tokens,
             completion_tokens=end - before,
             estimated=counted.estimated,
             shared=number > 0,
+            cut=counted.cut,
         )
         for number, (reply, before, end) in enumerate(zip(replies, [0, *ends], ends, strict=False))
     ]
 
 
-def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
+def read_stream(events: Any, request: ChatRequest) -> ChatReply:
     """Read a reply from the client's stream of chunks. Endless repetition is cut off, because reading on would cost.
     Raises: CallFailed: the stream ended before the model did.
     """
-    parts: list[str] = []
-    declined: list[str] = []
+    parts: dict[str, list[str]] = {"content": [], "thought": [], "refusal": []}
     tokens: list[Token] = []
     length = checked = 0
     finish, usage = "", None
@@ -123,24 +143,26 @@ def read_stream(events: Any, prompt_tokens: int) -> ChatReply:
     for event in until_complete(events, is_complete):
         usage = getattr(event, "usage", None) or usage
         for choice in (getattr(event, "choices", None) or [])[:1]:
-            piece = _text_of(getattr(choice.delta, "content", None)) + _piece_of_call(choice.delta)
-            parts.append(piece)
-            refusal = getattr(choice.delta, "refusal", None)
-            declined.append(refusal if isinstance(refusal, str) else "")
-            tokens.extend(read_logprobs(getattr(choice, "logprobs", None)))
-            length += len(piece) + len(declined[-1])
+            delta = choice.delta
+            thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+            for name, piece in (("content", delta.content), ("thought", thought), ("refusal", delta.refusal)):
+                parts[name].append(_text_of(piece))
+                length += len(parts[name][-1])
+            tokens.extend(read_logprobs(choice.logprobs))
             finish = str(choice.finish_reason or finish)
+            _check_end(finish, getattr(choice, "error", None))
         if length - checked >= CHECK_EVERY:
             checked = length
-            if length > LARGEST_TEXT or start_of_loop("".join(parts)) is not None:
+            if length > LARGEST_TEXT or start_of_loop("".join(parts["content"] or parts["thought"])) is not None:
                 finish = "length"
                 break
     if not finish:
         raise CallFailed(FailureKind.PASSING, f"broke off after {length} characters of a stream", paid=True)
     counted = {name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
-    text, refusal = whole_text("".join(parts))[:LARGEST_TEXT], "".join(declined)
-    reply = ChatReply(text, finish, refusal=refusal, logprobs=last_tokens(tokens))
-    return _with_usage(reply, counted, prompt_tokens, length)
+    text, thought, refusal = (whole_text("".join(said)) for said in parts.values())
+    text = THOUGHT + thought if thought and not text.strip() else text
+    reply = ChatReply(text[:LARGEST_TEXT], finish, refusal=refusal, logprobs=last_tokens(tokens))
+    return _with_usage(reply, counted, request, length)
 
 
 def until_complete(pieces: Iterable[T], is_complete: Callable[[], bool]) -> Iterator[T]:
@@ -161,16 +183,10 @@ def _is_json(body: bytearray) -> bool:
 
 
 def _called_with(message: Any) -> str:
-    """The arguments of the first function that a message calls: on the rung of tools they are the reply."""
+    """The arguments of a function that a message calls in place of a text: some models do so unasked."""
     calls = message.get("tool_calls") or []
     arguments = calls[0]["function"]["arguments"] if calls else ""
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-
-
-def _piece_of_call(delta: Any) -> str:
-    """What an event adds to the arguments of the first called function."""
-    calls = [call for call in getattr(delta, "tool_calls", None) or [] if call.index == 0]
-    return "".join(call.function.arguments or "" for call in calls if call.function)
 
 
 def _text_of(content: Any) -> str:
@@ -194,18 +210,14 @@ def _no_reply(body: bytes) -> CallFailed:
     )
 
 
-def _with_usage(reply: ChatReply, usage: Any, prompt_tokens: int, length: int) -> ChatReply:
+def _with_usage(reply: ChatReply, usage: Any, request: ChatRequest, length: int) -> ChatReply:
     """`reply` with the server's usage, or with our estimate where that is implausible. `length` is that of the uncut text."""
-    counted = usage if isinstance(usage, dict) else {}
-    prompt, completion = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
-    near = prompt_tokens / ABSURD_FACTOR <= prompt <= prompt_tokens * ABSURD_FACTOR + ABSURD_FACTOR
-    fine = near and 0 <= completion <= ABSURD_COMPLETION and (completion > 0 or not reply.text)
-    if not fine:
-        prompt, completion = prompt_tokens, max(estimated_tokens(reply.text), length // 4)
-    return replace(reply, prompt_tokens=prompt, completion_tokens=completion, estimated=not fine)
-
-
-def _count(usage: JsonObject, name: str) -> int:
-    """A number of tokens from the server; -1 where it sends none."""
-    count = usage.get(name)
-    return count if type(count) is int else -1
+    counted, estimate = usage if isinstance(usage, dict) else {}, request.prompt_tokens
+    prompt, completion = (
+        count if type(count := counted.get(name)) is int else -1 for name in ("prompt_tokens", "completion_tokens")
+    )
+    near = estimate / ABSURD_FACTOR <= prompt <= (estimate + 1) * ABSURD_FACTOR
+    if not near or not (1 if reply.text else 0) <= completion <= ABSURD_COMPLETION:
+        completion = max(estimated_tokens(reply.text), length // 4)
+        return replace(reply, prompt_tokens=estimate, completion_tokens=completion, estimated=True)
+    return replace(reply, prompt_tokens=prompt, completion_tokens=completion, cut=prompt < request.fewest_tokens)

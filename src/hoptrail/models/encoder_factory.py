@@ -3,6 +3,7 @@
     minilm                          all-MiniLM-L6-v2 in this process (the default)
     a folder path                   a model in the layout of sentence-transformers, with its ONNX file, in this process
     endpoint:MODEL                  an embeddings endpoint at OPENAI_BASE_URL, with the key OPENAI_API_KEY
+    endpoint:MODEL?batch=10         the same with at most ten texts a request (without it 64, and fewer where that is refused)
     sentence-transformers:NAME      a model of that package
     fastembed:NAME                  a model of that package
 
@@ -80,9 +81,17 @@ def _no_encoder(name: str) -> UsageError:
     )
 
 
+def _at_endpoint(name: str) -> EndpointEncoder:
+    model, _, batch = name.partition("?batch=")
+    if "?batch=" in name and (not batch.isdecimal() or int(batch) < 1):
+        raise UsageError(f"the encoder endpoint:{name} has no size of a batch: write endpoint:{model}?batch=10")
+    address = find_address(f"the encoder endpoint:{model}", model=model)
+    return EndpointEncoder(address, int(batch)) if batch else EndpointEncoder(address)
+
+
 _ENDPOINT = "endpoint"
 _BY_PREFIX: dict[str, Callable[[str], Encoder]] = {
-    _ENDPOINT: lambda model: EndpointEncoder(find_address(f"the encoder endpoint:{model}", model=model)),
+    _ENDPOINT: _at_endpoint,
     "sentence-transformers": SentenceTransformersEncoder,
     "fastembed": FastEmbedEncoder,
 }

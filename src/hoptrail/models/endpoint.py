@@ -1,14 +1,17 @@
 """An encoder at an endpoint with the OpenAI embeddings API, at the configured address and no other.
 
-The `openai` client retries; one deadline applies to all tries of a request. Replies are untrusted data (`client.py`): an invalid
-reply (too few vectors, another order or length, not numbers, not finite, all zero) is refused as a whole. Long texts are not cut:
-if the endpoint refuses them, its message is passed on.
+The `openai` client retries; one deadline applies to all tries of a request. A request that the server refuses (400, 413, 422) is
+sent in halves, and the size that it takes is used from then on; a text that it refuses alone is shortened until it is taken, and
+named in the log. Replies are untrusted data (`client.py`): an invalid reply (too few vectors, numbers that are none, another
+length, not finite, all zero) is refused as a whole.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import logging
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -20,15 +23,17 @@ from hoptrail.models.client import open_client
 from hoptrail.models.deadline import Deadline
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.environment import Address
-from hoptrail.models.failures import CallFailed
+from hoptrail.models.failures import SHOWN, CallFailed, words_of
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import without
+
+_log = logging.getLogger(__name__)
 
 
 class EndpointEncoder:
     """Satisfies `Encoder`. Vectors are scaled to length 1; the dimension is that of the first reply.
 
-    `batch` texts are sent per request; `seconds` is the time limit per try.
+    At most `batch` texts are sent per request; `seconds` is the time limit per try.
     """
 
     def __init__(self, address: Address, batch: int = 64, retries: int = 4, seconds: float = 60.0) -> None:
@@ -39,6 +44,7 @@ class EndpointEncoder:
         self._lock = threading.Lock()
         self._client: Any = None
         self._dimension: int | None = None
+        self._shortened = 0
 
     @property
     def identity(self) -> EncoderIdentity:
@@ -60,13 +66,37 @@ class EndpointEncoder:
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
         parts: list[FloatMatrix] = []
-        for start in range(0, len(texts), self._batch):
+        done = 0
+        while done < len(texts):
             # Some endpoints refuse an empty text.
-            part = [whole_text(text) or " " for text in texts[start : start + self._batch]]
-            parts.append(self._vectors(self._ask(part), len(part)))
+            part = [whole_text(text) or " " for text in texts[done : done + self._batch]]
+            parts.append(self._encoded(part))
+            done += len(part)
             if progress:
-                progress(start + len(part), len(texts))
+                progress(done, len(texts))
         return np.concatenate(parts)
+
+    def _encoded(self, texts: list[str]) -> FloatMatrix:
+        """The vectors of a batch; in halves, or of a shortened text, where the server refuses that."""
+        try:
+            return self._vectors(self._ask(texts), len(texts))
+        except _Refused as refused:
+            if len(texts) > 1:
+                middle, shortened = (len(texts) + 1) // 2, self._shortened
+                halves = [self._encoded(texts[:middle]), self._encoded(texts[middle:])]
+                if self._shortened == shortened and middle < self._batch:  # else one text was the reason
+                    _log.info("the embeddings endpoint takes no %d texts at once: %s", len(texts), refused)
+                    self._batch = middle
+                return np.concatenate(halves)
+            (text,) = texts
+            if len(text) < 64:  # which is not refused for its length
+                raise
+            self._shortened += 1
+            _log.warning(
+                "the embeddings endpoint refuses a text of %d characters, half of it is encoded (%r): %s",
+                *(len(text), text[:60], refused),
+            )
+            return self._encoded([text[: len(text) // 2]])
 
     def _ask(self, texts: list[str]) -> bytes:
         import httpx2
@@ -74,7 +104,7 @@ class EndpointEncoder:
 
         seconds = self._seconds * (self._retries + 1)
         deadline = Deadline(seconds)
-        reason = ""
+        kind: type[ModelUnavailable] = ModelUnavailable
         try:
             with deadline:
                 reply = self._connected().embeddings.with_raw_response.create(
@@ -86,13 +116,15 @@ class EndpointEncoder:
         except CallFailed as failure:
             reason = failure.reason
         except openai.APIStatusError as error:
-            reason = f"answered with status {error.status_code}: {error.message[:500]}"
+            words = words_of(error.body) or error.message
+            reason = f"answered with status {error.status_code}: {words[:SHOWN]}"
+            kind = _Refused if error.status_code in {400, 413, 422} else kind
         except (openai.OpenAIError, httpx2.HTTPError) as error:
             reason = f"could not be asked: {error} {error.__cause__ or ''}"
         if deadline.expired:
             reason = f"did not finish within {seconds:g} seconds"
         # Without its cause: the library's errors contain the request.
-        raise self._refusal(reason) from None
+        raise self._refusal(reason, kind) from None
 
     def _connected(self) -> Any:
         with self._lock:
@@ -131,33 +163,40 @@ class EndpointEncoder:
         unit: FloatMatrix = (vectors / norms[:, None]).astype(np.float32)
         return unit
 
-    def _refusal(self, reason: str) -> ModelUnavailable:
+    def _refusal(self, reason: str, kind: type[ModelUnavailable] = ModelUnavailable) -> ModelUnavailable:
         address = self._address
         message = without(whole_text(reason.strip()), address.secrets)
-        return ModelUnavailable(
+        return kind(
             f"the embeddings endpoint {address.place}, asked for {address.model}, {message}. Nothing of this call is kept; check "
             "the model's name, the address and the server's log"
         )
 
 
+class _Refused(ModelUnavailable):
+    """The server refuses the texts of a request: they may be too many, or too long."""
+
+
 def _rows(reply: Any) -> list[list[float]]:
-    """The vectors of a parsed reply, in order.
-    Raises: ValueError: it is not a list of embeddings numbered 0, 1, ..., each a list of numbers.
+    """The vectors of a parsed reply, in the order of their numbers.
+    Raises: ValueError: it is not a list of embeddings numbered 0, 1, ..., each a list of numbers or their bytes in base64.
     """
     items = reply.get("data") if isinstance(reply, dict) else None
     if not isinstance(items, list):
         raise ValueError("the reply has no list named data")
-    return [_row(item, position) for position, item in enumerate(items)]
+    if not all(isinstance(item, dict) for item in items):
+        raise ValueError("data holds something that is no embedding")
+    numbers = [item.get("index", place) for place, item in enumerate(items)]
+    if any(type(number) is not int for number in numbers) or sorted(numbers) != list(range(len(items))):
+        raise ValueError(f"the embeddings belong to the texts {numbers[:20]}, not to each one")
+    return [_row(items[numbers.index(place)].get("embedding"), place) for place in range(len(items))]
 
 
-def _row(item: Any, position: int) -> list[float]:
-    row = item.get("embedding") if isinstance(item, dict) else None
+def _row(row: Any, place: int) -> list[float]:
+    if isinstance(row, str):  # sent by some although numbers were asked for
+        return [float(value) for value in np.frombuffer(base64.b64decode(row, validate=True), "<f4")]
     if not isinstance(row, list):
-        raise ValueError(f"number {position} of data has no list named embedding")
-    index = item.get("index", position)
-    if index != position:
-        raise ValueError(f"number {position} of data says it belongs to text {index!r}")
+        raise ValueError(f"number {place} of data has no list named embedding")
     strange = next((value for value in row if type(value) not in (int, float)), None)
     if strange is not None or None in row:
-        raise ValueError(f"embedding {position} holds {strange!r}, which is not a number")
+        raise ValueError(f"embedding {place} holds {strange!r}, which is not a number")
     return [float(value) for value in row]

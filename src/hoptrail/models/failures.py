@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
+from typing import Any
 
 from hoptrail.models.logprobs import names_logprobs
 
@@ -92,6 +93,31 @@ def failure_of_status(
     if status in {408, 409, 425} or status >= 500:
         return CallFailed(FailureKind.PASSING, reason, paid=status in _GATEWAY_TIMEOUTS)
     return CallFailed(FailureKind.NONSENSE, reason)
+
+
+def failure_within(error: Any, told: str) -> CallFailed:
+    """The failure for an `error` inside a reply with status 200, by its code as the status would be; `told`: where it stood."""
+    words = words_of(error)
+    code = str(error.get("code", "")) if isinstance(error, dict) else ""
+    status = int(code) if re.fullmatch(r"[45]\d\d", code) else 429 if _RATE.search(words.replace("_", " ")) else 502
+    failure = failure_of_status(status, {}, words)
+    failure.reason = f"{told} the error {words[:SHOWN] or status}"
+    return failure
+
+
+def words_of(content: Any) -> str:
+    """A server's words for a fault, and its names for it (sometimes only `insufficient_quota`), from the body of an error; empty
+    where it has none. Some send a list, some pass on what their provider said (`metadata.raw`).
+    """
+    content = content[0] if isinstance(content, list) and content else content
+    content = content.get("error", content) if isinstance(content, dict) else content
+    parts = [content]
+    if isinstance(content, dict):
+        parts = [content.get(name) for name in ("message", "type", "code", "status", "param")]
+        about = content.get("metadata")
+        parts.append(about.get("raw") if isinstance(about, dict) else None)
+    words = [" ".join(text.split()) for text in parts if isinstance(text, str)]
+    return " ".join(dict.fromkeys(filter(None, words)))
 
 
 def names_format(words: str) -> bool:

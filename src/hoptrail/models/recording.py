@@ -83,10 +83,6 @@ class RecordedChat:
         self._heard.add(request.key)
         return PaidReply(reply, reply.usage)
 
-    def knows(self, request: ChatRequest) -> bool:
-        """Whether the recording has the reply; unlike `remembered`, asking does not use up its usage."""
-        return request.key in self._replies
-
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
         """Fetches nothing: what is not in the recording cannot be had."""
         return Usage()

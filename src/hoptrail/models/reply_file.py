@@ -8,12 +8,11 @@ rungs      the working rung of the ladder, per endpoint and model (`billing.py`)
 dialects   the refused parameters, per endpoint and model
 totals     one row: the sums over calls, for limits. Triggers update it in the transactions of `calls`
 
-Files of every earlier format are upgraded when they are opened.
+Files of earlier formats are upgraded when they are opened.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 import threading
@@ -25,16 +24,11 @@ from typing import Any
 
 from hoptrail.errors import StorageError
 
-FORMAT = 5
-"""In format 1 a call was `sent` once entered; up to 2 there were no totals; up to 3 prompts were different; up to 4 the
-parameters that servers refuse were not stored."""
+FORMAT = 6
+"""Up to format 5 a reply did not say whether its prompt was cut; earlier ones lack tables, which are made."""
 WAIT_SECONDS = 60.0
 """How long a writer waits for the transaction of another."""
 POLL_SECONDS = 0.05
-PROMPTS = 4
-"""The format since which prompts have not changed."""
-
-_log = logging.getLogger(__name__)
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS calls (
@@ -62,10 +56,6 @@ _TRIGGERS = (
     f"CREATE TRIGGER IF NOT EXISTS call_changed AFTER UPDATE ON calls BEGIN {_BEFORE} {_AFTER} END",
     f"CREATE TRIGGER IF NOT EXISTS call_removed AFTER DELETE ON calls BEGIN {_BEFORE} END",
 )
-_UPGRADE = """
-UPDATE calls SET state = 'entered' WHERE state = 'sent';
-DROP INDEX IF EXISTS calls_by_key;
-"""
 
 
 class ReplyFile:
@@ -154,18 +144,11 @@ def _prepare(connection: sqlite3.Connection) -> int:
 
 
 def _upgrade(connection: sqlite3.Connection) -> int:
-    """Upgrade an empty file or an older format, unless another process was faster. Returns the format. Whether a call was sent is
-    unknown in format 1.
-    """
+    """Make the tables that an empty or older file lacks, unless another process was faster. Returns the format."""
     connection.execute("BEGIN IMMEDIATE")
     found = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if found < FORMAT:
-        older = _UPGRADE.split(";") if found == 1 else []
-        for statement in (*older, *_TABLES.split(";"), *_TRIGGERS, f"PRAGMA user_version = {FORMAT}"):
+        for statement in (*_TABLES.split(";"), *_TRIGGERS, f"PRAGMA user_version = {FORMAT}"):
             connection.execute(statement)
-        if found < PROMPTS and (stored := connection.execute("SELECT count(*) FROM replies").fetchone()[0]):
-            _log.warning(
-                "%d replies are for prompts of an earlier version: their cost counts, but they are asked again", stored
-            )
     connection.execute("COMMIT")
     return max(found, FORMAT)

@@ -20,7 +20,7 @@ from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, In
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
 from hoptrail.plugins import found, loaded
-from hoptrail.serving import cli_asking, cli_evaluation, cli_serving, contract, options, render
+from hoptrail.serving import cli_asking, cli_evaluation, cli_serving, contract, options, render, setup
 from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.types.json_object import JsonObject
@@ -344,6 +344,9 @@ def doctor(
         options.console_of().print(render_check(check), soft_wrap=True)
     if failed:
         raise typer.Exit(options.FAILED)
+
+
+app.command(rich_help_panel=UPKEEP)(setup.setup)
 
 
 @app.command(rich_help_panel=UPKEEP)

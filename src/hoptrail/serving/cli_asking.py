@@ -16,10 +16,11 @@ from rich.text import Text
 from hoptrail.corpus.source_files import file_of
 from hoptrail.errors import UsageError
 from hoptrail.index.index import Index
-from hoptrail.language.lazy import LazyLanguage
+from hoptrail.language.lazy import OFFLINE, LazyLanguage
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import contract, options, render
+from hoptrail.serving.setup import find_models
 from hoptrail.types import Answer
 
 PROMPT = "? "
@@ -66,8 +67,16 @@ def ask(
         options.print_json(contract.answer_json(answer))
     else:
         options.console_of().print(render.render_answer(answer, folded=not trail))
+        _offer_model(answer)
     if answer.failed:
         raise typer.Exit(options.FAILED)
+
+
+def _offer_model(answer: Answer) -> None:
+    """Name a chat model on this machine below what the offline language did not settle, in a terminal."""
+    if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty():
+        for found in find_models()[:1]:
+            options.say(f"{found} may settle it: `hoptrail setup` tries it and writes the settings.")
 
 
 def search(

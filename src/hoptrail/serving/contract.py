@@ -66,13 +66,16 @@ def search_json(question: str, recipe: str, ranking: Ranking) -> JsonObject:
 
 
 def found_json(hit: Hit) -> JsonObject:
-    """One item of `hits` of `search --json`: as in a trail, with title, headings, place, latest date, text and sources."""
+    """One item of `hits` of `search --json`: as in a trail, with title, headings, place, latest date, text and sources. `said` is
+    the text as a person would read it, table rows as `header: value`.
+    """
     return _hit_json(hit) | {
         "title": hit.unit.title,
         "heading_path": list(hit.unit.path),
         "place": hit.unit.blocks[0].place if hit.unit.blocks else "",
         "date": unit_date(hit.unit),
         "text": hit.unit.text,
+        "said": hit.unit.readable,
         "sources": [{"document": span.document, "start": span.start, "end": span.end} for span in hit.unit.sources],
     }
 

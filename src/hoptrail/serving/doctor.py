@@ -24,7 +24,7 @@ from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.factory import LanguageContext
 from hoptrail.language.lazy import CHAT
 from hoptrail.language.tasks import Decompose, Read, Task
-from hoptrail.models.billing import PaidChat, UncachedChat
+from hoptrail.models.billing import PaidChat
 from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.remembered import FILE
@@ -88,7 +88,7 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
 def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
     rungs = list(Rung) if settings.structured == "auto" else [Rung(settings.structured)]
     try:
-        chats = {rung: UncachedChat(chat) for rung in rungs}
+        chats = {rung: chat.anew() for rung in rungs}
         faults_by_rung = {rung: _faults(chats[rung], settings, rung) for rung in rungs}
     except _ENDPOINT_ERRORS as error:
         advice = "check the address and whether the server runs" if isinstance(error, EndpointUnreached) else ""
@@ -101,7 +101,7 @@ def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
         works = not faults or (rung is best and any_works)
         usable = f"{len(_TRIAL_TASKS) - len(faults)} of {len(_TRIAL_TASKS)} replies usable"
         says = "; ".join([usable, *faults]) if faults else "works"
-        advice = "" if works else _OTHERS if any_works else _NONE
+        advice = _OTHERS if any_works and not works else "" if works or "under [chat]" in says else _NONE
         yield Check(f"replies by {rung}", works, says, advice, needed=not any_works)
     if any_works:
         if settings.structured == "auto":
@@ -110,7 +110,7 @@ def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
         yield Check("questions", works=True, says=f"will be asked by {best}; judgements are {weighed}")
 
 
-def _faults(chat: UncachedChat, settings: ChatSettings, rung: Rung) -> list[str]:
+def _faults(chat: PaidChat, settings: ChatSettings, rung: Rung) -> list[str]:
     """The faults of the trial tasks in this form, sent as `ask` sends them; empty if each reply is usable.
     Raises: EndpointUnreached, EndpointRefused, EndpointBusy, BudgetExhausted: no other form would work either.
     """

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from fakeai.brains import by_task
+from hoptrail.documents.blocks import Piece
 from hoptrail.language.chat.citing import is_supported, parse_answer, reading_from
 from hoptrail.language.chat.schemas import ReadingReply
 from hoptrail.language.tasks import Finding, Integrate, Read, Reading, Step
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import BlockKind, Kind, Span, Unit
 from language_chat import ANSWER, Speaking, passage
 from language_chat import QUESTION as ASKED
+from pieces import unit_of
 
 QUESTION = "Where does the river that flows through Wrenmouth rise?"
 
@@ -230,3 +232,26 @@ def test_conclusions_from_answers_alone_rest_on_these(speaking: Speaking) -> Non
     language = speaking(by_task({"integrate": {"reasoning": "So.", "answer": "Isk", "confidence": "high"}}))
     reading: Reading = language.perform(Integrate("q", (Finding("a", "a", "Isk"),))).value
     assert reading.supported
+
+
+def test_a_row_is_quoted_as_it_was_shown() -> None:
+    header = Piece(BlockKind.ROW, cells=(("", "service"), ("", "price")), level=1)
+    rows = [
+        Piece(BlockKind.ROW, cells=(("service", name), ("price", cost)))
+        for name, cost in (("tyres", "66"), ("oil", "75"))
+    ]
+    unit = unit_of("Prices", header, *rows)
+    step = {"question": "q", "answer": "75", "evidence": [1], "quote": "service: oil; price: 75"}
+    reading = reading_from("What does oil cost?", reply("75", step), (unit,))
+    (span,) = reading.steps[-1].support
+    first = unit.sources[0].start
+    assert unit.text[span.start - first : span.end - first].split() == ["oil", "75"]
+    assert reading.supported
+
+
+def test_a_sentence_whose_words_stand_in_one_passage_cites_it(isk: Unit, wrenmouth: Unit) -> None:
+    reading = reading_from(QUESTION, reply("The Isk flows through the town of Wrenmouth."), (isk, wrenmouth))
+    assert cited(reading, isk, wrenmouth) == [["The river Isk flows through Wrenmouth."]]
+    assert reading.confidence == 0.7
+    reading = reading_from(QUESTION, reply("The Isk flows through the town of Marn."), (isk, wrenmouth))
+    assert (reading.steps[-1].support, reading.supported) == ((), False)

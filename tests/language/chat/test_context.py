@@ -6,11 +6,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hoptrail.language.chat.context import Room, cut_to, fit, sentences_of, show_findings, show_sentences, show_units
+from hoptrail.documents.blocks import Piece
+from hoptrail.documents.splitting import passages
+from hoptrail.language.chat.context import (
+    Room,
+    cost_of,
+    cut_to,
+    fit,
+    readable_of,
+    sentences_of,
+    show_findings,
+    show_sentences,
+    show_units,
+)
 from hoptrail.language.tasks import Finding
 from hoptrail.models.chat import Message
 from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.types import Kind, Span, Unit
+from hoptrail.types import BlockKind, Kind, Span, Unit
+from pieces import document_of
 
 
 def unit(text: str, title: str = "T") -> Unit:
@@ -97,3 +110,35 @@ def test_findings_are_one_line_each() -> None:
     findings = (Finding("a", "Who\nasked?", "Ada\nLunt"), Finding("b", "Where?", None))
     assert show_findings(findings) == "#1 Who asked? -> Ada Lunt\n#2 Where? -> (not found)"
     assert show_findings(()) == "(nothing yet)"
+
+
+def row(*cells: tuple[str, str]) -> Piece:
+    return Piece(BlockKind.ROW, cells=cells, level=0 if cells[0][0] else 1)
+
+
+PRICES = passages(
+    document_of(
+        "Prices",
+        [
+            Piece(BlockKind.HEADING, "Vento 7", level=2, date="2024-05-03"),
+            row(("", "service"), ("", "price")),
+            *(row(("service", f"service no. {number}"), ("price", f"{number} EUR")) for number in range(80)),
+        ],
+    )
+)
+
+
+def test_rows_have_their_headers_and_passages_their_headings_and_date() -> None:
+    first, later, *_ = PRICES
+    shown = show_units((first, later), 10_000)
+    assert shown.startswith(
+        '<passage n="1"><title>Prices (2024-05-03)</title>\nVento 7\nservice: service no. 0; price: 0 EUR'
+    )
+    assert '<passage n="2"><title>Prices > Vento 7 (2024-05-03)</title>\nservice: service no. ' in shown
+    assert readable_of(later).startswith("Prices > Vento 7 (2024-05-03)\nservice: service no. ")
+    assert "service: service no. 7; price: 7 EUR" in show_sentences(sentences_of(first), 100)
+    assert abs(estimated_tokens(shown) - cost_of(first) - cost_of(later)) < 40, "what is counted is what is sent"
+
+
+def test_a_date_that_the_title_says_is_not_said_again() -> None:
+    assert "<title>Rent, 10 January 2024</title>" in show_units((unit("900 EUR.", "Rent, 10 January 2024"),), 100)

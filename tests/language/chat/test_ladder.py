@@ -12,7 +12,6 @@ from fakeai.clients import quick_settings, replies_in, servers_in
 from fakeai.faults import FAULTS, status
 from fakeai.server import Body, FakeAI, form_of
 from hoptrail.errors import EndpointRefused, TaskFailed
-from hoptrail.language.chat.ladder import REFUSALS
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.chat.schemas import ReadingReply, StepReply
 from hoptrail.language.tasks import Assess, Decompose, Read
@@ -30,8 +29,8 @@ BROKEN = [
     *("deep", "abyss", "not a number", "missing field", "wrong types", "duplicate keys", "20 MB of JSON", "loop"),
 ]
 
-FORMS = ["json_schema", "json_object+", "tools", "json_object", ""]
-"""How each rung asks, from the strictest down; after them comes plain text."""
+FORMS = ["json_schema", "", "plain"]
+"""How each rung asks, from the strictest down."""
 
 PATIENT = 60.0
 """Seconds for a call whose reply has 20 MB: on a busy machine it takes the server seconds to write that."""
@@ -50,7 +49,7 @@ def test_a8_a13_a_sloppy_reply_is_used_at_once(fake: FakeAI, speaking: Speaking,
 
 @pytest.mark.parametrize("fault", [*BROKEN, "20 MB"])
 def test_a8_a_broken_reply_is_repaired_once(fake: FakeAI, speaking: Speaking, isk: Unit, fault: str) -> None:
-    language = speaking(BRAIN, structured="json", deadline_seconds=PATIENT)
+    language = speaking(BRAIN, structured="prompt", deadline_seconds=PATIENT)
     fake.plan = {1: fault}
     assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
     assert len(fake.log) == 2
@@ -68,9 +67,10 @@ def test_a8_a_model_that_only_gives_nonsense_costs_the_task_and_no_more(
     language = speaking(BRAIN, deadline_seconds=PATIENT)
     with pytest.raises(TaskFailed, match=r"^answer: fake at http://127.*got no usable reply: ") as caught:
         language.perform(Read("bad", (isk,)))
-    assert forms(fake) == [*FORMS, "", "plain"], "each rung, one repair, plain text"
+    assert forms(fake) == FORMS, "each rung once"
+    assert fake.log[1].body["messages"][-1]["content"].startswith("That reply could not be used: ")
     assert caught.value.usage is not None
-    assert caught.value.usage.calls == 7
+    assert caught.value.usage.calls == 3
     assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills", "the next one goes on"
 
 
@@ -84,8 +84,7 @@ def test_the_repair_quotes_the_error(fake: FakeAI, speaking: Speaking, isk: Unit
     ("fault", "tried", "rung"),
     [
         (None, ["json_schema"], Rung.SCHEMA),
-        ("no schema", FORMS[:2], Rung.JSON_WITH_SCHEMA),
-        ("no format", FORMS, Rung.PROMPT),
+        ("no schema", FORMS[:2], Rung.PROMPT),
     ],
 )
 def test_the_rung_that_works_is_found_once_and_remembered(
@@ -99,10 +98,10 @@ def test_the_rung_that_works_is_found_once_and_remembered(
     assert forms(fake) == [*tried, tried[-1]], "another run starts where it works"
 
 
-def test_a_schema_is_named_after_its_task_and_stands_in_the_prompt_on_the_last_rung(
+def test_a_schema_is_named_after_its_task_and_stands_in_the_prompt_on_the_second_rung(
     fake: FakeAI, speaking: Speaking, isk: Unit
 ) -> None:
-    fake.always = "no format"
+    fake.always = "no schema"
     speaking(BRAIN).perform(Read(QUESTION, (isk,)))
     assert fake.log[0].body["response_format"]["json_schema"]["name"] == "answer"
     assert '"additionalProperties": false' in fake.log[-1].body["messages"][0]["content"]
@@ -128,7 +127,7 @@ def test_a_rung_that_gave_nonsense_before_it_worked_is_left(fake: FakeAI, speaki
     )
     speaking(BRAIN).perform(Read("q", (passage("T", "A text."),)))
     assert forms(fake) == FORMS[:2]
-    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.JSON_WITH_SCHEMA
+    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.PROMPT
 
 
 @pytest.mark.parametrize("worst", FORMS[:-1])
@@ -137,10 +136,10 @@ def test_a7_a_rung_that_gave_nothing_before_it_worked_is_left(
 ) -> None:
     """Some servers answer a schema with an empty reply, local and reasoning ones above all."""
     broken = FORMS[: 1 + FORMS.index(worst)]
+    works = FORMS[len(broken)]
     fake.choose = lambda _, body: "empty" if form_of(body) in broken else None
     tasks = [Decompose("one"), Decompose("two")]
-    first = [speaking(BRAIN).perform(task).value for task in tasks]
-    works = FORMS[len(broken)]
+    first = [speaking(sloppy if works == "plain" else BRAIN).perform(task).value for task in tasks]
     assert forms(fake) == [*broken, works, works]
     assert [speaking(BRAIN).perform(task).value for task in tasks] == first
     write_recording(replies_in(tmp_path).stored(), tmp_path / "replies.jsonl")
@@ -149,15 +148,13 @@ def test_a7_a_rung_that_gave_nothing_before_it_worked_is_left(
     assert len(fake.log) == len(broken) + 2, "a second run and a replay take the same way"
 
 
-def test_a7_an_empty_reply_on_a_rung_that_works_is_asked_for_with_more_room_also_in_a_replay(
+def test_a7_an_empty_reply_on_a_rung_that_works_leads_to_the_next_also_in_a_replay(
     fake: FakeAI, speaking: Speaking, tmp_path: Path
 ) -> None:
     fake.plan = {2: "empty"}
-    tasks = [Decompose("one"), Decompose("two")]
+    tasks = [Decompose("one"), Decompose("two"), Decompose("three")]
     first = [speaking(BRAIN).perform(task).value for task in tasks]
-    assert [(asked.form, asked.body["max_tokens"]) for asked in fake.log] == [
-        ("json_schema", room) for room in (1024, 1024, 2048)
-    ]
+    assert forms(fake) == ["json_schema", "json_schema", "", "json_schema"]
     write_recording(replies_in(tmp_path).stored(), tmp_path / "replies.jsonl")
     replay = ChatLanguage(RecordedChat.open(tmp_path / "replies.jsonl"), quick_settings(fake))
     assert [replay.perform(task).value for task in tasks] == first
@@ -169,31 +166,10 @@ def test_a_rung_that_works_is_not_left_for_prompts_that_it_refuses(
     """Groq answers with status 400 where the model gave no JSON."""
     fake.choose = lambda _, body: "no schema" if "odd" in body["messages"][-1]["content"] else None
     language = speaking(BRAIN)
-    for question in ["one", *(f"odd {number}" for number in range(REFUSALS - 1)), "two", "odd again", "odd again"]:
+    for question in ["one", *(f"odd {number}" for number in range(9)), "two", "odd again", "odd again"]:
         assert language.perform(Decompose(question)).value.questions == ("a", "b")
-    assert forms(fake).count("json_object+") == REFUSALS
+    assert forms(fake).count("") == 10
     assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
-
-
-def test_a_rung_that_works_no_longer_is_left_after_many_refusals_and_that_is_said(
-    fake: FakeAI, speaking: Speaking, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    language = speaking(BRAIN)
-    language.perform(Decompose("one"))
-    fake.always = "no schema"
-    for number in range(REFUSALS - 1):
-        language.perform(Decompose(f"no. {number}"))
-        language.perform(Decompose(f"no. {number}"))  # the same once more says nothing new
-    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
-    assert not caplog.records
-
-    language.perform(Decompose("the last straw"))
-    language.perform(Decompose("and then"))
-    assert forms(fake)[-3:] == ["json_schema", "json_object+", "json_object+"]
-    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.JSON_WITH_SCHEMA
-    [said] = [record.getMessage() for record in caplog.records]
-    assert f"refused the last {REFUSALS} requests on the rung schema" in said
-    assert said.endswith("from now on it is asked on json-with-schema")
 
 
 def test_of_two_that_find_a_rung_at_once_the_later_does_not_lower_it(
@@ -210,7 +186,7 @@ def test_of_two_that_find_a_rung_at_once_the_later_does_not_lower_it(
         return said(body)
 
     speaking(brain).perform(Decompose("one"))
-    assert forms(fake) == ["json_schema", "json_object+", "json_schema"]
+    assert forms(fake) == ["json_schema", "", "json_schema"]
     assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
 
 
@@ -219,14 +195,15 @@ def test_a_rung_that_works_is_not_left_for_one_bad_reply(fake: FakeAI, speaking:
     language.perform(Decompose("one"))
     fake.plan = {2: "missing field"}
     language.perform(Read(QUESTION, (isk,)))
-    assert forms(fake) == ["json_schema"] * 3
+    language.perform(Decompose("two"))
+    assert forms(fake) == ["json_schema", "json_schema", "", "json_schema"]
 
 
-@pytest.mark.parametrize("fault", ["no schema", "no format", "missing field", "small window", "cut off", "empty", None])
+@pytest.mark.parametrize("fault", ["no schema", "missing field", "small window", "cut off", "empty", None])
 def test_a_second_run_takes_the_same_way_and_pays_nothing(
     fake: FakeAI, speaking: Speaking, isk: Unit, fault: str | None
 ) -> None:
-    fake.choose = lambda number, _: fault if fault in {"no schema", "no format"} or number == 2 else None
+    fake.choose = lambda number, _: fault if fault == "no schema" or number == 2 else None
     tasks = [Decompose("one"), Read(QUESTION, (isk,)), Read("another?", (isk,)), Assess(QUESTION, (isk,))]
     first = [speaking(BRAIN).perform(task).value for task in tasks]
     asked = len(fake.log)
@@ -248,25 +225,24 @@ def test_a7_a_reply_without_enough_room_is_asked_once_more_with_more(
 ) -> None:
     fake.plan = {1: fault}
     assert speaking(BRAIN).perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
-    assert [asked.body["max_tokens"] for asked in fake.log] == [1024, 2048]
+    assert [asked.body["max_tokens"] for asked in fake.log] == [1024, 2048 if fault == "cut off" else 4096]
 
 
 @pytest.mark.parametrize(
     ("fault", "tried"),
     [
         ("cut off", [*["json_schema"] * 2, "plain"]),
-        ("only reasoning", [*["json_schema"] * 2, "plain"]),
-        ("empty", [*FORMS, "", "plain"]),
+        ("only reasoning", ["json_schema"] * 2),
+        ("empty", FORMS),
     ],
 )
 def test_a7_then_it_is_a_typed_failure(
     fake: FakeAI, speaking: Speaking, isk: Unit, fault: str, tried: list[str]
 ) -> None:
     fake.always = fault
-    with pytest.raises(TaskFailed, match=r"answer: .*(cut off|empty)"):
+    with pytest.raises(TaskFailed, match=r"answer: .*(cut off|empty|used all 4,096 tokens .* for reasoning)"):
         speaking(BRAIN).perform(Read(QUESTION, (isk,)))
     assert forms(fake) == tried
-    assert fake.log[-1].body["max_tokens"] == 2048
 
 
 def test_a7_where_the_window_has_no_more_room_the_evidence_gives_way(fake: FakeAI, speaking: Speaking) -> None:
@@ -392,14 +368,14 @@ def test_a_model_that_cannot_write_json_answers_in_plain_text_and_is_asked_so_fr
     assert reading.answer == "the Grey Hills"
     span = reading.steps[-1].support[0]
     assert isk.text[span.start - 7 : span.end - 7] == "It rises in the Grey Hills and is 90 km long."
-    assert forms(fake) == [*FORMS, "", "plain"]
+    assert forms(fake) == FORMS
     assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.PLAIN
     assert speaking(sloppy).perform(Decompose("one")).value.questions == ("a?", "b?")
-    assert forms(fake)[7:] == ["plain"]
+    assert forms(fake)[3:] == ["plain"]
     write_recording(replies_in(tmp_path).stored(), tmp_path / "replies.jsonl")
     replay = ChatLanguage(RecordedChat.open(tmp_path / "replies.jsonl"), quick_settings(fake))
     assert replay.perform(Read(QUESTION, (isk,))).value == reading
-    assert len(fake.log) == 8
+    assert len(fake.log) == 4
 
 
 def test_plain_text_helps_out_where_a_rung_that_works_gave_nothing_and_is_not_remembered(
@@ -407,29 +383,17 @@ def test_plain_text_helps_out_where_a_rung_that_works_gave_nothing_and_is_not_re
 ) -> None:
     speaking(BRAIN).perform(Decompose("one"))
     assert speaking(sloppy).perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
-    assert forms(fake)[1:] == ["json_schema", "json_schema", "plain"]
+    assert forms(fake)[1:] == FORMS
     assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
 
 
 def test_a_rung_to_stay_on_is_stayed_on(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
     with pytest.raises(TaskFailed):
-        speaking(sloppy, structured="json").perform(Read(QUESTION, (isk,)))
-    assert forms(fake) == ["json_object", "json_object"]
+        speaking(sloppy, structured="prompt").perform(Read(QUESTION, (isk,)))
+    assert forms(fake) == ["", ""]
     fake.log.clear()
     assert speaking(sloppy, structured="plain").perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
     assert forms(fake) == ["plain"]
-
-
-def test_the_arguments_of_a_function_are_a_reply(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
-    fake.always = "function call"
-    language = speaking(BRAIN, structured="tools")
-    assert language.perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
-    [asked] = fake.log
-    [tool] = asked.body["tools"]
-    assert tool["function"]["name"] == asked.body["tool_choice"]["function"]["name"] == "answer"
-    assert list(tool["function"]["parameters"]["properties"]) == list(ReadingReply.model_fields)
-    assert "response_format" not in asked.body
-    assert speaking(BRAIN, structured="tools", stream=True).perform(Read("q?", (isk,))).value.answer == "the Grey Hills"
 
 
 @pytest.mark.parametrize(("words", "left"), [("Failed to parse grammar", True), ("out of memory", False)])

@@ -57,7 +57,7 @@ def test_a8_a_reply_is_found_however_it_is_wrapped(wrapping: str) -> None:
 
 UNUSABLE: dict[str, tuple[str, str]] = {
     "nothing": ("", "empty"),
-    "only a thought": ("<think>I wonder", "empty"),
+    "only a thought": ("<think>I wonder", "all of it is reasoning"),
     "prose": ("The answer is the Isk.", "no JSON object"),
     "cut off": (TEXT[:-30], "not valid JSON"),
     "missing field": ('{"steps": []}', "answer: Field required"),

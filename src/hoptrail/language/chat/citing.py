@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hoptrail.language.chat.context import YES_NO, folded, sentences_of
+from hoptrail.language.chat.context import YES_NO, folded, heading_of, sentences_of
 from hoptrail.language.chat.reply_parsing import is_refusal, says_unknown
 from hoptrail.language.chat.schemas import ReadingReply, StepReply
 from hoptrail.language.tasks import Reading, Step
@@ -101,15 +101,24 @@ def _sentences_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
 
 
 def _first_mention(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
-    """The first sentence of the evidence with the answer word for word, if any."""
-    folded_answer = folded(answer)
-    if folded_answer in YES_NO:
+    """The first sentence of the evidence with the answer word for word. For an answer of several words else the one with most of
+    them, if it has all together with its title and the sentence before.
+    """
+    said = folded(answer).strip(" .!?")
+    if said in YES_NO:
         return ()
+    stems, most = content_stems(said), 0
+    found: tuple[Span, ...] = ()
     for unit in units:
+        before = unit.title
         for sentence in sentences_of(unit):
-            if stands_in(folded_answer, folded(sentence.text)):
+            if stands_in(said, folded(sentence.text)):
                 return support_of(unit, sentence.start, sentence.end)
-    return ()
+            shared = len(stems & content_stems(sentence.text))
+            if shared > most and len(stems) >= NAME_STEMS and stems <= content_stems(f"{before}. {sentence.text}"):
+                most, found = shared, support_of(unit, sentence.start, sentence.end)
+            before = f"{unit.title}. {sentence.text}"
+    return found
 
 
 def _holds(unit: Unit, quote: str) -> bool:
@@ -151,5 +160,6 @@ def _texts_at(span: Span, units: Sequence[Unit]) -> list[str]:
         exact = unit.kind in {Kind.PASSAGE, Kind.SENTENCE} and place.end - place.start == len(unit.text)
         start, end = (span.start - place.start, span.end - place.start) if exact else (0, len(unit.text))
         before = max((one.start for one in sentences_of(unit) if one.end <= start), default=start)
-        texts += [unit.title, unit.text[before:end]]
+        shown = [one.text for one in sentences_of(unit) if one.start < end and before < one.end]
+        texts += [heading_of(unit), "\n".join((unit.text[before:end], *shown))]
     return texts

@@ -1,5 +1,6 @@
 """The evidence in prompts: passages and sentences in numbered tags that no text can close, fitted to the context window.
 
+A passage has its headings and its date beside its title, and table rows as `header: value`; what is counted is what is sent.
 Passages are taken by rank while they fit beside the prompt and the reply; omissions are marked. Tokens are estimated
 (`models.prompt_text`) with a margin; if the endpoint still finds the prompt too long, it is asked once more with less.
 """
@@ -7,7 +8,7 @@ Passages are taken by rank while they fit beside the prompt and the reply; omiss
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from math import inf
@@ -15,8 +16,10 @@ from math import inf
 from hoptrail.language.tasks import Finding
 from hoptrail.models.chat import MESSAGE_TOKENS, Message
 from hoptrail.models.prompt_text import estimated_tokens
+from hoptrail.text.dates import find_date, unit_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences
+from hoptrail.text.statements import statements_of
 from hoptrail.types import Kind, Unit
 
 MARGIN = 0.85
@@ -60,7 +63,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a unit and its offsets in the unit's text."""
+    """A sentence, or a table row as `header: value`, of a unit, and its offsets in the unit's text."""
 
     text: str
     start: int
@@ -69,7 +72,19 @@ class Sentence:
 
 def cost_of(unit: Unit) -> int:
     """Estimated tokens of a unit as a passage."""
-    return estimated_tokens(unit.searchable) + TAG_TOKENS
+    return estimated_tokens(heading_of(unit)) + estimated_tokens(_shown(unit)) + TAG_TOKENS
+
+
+def heading_of(unit: Unit) -> str:
+    """The title of a unit, the headings it stands under, and its date where these do not say it."""
+    names = (unit.title, *(heading for heading in unit.path if heading != unit.title))
+    line, date = " > ".join(map(squeeze, filter(None, names))), unit_date(unit)
+    return f"{line} ({date})" if date and find_date(line) != date else line
+
+
+def readable_of(unit: Unit) -> str:
+    """The text of a unit as it leaves for other programs: below its heading if it has structure."""
+    return f"{heading_of(unit)}\n{unit.readable}" if unit.blocks else unit.text
 
 
 def fit(units: Sequence[Unit], tokens: int) -> tuple[Unit, ...]:
@@ -87,10 +102,11 @@ def show_units(units: Sequence[Unit], tokens: int, left_out: int = 0) -> str:
     """The units as numbered passages, and the number of omitted ones. The first unit is cut if it does not fit."""
     shown = []
     for number, unit in enumerate(units, 1):
-        text = escaped(_with_gaps(unit))
+        text = escaped(_shown(unit))
         if number == 1 and estimated_tokens(text) > tokens:
             text = f"{cut_to(text, tokens).rstrip()} {GAP}"
-        title = f"<title>{escaped(squeeze(unit.title))}</title>" if unit.title else ""
+        heading = heading_of(unit)
+        title = f"<title>{escaped(heading)}</title>" if heading else ""
         shown.append(f'<passage n="{number}">{title}\n{text}\n</passage>')
     if left_out:
         shown.append(f"{GAP} {left_out} more do not fit.")
@@ -102,11 +118,11 @@ def escaped(text: str) -> str:
     return _OUR_TAG.sub("&lt;", text)
 
 
-def _with_gaps(unit: Unit) -> str:
-    """The text of a unit, with `GAP` between lines that are not consecutive in their document."""
+def _shown(unit: Unit) -> str:
+    """The readable text of a unit, with `GAP` between lines that are not consecutive in their document."""
     lines = unit.text.split("\n")
     if unit.kind is not Kind.AGGREGATE or len(lines) != len(unit.sources):
-        return unit.text
+        return unit.readable
     apart = (
         before.document == after.document and after.start > before.end + NEAR
         for before, after in pairwise(unit.sources)
@@ -119,11 +135,14 @@ def _with_gaps(unit: Unit) -> str:
 def sentences_of(unit: Unit, tokens: float = inf) -> tuple[Sentence, ...]:
     """The first sentences of a unit that fit, at least one and at most `MOST_SENTENCES`."""
     taken: list[Sentence] = []
-    for start, end in islice(unit_sentences(unit), MOST_SENTENCES):
-        tokens -= estimated_tokens(unit.text[start:end]) + TAG_TOKENS // 2
+    found: Iterable[Sentence] = (Sentence(unit.text[start:end], start, end) for start, end in unit_sentences(unit))
+    if any(block.cells for block in unit.blocks):
+        found = (Sentence(row.alone, row.start, row.end) for row in statements_of(unit))
+    for sentence in islice(found, MOST_SENTENCES):
+        tokens -= estimated_tokens(sentence.text) + TAG_TOKENS // 2
         if tokens < 0 and taken:
             break
-        taken.append(Sentence(unit.text[start:end], start, end))
+        taken.append(sentence)
     return tuple(taken)
 
 

@@ -10,12 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.chat.context import Room, fit, sentences_of, show_before, show_sentences, show_units
+from hoptrail.language.chat.context import (
+    Room,
+    cost_of,
+    fit,
+    heading_of,
+    sentences_of,
+    show_before,
+    show_sentences,
+    show_units,
+)
 from hoptrail.language.chat.ladder import Draft
 from hoptrail.language.chat.prompting import Prompt, load_prompt
 from hoptrail.models.chat import Message
 from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Unit
 
 Drafted = Callable[[Room], Draft]
@@ -69,7 +77,7 @@ class Drafting:
         def draft(room: Room) -> Draft:
             left = self.tokens_for(prompt, slot, room, **values)
             shown = fit(units, left)
-            if estimated_tokens(shown[0].searchable) > left:
+            if cost_of(shown[0]) > left:
                 raise TaskFailed(f"{prompt}: {shown[0].title!r} does not fit into context_window under [chat]")
             passages = show_units(shown, left)
             return Draft(self._prompt(prompt).fill({**values, slot: passages}, short=room.small), shown)
@@ -82,7 +90,7 @@ class Drafting:
 
     def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None, closing: str = "") -> Drafted:
         """A draft with the sentences that fit before `closing`, and the end of the passage before. Raises: TaskFailed (later)."""
-        title = squeeze(unit.title) or "(none)"
+        title = heading_of(unit) or "(none)"
 
         def draft(room: Room) -> Draft:
             filled = self._prompt(prompt)

@@ -51,13 +51,22 @@ _log = logging.getLogger(__name__)
 class ChatLanguage:
     """Performs all tasks through `chat`. Thread-safe. Raises: UsageError: a file in the folder of prompts cannot be used."""
 
-    def __init__(self, chat: Chat, settings: ChatSettings, decomposer: tuple[Chat, ChatSettings] | None = None) -> None:
-        """`decomposer`: another model with its settings, which decomposes questions and completes sub-questions."""
+    def __init__(
+        self,
+        chat: Chat,
+        settings: ChatSettings,
+        decomposer: tuple[Chat, ChatSettings] | None = None,
+        *,
+        fully_priced: bool = False,
+    ) -> None:
+        """`decomposer`: another model with its settings, which decomposes questions and completes sub-questions. Usage that is
+        `fully_priced` has the cost of remembered replies, so that it does not depend on what was asked before.
+        """
         check_prompts(settings.prompts)
         self._drafting = Drafting(settings.prompts)
         self._chat = chat
-        self._ladder = Ladder(chat, settings)
-        self._decomposer = Ladder(*decomposer) if decomposer else self._ladder
+        self._ladder = Ladder(chat, settings, fully_priced=fully_priced)
+        self._decomposer = Ladder(*decomposer, fully_priced=fully_priced) if decomposer else self._ladder
         self._models = [chat.model, *([decomposer[0].model] if decomposer else [])]
         self._origins = RecentTexts()
 

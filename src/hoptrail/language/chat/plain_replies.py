@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from hoptrail.language.chat.reply_parsing import InvalidReply, own_channel, parse_reply, says_unknown
+from hoptrail.language.chat.reply_parsing import InvalidReply, channels, parse_reply, says_unknown
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.repetition import start_of_loop
 from hoptrail.text.normal_forms import stands_in
@@ -46,7 +46,8 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
     try:
         return parse_reply(said.text, reply)  # some models write JSON after all
     except InvalidReply:
-        text = own_channel(said.text)
+        own, thought = channels(said.text)
+    text = own or thought
     loop = start_of_loop(text)
     text = text[:loop]
     if said.finish == "length" and "\n" in text.strip():  # its last line was cut off
@@ -56,8 +57,8 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
     needed = [name for name, field in reply.model_fields.items() if field.is_required()]
     before, marked = _split_at_marks(text, [_mark(name) for name in needed])
     if not marked:
-        if loop is not None:
-            raise InvalidReply("it repeats itself without end")
+        if loop is not None or thought:
+            raise InvalidReply("all of it is reasoning" if thought else "it repeats itself without end")
         before, marked = _parse_unmarked(text, reply, needed)
     values = {name: _value(reply, name, marked.get(_mark(name), [])) for name in needed}
     if "facts" in values:

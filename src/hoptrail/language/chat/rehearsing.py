@@ -13,7 +13,7 @@ from typing import TypeVar
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
-from hoptrail.models.billing import Chat, PaidReply, WrappedChat
+from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.prompt_text import estimated_tokens
@@ -22,12 +22,17 @@ from hoptrail.types import Extraction, Usage
 T = TypeVar("T")
 
 
-class RehearsedChat(WrappedChat):
+class RehearsedChat:
     """`chat` with a prepared reply in place of each that would cost money, for the prompts of its working rung."""
 
     def __init__(self, chat: Chat) -> None:
-        super().__init__(chat)
+        self.place, self.model, self.remembered = chat.place, chat.model, chat.remembered
+        self._chat = chat
         self.ready = threading.local()
+
+    @property
+    def working_rung(self) -> Rung | None:
+        return self._chat.working_rung
 
     def remember_rung(self, rung: Rung) -> None:
         """Do nothing: no rung has been tried."""

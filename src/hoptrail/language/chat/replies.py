@@ -26,49 +26,63 @@ R = TypeVar("R", bound=BaseModel)
 
 
 class OutOfRoom(Exception):
-    """The prompt (`less` is True) or the reply had too little room on this rung; `kept` is the complete part of the reply."""
+    """The prompt (`less` is True) or the reply had too little room on this rung; `kept` is the complete part of the reply.
+    `reasoned`: all of the room went into reasoning. `window`: the tokens to which the server cut the prompt.
+    """
 
-    def __init__(self, reason: str, rung: Rung, *, less: bool = False, kept: Any = None) -> None:
+    def __init__(self, reason: str, rung: Rung, *, less: bool = False, kept: Any = None, **more: int) -> None:
         super().__init__(reason)
         self.rung = rung
         self.less = less
         self.kept = kept
+        self.reasoned = bool(more.get("reasoned"))
+        self.window = more.get("window", 0)
 
 
 class Repeated(InvalidReply):
-    """The reply repeats the examples of its prompt. A repair is no use: small models repeat them again."""
-
-
-class Silent(OutOfRoom):
-    """The reply is empty without the server reporting a lack of room: either it lacked room, or the rung does not work."""
+    """The reply repeats the examples of its prompt. Quoting it would be no use: small models repeat them again."""
 
 
 def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
     """The content of the reply to a request; None if the model declined.
-    Raises: OutOfRoom: the prompt did not fit, or the reply was cut off or is empty. InvalidReply: the reply does not have the
-    required form.
+    Raises: OutOfRoom: the prompt did not fit, or the reply was cut off. InvalidReply: it does not have the required form.
     """
-    found = _content(reply, request.rung, form)
-    return None if found is None else apply_logprobs(_without_examples(found, request), reply.logprobs)
-
-
-def _content(reply: ChatReply, rung: Rung, form: type[R]) -> R | None:
     if reply.finish == TOO_LONG:
-        raise OutOfRoom("the prompt is too long for the model", rung, less=True)
-    if reply.refusal or reply.finish == "content_filter":
+        raise OutOfRoom("the prompt is too long for the model", request.rung, less=True)
+    if reply.refusal or reply.finish in {"content_filter", "sensitive"}:
         return None
+    if not reply.cut:
+        return _content(reply, request, form)
+    kept = None
+    with suppress(InvalidReply, OutOfRoom):
+        kept = _content(reply, request, form)
+    raise OutOfRoom(
+        f"the server cut the prompt to {reply.prompt_tokens:,} tokens, about {request.prompt_tokens:,} were sent: set "
+        "context_window under [chat] to what it takes, or give it more (Ollama: num_ctx, or OLLAMA_CONTEXT_LENGTH)",
+        *(request.rung,),
+        kept=kept,
+        window=reply.prompt_tokens,
+    )
+
+
+def _content(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
+    own = own_channel(reply.text)
+    if not own and (reply.finish == "length" or reply.completion_tokens >= request.max_output_tokens):
+        raise OutOfRoom(
+            f"the model used all {request.max_output_tokens:,} tokens before it said anything, for reasoning if it is a model "
+            "that reasons: raise max_output_tokens under [chat], or switch its thinking off",
+            *(request.rung,),
+            reasoned=True,
+        )
     try:
-        return read_plain(reply, form) if rung is Rung.PLAIN else parse_reply(reply.text, form)
+        found = read_plain(reply, form) if request.rung is Rung.PLAIN else parse_reply(reply.text, form)
     except InvalidReply as fault:
-        if is_refusal(reply.text):
+        if is_refusal(own):
             return None
-        if rung is Rung.PLAIN:
+        if request.rung is Rung.PLAIN or reply.finish != "length":
             raise
-        if not own_channel(reply.text):
-            raise (OutOfRoom if reply.finish == "length" else Silent)("the reply is empty", rung) from None
-        if reply.finish != "length":
-            raise
-        return _cut_off(reply.text, rung, form, fault)
+        found = _cut_off(own, request.rung, form, fault)
+    return apply_logprobs(_without_examples(found, request), reply.logprobs)
 
 
 def _cut_off(text: str, rung: Rung, form: type[R], fault: InvalidReply) -> R:

@@ -1,7 +1,8 @@
 """Parse a model's text into a checked reply, whatever wraps it: prose, code fences, reasoning, tool syntax, sloppy JSON.
 
-Nothing is evaluated or invented: an object that is cut off, ambiguous (two values for one key) or of the wrong form is refused
-with a reason, which the repair quotes. Only the reply's own wrapping is stripped: `<think>` inside a quoted sentence stays.
+Of several whole objects the last one counts: those before it are drafts. Nothing is evaluated or invented: an object that is cut
+off, ambiguous (two values for one key) or of the wrong form is refused with a reason, which the repair quotes. Only the reply's
+own wrapping is stripped: `<think>` inside a quoted sentence stays. Reasoning is read only where it is all there is.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LONGEST_REPAIRED = 10_000
 """Characters of the longest object whose syntax is repaired, which may take quadratic time."""
 DEEPEST = 8
 """Deepest nesting of such an object, for the same reason. No valid reply is deeper than four."""
-TRIES = 20
+TRIES = 40
 """Possible beginnings of a reply that are tried."""
 SHOWN = 300
 """Characters of an error message that are kept."""
@@ -37,21 +38,29 @@ class InvalidReply(Exception):
 
 
 def parse_reply(text: str, reply: type[R]) -> R:
-    """The first valid reply in `text`. Raises: InvalidReply: there is none; has the reason for the most promising object."""
-    own = own_channel(text)[:LONGEST]
-    if (listed := _parse_bare_list(own, reply)) is not None:
+    """The last valid reply in `text`; in its reasoning, if it has nothing else.
+    Raises: InvalidReply: there is none; has the reason for the most promising object.
+    """
+    own, thought = channels(text)
+    said = (own or thought)[:LONGEST]
+    if (listed := _parse_bare_list(said, reply)) is not None:
         return listed
-    fault = "it holds no JSON object" if own else "it is empty"
-    for content in _objects(own):
+    fault = (
+        "it holds no JSON object" if own else "all of it is reasoning, without a reply" if thought else "it is empty"
+    )
+    found: R | None = None
+    for content in _objects(said):
         if isinstance(content, str):
             fault = content
             continue
         try:
-            return reply.model_validate(_rename_fields(_unwrapped(content, reply), reply))
+            found = reply.model_validate(_rename_fields(_unwrapped(content, reply), reply))
         except ValidationError as error:
             faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
             fault = f"wrong form: {'; '.join(faults)}"
-    if start_of_loop(own) is not None:
+    if found is not None:
+        return found
+    if start_of_loop(said) is not None:
         fault = "it repeats itself without end"
     raise InvalidReply(fault[:SHOWN])
 
@@ -60,9 +69,8 @@ def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
     """The complete part of a reply whose end is missing, without fields and items that were cut off. With `open_lists` a list
     that was cut off between its items counts as complete. Raises: InvalidReply: a required field is not complete.
     """
-    own = own_channel(text)[:LONGEST]
-    start = own.find("{")
-    whole = _complete_part(own[start:], open_lists=open_lists) if start >= 0 else ""
+    start = text.find("{")
+    whole = _complete_part(text[start:], open_lists=open_lists) if start >= 0 else ""
     if not whole:
         raise InvalidReply("it was cut off before its first field was complete")
     return parse_reply(whole, reply)
@@ -91,27 +99,53 @@ def _complete_part(text: str, *, open_lists: bool) -> str:
     return found
 
 
-_THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(
-    r"^[^{]*?</(?:think|thinking|thought|reasoning)>|\A.*?</think>\s*(?=\{)", re.DOTALL | re.IGNORECASE
-)
+_NAMES = "think|thinking|thought|reasoning|seed:think"
+_THOUGHTS = {
+    **{f"<{name}>": f"</{name}>" for name in _NAMES.split("|")},
+    "[think]": "[/think]",
+    "◁think▷": "◁/think▷",
+    "<|channel>thought": "<channel|>",
+}
+"""The marks around reasoning, in small letters."""
+_THOUGHT_END = re.compile(rf"^[^{{]*?</(?:{_NAMES})>|\A.*?(?:</think>|\[/think\])\s*(?=\{{)", re.DOTALL | re.IGNORECASE)
 # Matches consecutive tags at once: an endless row of <unk> would otherwise take quadratic time.
-_TOOL = re.compile(r"\A(?:\s*(?:<(?!(?i:think|thinking|thought|reasoning)>)\|?[\w./-]+\|?>|\[/?[A-Z_]{3,}\]))++")
+_TOOL = re.compile(rf"\A(?:\s*(?:<(?!(?i:{_NAMES})>)\|?[\w./-]+\|?>|\[/?(?!(?i:think)\])[A-Z_]{{3,}}\]))++")
+_FINAL = re.compile(
+    r"(?:<\|channel\|>\s*final\b(?:(?!<\|message).){0,40}<\|message\|>|\Aanalysis.*assistantfinal)(.*?)"
+    r"(?:<\|(?:end|return|call|start)\|>|\Z)",
+    re.DOTALL,
+)
 
 
-def own_channel(text: str) -> str:
-    """`text` without leading reasoning and tool syntax. A text that begins with `{` is unchanged."""
+def channels(text: str) -> tuple[str, str]:
+    """`text` without leading reasoning and tool syntax; or, if all of it is reasoning, nothing and the reasoning. A text that
+    begins with `{` is unchanged. Of the channels of `gpt-oss`, marked or not, the final one is the text.
+    """
+    if not text.lstrip().startswith("{"):
+        if finals := _FINAL.findall(text):
+            text = finals[-1]
+        elif text.lstrip().startswith(("<|channel|>", "<|start|>")):
+            return "", text
     while True:
         before = text
         text = text.strip()
         if text.startswith("{"):
-            return text
-        if matched := _THOUGHT.match(text):
+            return text, ""
+        opened = next((mark for mark in _THOUGHTS if text[:20].lower().startswith(mark)), None)
+        if opened is not None:
+            end = _THOUGHTS[opened]
+            thought, ended, text = text.partition(end if end in text else end.upper())
+            if not ended:
+                return "", thought[len(opened) :].strip() or opened
+        elif (matched := _THOUGHT_END.match(text)) or (matched := _TOOL.match(text)):
             text = text[matched.end() :]
-        elif (ended := _THOUGHT_END.match(text)) or (ended := _TOOL.match(text)):
-            text = text[ended.end() :]
         if text == before:
-            return text
+            return text, ""
+
+
+def own_channel(text: str) -> str:
+    """`text` without reasoning and tool syntax around it; empty if all of it is reasoning."""
+    return channels(text)[0]
 
 
 _REFUSAL = re.compile(
@@ -267,20 +301,17 @@ def _unwrapped(content: JsonObject, reply: type[BaseModel]) -> JsonObject:
 SYNONYMS = {
     "answer": ("final answer", "short answer", "result", "response"),
     "confidence": ("certainty", "probability", "score"),
-    "difference": ("differences", "reason"),
     "enough": ("sufficient", "is enough"),
     "entities": ("entity", "named entities", "names"),
     "evidence": ("evidence numbers", "sources", "source", "citations", "passages", "passage"),
     "facts": ("fact", "propositions", "statements"),
     "name": ("entity", "entity name"),
     "missing": ("what is missing", "reason"),
-    "plan": ("reasoning", "thought"),
     "question": ("rewritten question", "standalone question", "sub question", "query"),
     "questions": ("question", "sub questions", "next question", "queries"),
     "quote": ("quotation", "quoted sentence"),
     "reason": ("reasoning", "rationale", "explanation"),
     "reasoning": ("reason", "reasons", "rationale", "thought", "thoughts", "explanation"),
-    "same": ("equivalent", "same meaning"),
     "sentence": ("sentence number", "sentences", "source"),
     "summary": ("summarized text", "summarised text"),
     "supports": ("supported", "support", "verdict"),

@@ -247,40 +247,31 @@ class EquateReply(BaseModel):
 
 def schema_of(reply: type[BaseModel]) -> str:
     """The JSON schema as text: fields in order, objects closed and fields required, as strict endpoints demand."""
-    return json.dumps(_strict(reply.model_json_schema()))
+    return json.dumps(_strict(reply.model_json_schema(), limited=False))
 
 
 def limited_schema_of(reply: type[BaseModel]) -> str:
     """The schema with limits on texts and lists (`maxLength`, `maxItems`), for servers that decode by it."""
-    return json.dumps(_limited(_strict(reply.model_json_schema())))
+    return json.dumps(_strict(reply.model_json_schema(), limited=True))
 
 
-def _strict(part: Any) -> Any:
+def _strict(part: Any, field: str = "", *, limited: bool) -> Any:
+    """A part of a strict schema; `field` is the property that contains it."""
     if isinstance(part, list):
-        return [_strict(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    schema = {key: _strict(value) for key, value in part.items() if key not in {"default", "title", "description"}}
-    if isinstance(schema.get("properties"), dict):
-        schema |= {"additionalProperties": False, "required": list(schema["properties"])}
-    return schema
-
-
-def _limited(part: Any, field: str = "") -> Any:
-    """A schema with limits; `field` is the property that contains it."""
-    if isinstance(part, list):
-        return [_limited(item, field) for item in part]
+        return [_strict(item, field, limited=limited) for item in part]
     if not isinstance(part, dict):
         return part
     schema = {
-        key: {name: _limited(item, name) for name, item in value.items()}
+        key: {name: _strict(item, name, limited=limited) for name, item in value.items()}
         if key in {"properties", "$defs"}
-        else _limited(value, field)
+        else _strict(value, field, limited=limited)
         for key, value in part.items()
+        if key not in {"default", "title", "description"}
     }
-    if part.get("type") == "string" and "enum" not in part:
+    if "properties" in schema:
+        schema |= {"additionalProperties": False, "required": list(schema["properties"])}
+    if limited and part.get("type") == "string" and "enum" not in part:
         schema["maxLength"] = schema.pop("maxLength", TEXT_LIMITS.get(field, TEXT_LIMIT))
-    if part.get("type") == "array":
-        most = RECORDS_LIMIT if "$ref" in part["items"] else LIST_LIMIT
-        schema["maxItems"] = LIST_LIMITS.get(field, most)
+    if limited and part.get("type") == "array":
+        schema["maxItems"] = LIST_LIMITS.get(field, RECORDS_LIMIT if "$ref" in part["items"] else LIST_LIMIT)
     return schema

@@ -10,7 +10,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.chat.context import MOST_SENTENCES, cost_of, cut_to
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.text.sentences import unit_sentences
-from hoptrail.types import Kind, Unit, content_id
+from hoptrail.types import Kind, Span, Unit, content_id
 
 WORD_TOKENS = 3
 """Generous number of tokens per word."""
@@ -46,10 +46,10 @@ def summarise_all(units: Sequence[Unit], words: int, tokens: int, summarised: Su
 
 def in_pieces(unit: Unit, tokens: int) -> Iterator[Unit]:
     """The unit itself, or runs of its sentences with about `tokens` tokens at most; longer sentences are split."""
-    if estimated_tokens(unit.searchable) <= tokens:
+    if cost_of(unit) <= tokens:
         yield unit
         return
-    room = max(1, tokens - estimated_tokens(unit.title) - 1)
+    room = max(1, tokens - cost_of(_piece(unit, 0, 0)))
     start = end = 0
     for stop in _stops(unit, room):
         if end > start and estimated_tokens(unit.text[start:stop]) > room:
@@ -72,4 +72,9 @@ def _stops(unit: Unit, tokens: int) -> Iterator[int]:
 
 
 def _piece(unit: Unit, start: int, end: int) -> Unit:
-    return replace(unit, id=f"{unit.id}:{start}", text=unit.text[start:end], sentence_ends=())
+    text, sources, blocks = unit.text[start:end], unit.sources, unit.blocks
+    if blocks:
+        first = sources[0].start
+        sources = (Span(sources[0].document, first + start, first + end),)
+        blocks = tuple(block for block in blocks if block.start < first + end and first + start < block.end)
+    return replace(unit, id=f"{unit.id}:{start}", text=text, sources=sources, blocks=blocks, sentence_ends=())

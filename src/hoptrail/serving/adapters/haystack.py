@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hoptrail.index.index import Index
 from hoptrail.index.settings import Settings, settings_from, to_toml
+from hoptrail.language.chat.context import readable_of
 from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, text_and_json
 from hoptrail.types.json_object import JsonObject
 
@@ -44,7 +45,7 @@ class HoptrailRetriever:
         """Raises: UsageError: the question is empty, there is no such recipe, or `top_k` is less than one."""
         ranking = self.index.search(query, self.recipe, self.top_k if top_k is None else top_k)
         documents = [
-            Document(id=hit.unit.id, content=hit.unit.text, meta=metadata, score=hit.score)
+            Document(id=hit.unit.id, content=readable_of(hit.unit), meta=metadata, score=hit.score)
             for hit, metadata in zip(ranking, metadata_of(ranking, self.index), strict=True)
         ]
         return {"documents": documents}

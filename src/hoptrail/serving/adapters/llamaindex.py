@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 
 from hoptrail.index.index import Index
+from hoptrail.language.chat.context import readable_of
 from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, place_of, text_and_json
 from hoptrail.types import Hit
 from hoptrail.types.json_object import JsonObject
@@ -72,10 +73,11 @@ def node_of(hit: Hit, metadata: JsonObject) -> TextNode:
     Models see only the title of the metadata.
     """
     hidden = sorted(set(metadata) - {"title"})
-    place = place_of(hit)
+    text = readable_of(hit.unit)
+    place = place_of(hit) if text == hit.unit.text else None
     return TextNode(
         id_=hit.unit.id,
-        text=hit.unit.text,
+        text=text,
         start_char_idx=place and place.start,
         end_char_idx=place and place.end,
         metadata=metadata,

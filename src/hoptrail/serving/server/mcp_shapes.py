@@ -125,13 +125,14 @@ class SourceShape(Strict):
 
 
 class HitWithText(HitShape):
-    """`date` is the latest date that applies to a part of it."""
+    """`date` is the latest date that applies to a part of it, `said` its text with table rows as `header: value`."""
 
     title: str
     heading_path: list[str]
     place: str
     date: str
     text: str
+    said: str
     sources: list[SourceShape]
 
 

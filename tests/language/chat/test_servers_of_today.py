@@ -1,0 +1,268 @@
+"""What servers and models send nowadays, each as a script of replies: answered, or told rightly, in how many calls.
+
+The rows are behaviours that people have reported of Ollama, LM Studio, llama.cpp, vLLM, mlx-lm, gateways and hosted models.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from fakeai.faults import FAULTS
+from fakeai.server import Asked, Body, FakeAI, Handler, completion, events, form_of
+from hoptrail.errors import HoptrailError
+from hoptrail.language.tasks import Read
+from hoptrail.types import Unit
+from language_chat import ANSWER, ISK, QUESTION, Speaking, passage
+
+GOOD = json.dumps(ANSWER)
+BARE = json.dumps({"steps": [], "answer": "The Isk rises in the Grey Hills.", "confidence": "high"})
+DRAFT = json.dumps({"steps": [], "answer": "the Marn", "confidence": "high"})
+HILLS = "the Grey Hills"
+USAGE = {"prompt_tokens": 300, "completion_tokens": 40}
+Reply = Callable[[Body], "Sent"]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A status with its body, or the events of a stream."""
+
+    status: int
+    body: Any
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def said(content: Any = GOOD, finish: str = "stop", usage: Any = USAGE, error: Any = None, **message: Any) -> Reply:
+    """Status 200 with this content and these fields of the message."""
+    whole = completion(content, usage, finish=finish, message=message)
+    if error is not None:
+        whole["choices"][0]["error"] = error
+    return lambda _: Sent(200, whole)
+
+
+def streamed(content: str = GOOD, finish: str = "stop", more: Sequence[bytes] = (), **message: Any) -> Reply:
+    return lambda _: Sent(0, [*events(content, USAGE, finish=finish, message=message), *more])
+
+
+def status(number: int, body: Any, **headers: str) -> Reply:
+    body = {"error": {"message": body}} if isinstance(body, str) else body
+    return lambda _: Sent(number, body, tuple((name.replace("_", "-"), value) for name, value in headers.items()))
+
+
+def unless(has: Callable[[Body], bool], refused: Reply) -> Reply:
+    """Refused, unless the body has what is wanted."""
+    return lambda body: said()(body) if has(body) else refused(body)
+
+
+def cut_to(tokens: int) -> Reply:
+    """The server's window is smaller than the prompt, and the model does not see the passages in front."""
+
+    def reply(body: Body) -> Sent:
+        count = sum(len(message["content"]) for message in body["messages"]) // 4
+        content = GOOD if count <= tokens else json.dumps({"steps": [], "answer": None})
+        return said(content, usage={"prompt_tokens": min(count, tokens), "completion_tokens": 9})(body)
+
+    return reply
+
+
+def called(arguments: Any) -> Reply:
+    call = {"id": "c", "type": "function", "function": {"name": "answer", "arguments": arguments}}
+    return said(None, finish="tool_calls", tool_calls=[call])
+
+
+EATEN = said("", finish="length", usage={"prompt_tokens": 300, "completion_tokens": 1024}, reasoning="Hm. " * 99)
+PLAIN_ONLY: Reply = lambda body: said("It rises in the Grey Hills." if form_of(body) == "plain" else "Well.")(body)  # noqa: E731
+
+ANSWERED: dict[str, tuple[int, list[Reply]]] = {
+    "a reply to the schema": (1, [said()]),
+    "reasoning_content beside it (vLLM, DeepSeek)": (1, [said(reasoning_content=f"Perhaps {DRAFT}?")]),
+    "reasoning beside it (Ollama, OpenRouter)": (1, [said(reasoning=f"Perhaps {DRAFT}?")]),
+    "all of it in reasoning_content (LM Studio, vLLM)": (1, [said(None, reasoning_content=GOOD)]),
+    "all of it in reasoning (vLLM since .12)": (1, [said("", reasoning=f"So: {DRAFT} No, wait. {GOOD}")]),
+    "<think> with a draft": (1, [said(f"<think>Maybe {DRAFT}</think>\n\n{GOOD}")]),
+    "<think> never ended": (1, [said(f"<think>Maybe {DRAFT}, but it says so. {GOOD}")]),
+    "the end of a thought alone (GLM)": (1, [said(f"It says so.\n</think>\n{GOOD}")]),
+    "[THINK] (Magistral)": (1, [said(f"[THINK]Maybe {DRAFT}[/THINK]{GOOD}")]),
+    "the marks of Kimi": (1, [said(f"◁think▷Maybe {DRAFT}◁/think▷{GOOD}")]),
+    "the channel of Gemma": (1, [said(f"<|channel>thought\nMaybe {DRAFT}<channel|>{GOOD}")]),
+    "harmony with its marks (mlx-lm)": (
+        1,
+        [
+            said(
+                f"<|channel|>analysis<|message|>Maybe {DRAFT}<|end|><|start|>assistant<|channel|>final<|message|>{GOOD}"
+            )
+        ],
+    ),
+    "harmony, its final channel constrained": (
+        1,
+        [said(f"<|channel|>final <|constrain|>json<|message|>{GOOD}<|return|>")],
+    ),
+    "harmony without marks (tokens dropped)": (1, [said(f"analysisMaybe {DRAFT}. Check.assistantfinal{GOOD}")]),
+    "harmony, commentary alone (TensorRT-LLM)": (1, [said(f"<|channel|>commentary<|message|>{GOOD}<|end|>")]),
+    "a draft, prose, and the final one in a fence": (1, [said(f"{DRAFT}\nOn second thoughts:\n```json\n{GOOD}\n```")]),
+    "a draft of the wrong form": (1, [said('{"thoughts": "?"} ' + GOOD)]),
+    "Python's quotes": (1, [said(repr(ANSWER))]),
+    "a function called unasked": (1, [called(GOOD)]),
+    "its arguments as an object": (1, [called(ANSWER)]),
+    "content in parts": (1, [said([{"type": "text", "text": GOOD}])]),
+    "no usage": (1, [said(usage=None)]),
+    "usage null inside": (1, [said(usage={"prompt_tokens": None, "completion_tokens": None})]),
+    "a sentence without a quote": (1, [said(BARE)]),
+    "a sentence in plain text": (3, [PLAIN_ONLY]),
+    "nothing to a schema": (2, [unless(lambda body: form_of(body) == "", said(""))]),
+    "no schema": (2, [unless(lambda body: form_of(body) == "", status(400, "response_format is not supported"))]),
+    "a grammar that fails (500)": (
+        2,
+        [unless(lambda body: form_of(body) == "", status(500, "Failed to parse grammar"))],
+    ),
+    "reasoning that needs room": (2, [unless(lambda body: body["max_tokens"] >= 4000, EATEN)]),
+    "no end of white space after a bracket (Qwen)": (3, [said("{" + "\n " * 900, finish="length")] * 2 + [PLAIN_ONLY]),
+    "no temperature": (
+        2,
+        [unless(lambda body: "temperature" not in body, status(400, "Unsupported value: 'temperature'"))],
+    ),
+    "max_tokens under its newer name": (
+        2,
+        [
+            unless(
+                lambda body: "max_tokens" not in body,
+                status(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+            )
+        ],
+    ),
+    "no log-probabilities": (
+        2,
+        [unless(lambda body: "logprobs" not in body, status(400, "logprobs is not supported"))],
+    ),
+    "limits of a schema refused": (
+        2,
+        [unless(lambda body: "maxLength" not in json.dumps(body), status(400, "'maxLength' is not permitted"))],
+    ),
+    "the model is loading (llama.cpp)": (2, [status(503, "Loading model"), said()]),
+    "busy for a moment": (2, [status(429, "slow down", retry_after="0.05"), said()]),
+    "429 inside status 200": (
+        2,
+        [status(200, {"error": {"code": 429, "message": "Rate limit exceeded, retry in 0.05s"}}), said()],
+    ),
+    "502 inside a choice (OpenRouter)": (
+        2,
+        [said('{"ans', finish="error", error={"code": 502, "message": "Provider returned error"}), said()],
+    ),
+    "an end by network_error (z.AI)": (2, [said("", finish="network_error"), said()]),
+    "no choices": (2, [status(200, {"id": "x", "choices": None}), said()]),
+    "a window smaller than declared": (
+        2,
+        [
+            status(
+                400,
+                {"error": {"message": "request (2100 tokens) exceeds the available context size (2048 tokens)"}},
+            ),
+            said(),
+        ],
+    ),
+    "a prompt cut without a word (Ollama)": (2, [cut_to(1024)]),
+    "a stream": (1, [streamed()]),
+    "a stream with reasoning": (1, [streamed(reasoning_content=f"Maybe {DRAFT}.")]),
+    "a stream of reasoning alone": (1, [streamed("", reasoning=GOOD)]),
+    "a stream that ends in an error": (2, [streamed('{"ans', finish="error"), streamed()]),
+    "an error as an event": (
+        2,
+        [streamed('{"ans', finish="", more=[b'data: {"error": {"code": 502, "message": "upstream"}}\n\n']), streamed()],
+    ),
+}
+
+UPSTREAM = {"code": 502, "message": "Provider returned error", "metadata": {"raw": "upstream is down"}}
+CREDIT = {"message": "Provider returned error", "metadata": {"raw": "more credits, or fewer max_tokens"}}
+TOLD: dict[str, tuple[int, str, list[Reply]]] = {
+    "reasoning without end": (2, r"used all 4,096 tokens .*raise max_output_tokens .*thinking off", [EATEN]),
+    "reasoning and no reply": (3, "all of it is reasoning", [said("<think>Hm. I wonder.")]),
+    "a key refused inside status 200": (
+        1,
+        "No auth credentials",
+        [status(200, {"error": {"code": 401, "message": "No auth credentials found"}})],
+    ),
+    "no credit, in the provider's words": (
+        1,
+        "more credits, or fewer max_tokens",
+        [status(402, {"error": CREDIT})],
+    ),
+    "a provider that fails for good": (
+        3,
+        "Provider returned error upstream is down",
+        [said("", finish="error", error=UPSTREAM)],
+    ),
+    "no such model": (1, "try pulling it first", [status(404, 'model "m" not found, try pulling it first')]),
+    "a login page": (1, "a web page", [lambda _: Sent(200, "<!DOCTYPE html><title>Log in</title>")]),
+}
+
+
+def follow(fake: FakeAI, replies: list[Reply]) -> None:
+    """Send these replies in order, the last for ever."""
+
+    def as_scripted(handler: Handler, _fake: FakeAI, asked: Asked) -> None:
+        sent = replies[min(asked.number, len(replies)) - 1](asked.body)
+        if sent.status == 0:
+            handler.send_events(sent.body)
+        else:
+            content = sent.body if isinstance(sent.body, str) else json.dumps(sent.body)
+            handler.send(sent.status, content.encode(), dict(sent.headers))
+
+    FAULTS["as scripted"] = as_scripted
+    fake.always = "as scripted"
+
+
+@pytest.mark.parametrize("what", ANSWERED)
+def test_it_is_answered(
+    fake: FakeAI, speaking: Speaking, isk: Unit, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls, replies = ANSWERED[what]
+    follow(fake, replies)
+    evidence = (
+        isk,
+        *(passage(f"Filler {number}", f"{ISK.lower()} " * 9) for number in range(12 if "cut" in what else 0)),
+    )
+    reading = speaking(stream="stream" in what or "event" in what).perform(Read(QUESTION, evidence)).value
+    assert reading.answer is not None
+    assert HILLS in reading.answer
+    span = reading.steps[-1].support[0]
+    assert (span.document, isk.text[span.start - 7 : span.end - 7]) == (
+        "d-Isk",
+        "It rises in the Grey Hills and is 90 km long.",
+    )
+    assert reading.supported
+    assert len(fake.log) == calls
+    assert ("num_ctx" in caplog.text) == ("Ollama)" in what and "cut" in what)
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_it_is_told(fake: FakeAI, speaking: Speaking, isk: Unit, what: str) -> None:
+    calls, words, replies = TOLD[what]
+    follow(fake, replies)
+    with pytest.raises(HoptrailError, match=words):
+        speaking().perform(Read(QUESTION, (isk,)))
+    assert len(fake.log) == calls
+
+
+@pytest.mark.parametrize(
+    "reply", [said("", finish="content_filter"), said(None, refusal="I can't help."), said("", finish="sensitive")]
+)
+def test_declining_is_an_abstention(fake: FakeAI, speaking: Speaking, isk: Unit, reply: Reply) -> None:
+    follow(fake, [reply])
+    assert speaking().perform(Read(QUESTION, (isk,))).value.answer is None
+    assert len(fake.log) == 1
+
+
+def test_a_prompt_that_is_cut_twice_is_told(
+    fake: FakeAI, speaking: Speaking, isk: Unit, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What came is used, and the remedy is named."""
+    none = json.dumps({"steps": [], "answer": None})
+    follow(fake, [said(none, usage={"prompt_tokens": tokens, "completion_tokens": 9}) for tokens in (1800, 300)])
+    units = (isk, *(passage(f"Filler {number}", f"{ISK} " * 20) for number in range(8)))
+    assert speaking().perform(Read(QUESTION, units)).value.answer is None
+    assert len(fake.log) == 2
+    assert caplog.text.count("OLLAMA_CONTEXT_LENGTH") == 2
