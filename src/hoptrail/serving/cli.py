@@ -124,7 +124,8 @@ def index(
 ) -> None:
     """Add or update documents; resumable; processes only what changed."""
     folder = folder or options.found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
-    keys, asked = options.Given(given, named(recipes) or [None], ["server"]), language or (CHAT if estimate else None)
+    asked = language or (CHAT if estimate else None)
+    keys = options.Given(given, named(recipes) or [None], ["server"], asked)
     opened = options.open_index(
         folder, settings, asked, keys, building=True, rehearsed=estimate, exclude=exclude, gitignore=not no_gitignore
     )

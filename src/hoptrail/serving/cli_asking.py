@@ -34,7 +34,7 @@ def ask(
     given: options.SetKeys = None,
 ) -> None:
     """Answer a question and show the trail; without a question, a dialogue."""
-    index = options.open_index(folder, settings, None, options.Given(given, [recipe]))
+    index = options.open_index(folder, settings, None, options.Given(given, [recipe], language=language))
     if question is None:
         if as_json:
             raise UsageError("--json answers one question: name it.")
