@@ -106,6 +106,9 @@ class _TracedRecording(RecordedChat):
 
     last: tuple[ChatRequest, ChatReply] | None = None
 
+    def forget(self) -> None:
+        self.last = None
+
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         paid = super().remembered(request)
         if paid is not None:
@@ -135,7 +138,7 @@ class _Teacher:
 
     def line(self, passage: Unit, counts: TrainingCounts) -> bytes | None:
         """A line of a training file. If there is no example, returns None and counts the reason in `counts`."""
-        self.chat.last = None
+        self.chat.forget()
         try:
             extraction = ChatLanguage(self.chat, self.settings).perform(Extract(passage)).value
         except (RecordingError, TaskFailed) as failure:

@@ -230,7 +230,7 @@ def _values(cell: PublishedValue, out: Path, setting: Setting) -> Iterator[tuple
     report = content if " probe " in cell.run else content.get("recipes", {}).get(cell.recipe)
     if not isinstance(report, dict):
         raise DataError(f"{out} is not what `hoptrail evaluate --out` writes; remove it and run again")
-    (data, _, measure), n = cell.column.partition(" "), int(report.get("n", report.get("questions", 0)))
+    (data, _, measure), n = cell.column.partition(" "), int(report.get("n") or report.get("questions", 0))
     if measure in MEASURES:
         folder = setting.data / cell.data if setting.data else None
         value = measured_answers(measure, folder, setting.work, report) if folder else None

@@ -291,8 +291,8 @@ def test_probes_fill_their_tables(tmp_path: Path) -> None:
     (planned,) = planned_runs(lost, replace(setting, model="m"))
     assert planned.asks_model
     planned.out.write_text(json.dumps({"questions": 9, "first": 60.0, "original": 40.0, "rewritten": 55.5}))
-    found = found_values(lost, replace(setting, model="m"))
-    assert [(value.value, value.n) for value in found.values()] == [(60.0, 9), (40.0, 9), (55.5, 9)]
+    recalls = found_values(lost, replace(setting, model="m")).values()
+    assert [(recall.value, recall.n) for recall in recalls] == [(60.0, 9), (40.0, 9), (55.5, 9)]
 
 
 def test_the_corpora_are_counted_where_they_are(tmp_path: Path) -> None:
