@@ -124,8 +124,7 @@ def index(
 ) -> None:
     """Add or update documents; resumable; processes only what changed."""
     folder = folder or options.found_or_new(Path.cwd(), make=bool(sources or recipes) and not estimate)
-    asked = language or (CHAT if estimate else None)
-    keys = options.Given(given, named(recipes) or [None], ["server"], asked)
+    keys, asked = options.Given(given, named(recipes) or [None], ["server"]), language or (CHAT if estimate else None)
     opened = options.open_index(
         folder, settings, asked, keys, building=True, rehearsed=estimate, exclude=exclude, gitignore=not no_gitignore
     )

@@ -63,11 +63,11 @@ def evaluate(
     dataset = datasets.load_dataset(data, questions, limit)
     dataset = datasets.single_hops_of(dataset) if single_hops else dataset
     names = options.named(recipes)
+    keys = options.Given(given, names, ["server"])
     with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
         folder = work or Path(temporary)
         # A reader of gold cannot build anything, so the index keeps the language of the settings.
         builder = None if language in found("languages") else language
-        keys = options.Given(given, names, ["server"], builder)
         opened = options.open_index(folder / runner.INDEX_FOLDER / dataset.name, settings, builder, keys)
         performer = language or opened.settings.language
         _check_performer(performer, dataset, [] if retrieval_only else names, opened.settings, work)

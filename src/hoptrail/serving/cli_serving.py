@@ -75,8 +75,7 @@ def serve(
     from hoptrail.serving.server.workspaces import Workspace
 
     documents = where if where is not None and _is_documents(where) else None
-    given_keys = options.Given(given, [None, *recipe_names()], [], language)
-    keyed = partial(options.settings_with, settings, language, keys=given_keys)
+    keyed = partial(options.settings_with, settings, language, keys=options.Given(given, [None, *recipe_names()], []))
     opened = partial(_open, keyed=keyed, exclude=exclude or (), gitignore=not no_gitignore)
     indexes = _indexes([one for one in (where, folder) if one is not None], workspaces or [], opened)
     if documents is None and (exclude or no_gitignore):

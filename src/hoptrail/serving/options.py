@@ -123,13 +123,13 @@ class Given:
     )  # fmt: skip
     language: str | None = None
 
-    def check(self, settings: Settings) -> None:
+    def check(self, settings: Settings, language: str | None) -> None:
         """Say what is changed of presets. Raises: UsageError: a key has no effect; the message says what to do."""
         from hoptrail.index.settings import from_line, values_of
 
         used = [name or settings.recipe for name in self.recipes]
         tables = [f"recipes.{settings_key(name.partition(':')[0])}." for name in used]
-        decided = [*(["recipe"] if all(self.recipes) else []), *(["language"] if self.language else [])]
+        decided = [*(["recipe"] if all(self.recipes) else []), *(["language"] if language else [])]
         unused = tuple(f"{name}." for name in (*self.unused, *decided))
         for key in (key for line in self.given or () for key, _ in values_of(from_line(line))):
             if key.startswith("recipes.") and not key.startswith(tuple(tables)):
@@ -190,7 +190,7 @@ def settings_with(
 
     loaded = load_settings(file, keys.given or () if keys else ())
     if keys:
-        keys.check(loaded)
+        keys.check(loaded, language or keys.language)
     if language is not None:
         from hoptrail.language.factory import LanguageContext, open_language
 
