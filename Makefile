@@ -50,9 +50,10 @@ ray: .venv/developed
 	$(BIN)/python -m pip install $(QUIETLY) --editable '.[ray]'
 	$(BIN)/pytest -m ray --numprocesses 0 --timeout 600
 
-# Recipes by chat with a small model behind llama.cpp's server, from wheels. Wants about an hour.
+# The papers' systems by chat, ten questions each, with a small model behind llama.cpp's server, from wheels. Wants about an hour and a half;
+# run again, a stopped run goes on. Fails if a question does.
 real-model: .venv/developed .real/installed
-	$(BIN)/python -m benchmarks.real_model --python .real/bin/python
+	$(BIN)/python -m benchmarks.real_model --python .real/bin/python --recipes chainrag,hirag,sirerag,comprag,sunar --out .real/results.json
 
 .real/installed:
 	$(PYTHON) -m venv .real

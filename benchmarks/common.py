@@ -259,11 +259,6 @@ def origin_of_data(name: str, folder: Path | None = None) -> Origin:
     return origin((name, parts), tuned=True)
 
 
-def stored_origin(row: Mapping[str, Any]) -> Origin | None:
-    """The origin of a stored row; None for rows from before origins were recorded."""
-    return Origin(**row["of"]) if row.get("of") else None
-
-
 def machine() -> str:
     """The processor model and the number of processors that this process may use."""
     try:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.common import ROOT, Origin, data_folder, markdown, origin_of_data, parser, stored_origin, write_results
+from benchmarks.common import ROOT, Origin, data_folder, markdown, origin_of_data, parser, write_results
 
 if TYPE_CHECKING:
     from hoptrail.evaluation.run_folder import Run
@@ -59,7 +59,7 @@ LADDER = (
 class Reached:
     """The mean of one measure on a rung; its difference from the rung below, with 95 % interval and p (None for the lowest).
 
-    `hops` selects questions by number of hops, "" for all. `of` is None for results from before origins were recorded.
+    `hops` selects questions by number of hops, "" for all.
     """
 
     data: str
@@ -72,8 +72,8 @@ class Reached:
     low: float | None
     high: float | None
     p: float | None
-    hops: str = ""
-    of: Origin | None = None
+    hops: str
+    of: Origin
 
 
 def climb(name: str, rungs: Sequence[Rung], work: Path, language: str, limit: int | None) -> list[Reached]:
@@ -136,7 +136,7 @@ def main() -> None:
 def stored() -> list[Reached]:
     """The stored results of the present rungs, for docs/results.md."""
     rows, rungs = json.loads(RESULTS.read_text(encoding="utf-8")), {rung.recipe for rung in LADDER}
-    return [Reached(**{**one, "of": stored_origin(one)}) for one in rows if one["recipe"] in rungs]
+    return [Reached(**{**one, "of": Origin(**one["of"])}) for one in rows if one["recipe"] in rungs]
 
 
 def tables(reached: Sequence[Reached]) -> Iterator[str]:

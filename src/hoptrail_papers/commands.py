@@ -248,10 +248,7 @@ def probe_lost_in_retrieval(
 
     options.check_writable(out)
     if language is not None:
-        recalls = _recall_in_own_contexts(data, work, settings, language, limit)
-        table = Table(*recalls, box=None, pad_edge=False)
-        table.add_row(*(f"{value:.2f}" if isinstance(value, float) else str(value) for value in recalls.values()))
-        _show_probe(recalls, table, out)
+        _show_figures(_recall_in_own_contexts(data, work, settings, language, limit), out)
         return
     with _indexed(data, ["hybrid"], work, settings) as (corpus, dataset, names):
         found = measure(corpus, dataset, names, limit)
@@ -312,6 +309,11 @@ def _show_probe(content: JsonObject, shown: RenderableType, out: Path | None) ->
     write_results(content, out)
 
 
+def _show_figures(found: JsonObject, out: Path | None) -> None:
+    shown = (f"{name} {value if isinstance(value, str) else format(value, ',.6g')}" for name, value in found.items())
+    _show_probe(found, Text(", ".join(shown)), out)
+
+
 @probe.command("entities")
 def probe_entities(data: DataFolder, out: Out = None, work: Work = None, settings: options.SettingsFile = None) -> None:
     """Count the propositions, entities and aggregates of the corpus."""
@@ -320,7 +322,7 @@ def probe_entities(data: DataFolder, out: Out = None, work: Work = None, setting
     options.check_writable(out)
     with _indexed(data, ["sirerag"], work, settings) as (corpus, _, _):
         found = entity_statistics(corpus.snapshot)
-    _show_probe(found, Text(", ".join(f"{name} {value:,.6g}" for name, value in found.items())), out)
+    _show_figures(found, out)
 
 
 def distil(

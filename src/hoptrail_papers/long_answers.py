@@ -43,15 +43,10 @@ def measured_answers(measure: str, data: Path, work: Path, report: Mapping[str, 
         return None
     results = open_run(run).results
     pairs = [(line.content, results.get(str(line.content.get("id")))) for line in read_lines(file)]
-    scored = [
-        (content, (result.prediction if result else None) or "") for content, result in pairs if _has(measure, content)
-    ]
-    return 100 * mean([_score(measure, content, said) for content, said in scored]) if scored else None
-
-
-def _has(measure: str, content: JsonObject) -> bool:
     needed = {"accuracy": ("options",), "dr": ("pairs", "references")}.get(measure, ("pairs",))
-    return all(content.get(key) for key in needed)
+    usable = (pair for pair in pairs if all(map(pair[0].get, needed)))
+    scored = [(content, (result.prediction if result else None) or "") for content, result in usable]
+    return 100 * mean([_score(measure, content, said) for content, said in scored]) if scored else None
 
 
 def _score(measure: str, content: JsonObject, said: str) -> float:

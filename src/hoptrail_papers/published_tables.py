@@ -157,9 +157,9 @@ def tables_named(names: Sequence[str]) -> tuple[Table, ...]:
     Raises: UsageError: there is no such table or paper.
     """
     known = {table.id: table for table in published_tables()}
-    papers = list(dict.fromkeys(name.partition("-")[0] for name in known))
-    if unknown := [name for name in names if name not in known and name not in papers]:
-        raise UsageError(f"there is no paper or table {unknown[0]}. There are: {', '.join((*papers, *known))}.")
+    every = dict.fromkeys((*(name.partition("-")[0] for name in known), *known))
+    if unknown := [name for name in names if name not in every]:
+        raise UsageError(f"there is no paper or table {unknown[0]}. There are: {', '.join(every)}.")
     chosen = {name for name in known for wanted in names if wanted in (name, name.partition("-")[0])}
     return tuple(table for name, table in known.items() if name in chosen or not names)
 

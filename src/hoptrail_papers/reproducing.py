@@ -35,6 +35,9 @@ from hoptrail_papers.published_tables import AVERAGE, SHARES, Measured, Publishe
 OUT_FOLDER = "reproduced"
 
 _RUNNABLE = frozenset(Status) - {Status.NO_RECIPE, Status.NEEDS_ENGINE}
+_BY_HAND = "run it by hand"
+_SUB_QUESTIONS = {"1": "first", "2 (Original)": "original", "2 (Rewritten)": "rewritten"}
+"""The recalls of the probe of sub-questions, by the end of the row's name."""
 _DIGITS = 8
 """Digits of the digests in the names of results."""
 _HEX = "[0-9a-f]" * _DIGITS
@@ -103,15 +106,20 @@ def made_here() -> str:
 
 def planned_runs(table: Table, setting: Setting) -> tuple[PlannedRun, ...]:
     """The distinct runs that fill cells of a table, as far as they can be made with `setting`."""
-    cells = [cell for cell in _runnable(table) if not _reason_left_out(cell, setting)]
-    outs = [setting.work / OUT_FOLDER / f"{_stem(cell, setting)}-{made_here()}.json" for cell in cells]
-    planned = {out: _plan(cell, setting, out) for cell, out in zip(cells, outs, strict=True)}
-    return tuple(planned.values())
+    plans = (_plan(cell, setting) for cell in _runnable(table) if not _reason_left_out(cell, setting))
+    return tuple({plan.out: plan for plan in plans}.values())
 
 
 def runs_left_out(table: Table, setting: Setting) -> dict[str, str]:
-    """The runs of a table that would fill cells but are not planned, with their reasons."""
-    return {cell.run: reason for cell in _runnable(table) if (reason := _reason_left_out(cell, setting))}
+    """The runs of a table that would fill cells but are not planned, with their reasons; one that is to be run by hand as
+    it is typed, so that its results are read here.
+    """
+    left_out: dict[str, str] = {}
+    for cell in _runnable(table):
+        if reason := _reason_left_out(cell, setting):
+            typed = ["hoptrail", *_plan(cell, setting).arguments]
+            left_out[shlex.join(typed) if reason.startswith(_BY_HAND) else cell.run] = reason
+    return left_out
 
 
 def _runnable(table: Table) -> list[PublishedValue]:
@@ -123,9 +131,9 @@ def _runnable(table: Table) -> list[PublishedValue]:
 
 def _reason_left_out(cell: PublishedValue, setting: Setting) -> str:
     if cell.status is Status.NEEDS_ENGINE:
-        return "run it by hand: it asks a search engine on the web"
+        return f"{_BY_HAND}: it asks a search engine on the web"
     if not _has_results(cell):
-        return "run it by hand: it writes no results file"
+        return f"{_BY_HAND}: it wants a dump of Wikipedia"
     if setting.data is None or not (setting.data / cell.data).is_dir():
         return f"there is no data set {(setting.data or Path('DATA')) / cell.data}"
     if not _accepts_builder(cell, setting):
@@ -158,7 +166,8 @@ def _has_results(cell: PublishedValue) -> bool:
     return " OUT" in cell.run and cell.data != AVERAGE
 
 
-def _plan(cell: PublishedValue, setting: Setting, out: Path) -> PlannedRun:
+def _plan(cell: PublishedValue, setting: Setting) -> PlannedRun:
+    out = setting.work / OUT_FOLDER / f"{_stem(cell, setting)}-{made_here()}.json"
     places = {"WORK": str(setting.work), "OUT": str(out)}
     words = shlex.split(cell.run)[1:]
     arguments = tuple(
@@ -221,7 +230,7 @@ def _values(cell: PublishedValue, out: Path, setting: Setting) -> Iterator[tuple
     report = content if " probe " in cell.run else content.get("recipes", {}).get(cell.recipe)
     if not isinstance(report, dict):
         raise DataError(f"{out} is not what `hoptrail evaluate --out` writes; remove it and run again")
-    (data, _, measure), n = cell.column.partition(" "), int(report.get("n", 0))
+    (data, _, measure), n = cell.column.partition(" "), int(report.get("n") or report.get("questions", 0))
     if measure in MEASURES:
         folder = setting.data / cell.data if setting.data else None
         value = measured_answers(measure, folder, setting.work, report) if folder else None
@@ -247,6 +256,8 @@ def value_of(cell: PublishedValue, report: Mapping[str, Any]) -> float | None:
     first, _, measure = cell.column.partition(" ")
     if "groupings" in report:
         return _coverage(report["groupings"], first, measure)
+    if "rewritten" in report:
+        return float(report[_SUB_QUESTIONS[cell.row.removeprefix("Sub-question ")]])
     if cell.column.isdecimal():  # EM by the number of turns
         turns = report.get("answers_by_turns", {}).get(cell.column)
         return None if turns is None else 100 * float(turns["em"])

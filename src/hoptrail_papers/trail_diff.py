@@ -55,6 +55,10 @@ class Divergence:
     gain: float | None
 
 
+_Found = tuple[Stage, str, str]
+"""A stage, and what each run has there."""
+
+
 def diff_trails(first: Run, second: Run, *, exact: bool = False) -> tuple[Divergence, ...]:
     """Compare the trails of every question that both runs have, in the order of the first run.
     Raises: UsageError: the runs have no question in common.
@@ -66,18 +70,11 @@ def _departure(first: Run, second: Run, question: Question, exact: bool) -> Dive
     results = first.results.get(question.id), second.results.get(question.id)
     one, two = first.trails.get(question.id), second.trails.get(question.id)
     if one is None or two is None:
-        hop, divergence = 0, _Divergence(Stage.UNKNOWN, *("no trail" if trail is None else "" for trail in (one, two)))
-    else:
-        gold = None if exact or not question.supporting else frozenset(question.supporting)
-        hop, divergence = _first_divergence(_Pair(one, two, gold), *(_answer(result) for result in results))
-    return Divergence(question.id, divergence.stage, hop, divergence.first, divergence.second, _gain(*results))
-
-
-@dataclass(frozen=True, slots=True)
-class _Divergence:
-    stage: Stage
-    first: str
-    second: str
+        sides = ["no trail" if trail is None else "" for trail in (one, two)]
+        return Divergence(question.id, Stage.UNKNOWN, 0, sides[0], sides[1], _gain(*results))
+    gold = None if exact or not question.supporting else frozenset(question.supporting)
+    hop, (stage, *sides) = _first_divergence(_Pair(one, two, gold), *map(_answer, results))
+    return Divergence(question.id, stage, hop, sides[0], sides[1], _gain(*results))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +85,21 @@ class _Pair:
     second: TrailRecord
     gold: frozenset[str] | None
 
-    def at_hop(self, one: HopRecord | None, two: HopRecord | None) -> _Divergence | None:
+    def at_hop(self, one: HopRecord | None, two: HopRecord | None) -> _Found | None:
         """The first difference of two hops, or None."""
         if one is None or two is None or one.question != two.question:
-            return _Divergence(
-                Stage.DECOMPOSITION, *("no sub-question" if hop is None else hop.question for hop in (one, two))
-            )
+            none = "no sub-question"
+            return Stage.DECOMPOSITION, one.question if one else none, two.question if two else none
         if one.asked != two.asked:
-            return _Divergence(Stage.COMPLETION, one.asked, two.asked)
+            return Stage.COMPLETION, one.asked, two.asked
         for stage, items in (
             (Stage.RETRIEVAL, (self.items_of(one.hits), self.items_of(two.hits))),
             (Stage.PACKING, (self._read_items(self.first, one), self._read_items(self.second, two))),
         ):
             if items[0] != items[1]:
-                return _Divergence(stage, *_differing_items(*items))
+                return stage, *_differing_items(*items)
         if (one.answer, one.verdict) != (two.answer, two.verdict):
-            return _Divergence(Stage.READING, one.answer or one.verdict, two.answer or two.verdict)
+            return Stage.READING, one.answer or one.verdict, two.answer or two.verdict
         return None
 
     def items_of(self, hits: Sequence[HitRecord]) -> list[str]:
@@ -119,7 +115,7 @@ class _Pair:
         return sorted(self.gold.intersection(passage for reading in readings for passage in reading.passages))
 
 
-def _first_divergence(pair: _Pair, *answers: str) -> tuple[int, _Divergence]:
+def _first_divergence(pair: _Pair, one: str, two: str) -> tuple[int, _Found]:
     """The hop and its difference; the number of hops if the difference comes after them."""
     for number, hops in enumerate(zip_longest(pair.first.hops, pair.second.hops)):
         if divergence := pair.at_hop(*hops):
@@ -127,8 +123,8 @@ def _first_divergence(pair: _Pair, *answers: str) -> tuple[int, _Divergence]:
     after = len(pair.first.hops)
     items = pair.items_of(pair.first.ranking), pair.items_of(pair.second.ranking)
     if items[0] != items[1]:
-        return after, _Divergence(Stage.RETRIEVAL, *_differing_items(*items))
-    return after, _Divergence(Stage.NOWHERE if answers[0] == answers[1] else Stage.CONCLUSION, *answers)
+        return after, (Stage.RETRIEVAL, *_differing_items(*items))
+    return after, (Stage.NOWHERE if one == two else Stage.CONCLUSION, one, two)
 
 
 def _differing_items(one: Sequence[str], two: Sequence[str]) -> tuple[str, str]:

@@ -287,6 +287,12 @@ def test_probes_fill_their_tables(tmp_path: Path) -> None:
     (planned,) = planned_runs(three, setting)
     planned.out.write_text(json.dumps({"chunks": 3, "mean": 2.5}))
     assert values_of(three, setting) == {("statistics", "musique chunks"): 3.0, ("statistics", "musique mean"): 2.5}
+    (lost,) = tables_named(["chainrag-retrieval"])
+    (planned,) = planned_runs(lost, replace(setting, model="m"))
+    assert planned.asks_model
+    planned.out.write_text(json.dumps({"questions": 9, "first": 60.0, "original": 40.0, "rewritten": 55.5}))
+    recalls = found_values(lost, replace(setting, model="m")).values()
+    assert [(recall.value, recall.n) for recall in recalls] == [(60.0, 9), (40.0, 9), (55.5, 9)]
 
 
 def test_the_corpora_are_counted_where_they_are(tmp_path: Path) -> None:
@@ -397,12 +403,20 @@ def test_tables_run_over_the_data_that_are_there(tmp_path: Path) -> None:
     (five,) = tables_named(["hirag-5"])
     assert [item.arguments[1] for item in planned_runs(five, setting)] == [str(tmp_path / "hotpotqa-wikipedia")]
     (two,) = tables_named(["hirag-2"])
-    reasons = set(runs_left_out(two, setting).values())
-    assert reasons == {
+    left_out = runs_left_out(two, setting)
+    by_hand = "run it by hand: it asks a search engine on the web"
+    assert set(left_out.values()) == {
         f"there is no data set {tmp_path / 'musique'}",
         f"there is no data set {tmp_path / 'bamboogle'}",
-        "run it by hand: it asks a search engine on the web",
+        by_hand,
     }
+    online = next(run for run, reason in left_out.items() if reason == by_hand)
+    command, _, out = online.partition(" --out ")
+    assert command.startswith(f"hoptrail evaluate {tmp_path / 'hotpotqa'} --recipes hirag:paper --language chat")
+    written = Path(shlex.split(out)[0])
+    written.parent.mkdir(exist_ok=True)
+    written.write_text(json.dumps({"recipes": {"hirag:paper": {"n": 3, "em": 0.5}}}))
+    assert values_of(two, setting) == {("HiRAG (online)", "hotpotqa em"): 50.0}, "what is typed as told is read"
 
 
 def test_runs_ask_as_their_paper_does() -> None:
@@ -492,10 +506,9 @@ def test_skipped_runs_are_reported_with_reasons(hoptrail: Hoptrail, tmp_path: Pa
     wrong = told("sirerag-4", tmp_path / "nowhere")
     assert (wrong.code, wrong.out) == (2, "")
     assert "nowhere is not a folder" in wrong.err
-    assert (
-        "not run (run it by hand: it writes no results file): hoptrail probe lost"
-        in told("chainrag-retrieval", tmp_path).err
-    )
+    assert "hoptrail probe lost-in-retrieval DATA/musique" in told("chainrag-retrieval", tmp_path).err
+    by_hand = "not run (run it by hand: it wants a dump of Wikipedia): hoptrail wikipedia DUMP --out"
+    assert f"{by_hand} {tmp_path / 'wikipedia'}" in told("hirag-1", tmp_path).err
     assert "hoptrail probe tree-coverage DATA/musique" in told("sirerag-1", tmp_path).err
     (tmp_path / "bamboogle").mkdir()
     hirag = told("hirag-3", tmp_path).err

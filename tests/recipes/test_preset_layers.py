@@ -95,9 +95,32 @@ def test_the_command_says_what_it_changes_of_a_preset(hoptrail: Hoptrail, folder
         ),
         ("server.asks=2", "--set server.asks has no effect on this command"),
         ("recipe=hybrid", "--set recipe has no effect on this command, or an option decides it"),
+        ("build.language=chat", "--set build.language has no effect on this command"),
+        ("build={language='chat'}", "--set build.language has no effect on this command"),
+        ("chat={build={model='other'}}", "--set chat.build.model has no effect on this command"),
+        ("labels=[]", "--set labels has no effect on this command"),
+        ("recipes.hirag={turns=2}", "--set recipes.hirag.turns has no effect here, where bm25 is used"),
     ],
 )
 def test_a_key_without_effect_is_refused(hoptrail: Hoptrail, folder: Path, line: str, said: str) -> None:
     for command in ("search", "ask"):
         ended = hoptrail(command, "Who?", "--index", folder, "--recipe", "bm25", "--set", line)
         assert (ended.code, said in ended.err) == (2, True), ended.err
+
+
+def test_a_table_given_at_once_is_as_its_keys(hoptrail: Hoptrail, folder: Path) -> None:
+    arguments = ("search", "Who built the lighthouse?", "--index", folder, "--json", "--recipe", "bm25", "--set")
+    for line in ("recipes.bm25={k=1}", "recipes={bm25={k=1}}"):
+        ended = hoptrail(*arguments, line)
+        assert (ended.code, len(json.loads(ended.out)["hits"])) == (0, 1), ended.err
+
+
+def test_of_two_languages_none_is_ignored(hoptrail: Hoptrail, folder: Path) -> None:
+    file = folder.parent / "note.txt"
+    file.write_text("The lens was made in Tarn.", encoding="utf-8")
+    for arguments in (("index", file, "--for", "bm25"), ("ask", "Who?", "--recipe", "bm25")):
+        ended = hoptrail(*arguments, "--index", folder, "--language", "offline", "--set", "language=chat")
+        assert (ended.code, "--set language has no effect on this command, or an option decides it" in ended.err) == (
+            2,
+            True,
+        )

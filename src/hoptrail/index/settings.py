@@ -150,7 +150,7 @@ def load_settings(path: str | Path | None, given: Sequence[str] = ()) -> Setting
         else:
             content = tomllib.loads(Path(path).read_text(encoding="utf-8")) if path else {}
         for line in given:
-            content = _over(content, _from_line(line))
+            content = _over(content, from_line(line))
         return settings_from(content, " and ".join(filter(None, (str(path or ""), "--set" if given else ""))))
     except OSError as error:
         raise UsageError(f"cannot read the settings file {path}: {error.strerror or error}.") from error
@@ -160,7 +160,7 @@ def load_settings(path: str | Path | None, given: Sequence[str] = ()) -> Setting
         raise UsageError(f"{path} cannot be used: it nests arrays or tables too deeply.") from error
 
 
-def _from_line(line: str) -> JsonObject:
+def from_line(line: str) -> JsonObject:
     """The nested keys of one `KEY=VALUE`."""
     key, equals, value = line.partition("=")
     if not equals or not all(key.split(".")):
@@ -186,7 +186,7 @@ def settings_from(content: JsonObject, origin: str) -> Settings:
             loaded("settings", kind)(str(content[kind])), {key: content[key] for key in content if key != kind}
         )
     faults = [f"{key}: there is no such setting" for key in _unknown_keys(content, Settings())]
-    faults += [f"{key}: {fault}" for key, value in _values(content) if (fault := _fault(key, value))]
+    faults += [f"{key}: {fault}" for key, value in values_of(content) if (fault := _fault(key, value))]
     settings = Settings()
     try:
         # As JSON, because only there strict checking (no text for a number) takes tables for settings classes.
@@ -196,7 +196,7 @@ def settings_from(content: JsonObject, origin: str) -> Settings:
             faults.append(f"{'.'.join(map(str, details['loc']))}: {details['msg'].removeprefix('Value error, ')}")
     if faults:
         raise UsageError(f"{origin} cannot be used: {'; '.join(faults)}. `hoptrail settings` lists every setting.")
-    given = tuple(dict.fromkeys(key for key, _ in _values(content.get("recipes", {}))))
+    given = tuple(dict.fromkeys(key for key, _ in values_of(content.get("recipes", {}))))
     return replace(settings, recipes=replace(settings.recipes, given=given))
 
 
@@ -239,12 +239,12 @@ def _keys(settings: DataclassInstance) -> list[str]:
     return [one.name for one in fields(settings) if one.repr]
 
 
-def _values(content: JsonObject, path: str = "") -> Iterator[tuple[str, object]]:
+def values_of(content: JsonObject, path: str = "") -> Iterator[tuple[str, object]]:
     """Every value with the path of its key; the items of a list one by one."""
     for key, value in content.items():
         for item in value if isinstance(value, list) and value else [value]:
             if isinstance(item, dict):
-                yield from _values(item, f"{path}{key}.")
+                yield from values_of(item, f"{path}{key}.")
             else:
                 yield path + key, item
 

@@ -52,7 +52,7 @@ def ask(
     given: options.SetKeys = None,
 ) -> None:
     """Answer a question from the documents; without a question, a dialogue."""
-    index = options.open_index(folder, settings, None, options.Given(given, [recipe]))
+    index = options.open_index(folder, settings, None, options.Given(given, [recipe], language=language))
     if question is None and as_json:
         raise UsageError("--json answers one question: name it.")
     if not as_json:

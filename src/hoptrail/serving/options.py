@@ -115,28 +115,32 @@ SetKeys = Annotated[
     list[str] | None,
     option("--set", "KEY=VALUE", "Set one key over the settings file and over a preset; may be repeated."),
 ]
-NOT_ASKED = ("sync", "follow_links", "gitignore", "exclude", "reading", "passages", "server")
-"""Keys and tables of the settings that questions do not depend on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What `--set` says to a command that uses `recipes` (None: those of the settings), but not the keys and tables `unused`."""
+    """What `--set` says to a command of `recipes` (None: the settings'), what it leaves `unused`, and its option `language`."""
 
     given: Sequence[str] | None
     recipes: Sequence[str | None] = (None,)
-    unused: Sequence[str] = NOT_ASKED
+    unused: Sequence[str] = (
+        "sync", "labels", "follow_links", "gitignore", "exclude", "reading", "passages", "server", "build", "chat.build"
+    )  # fmt: skip
+    language: str | None = None
 
-    def check(self, settings: Settings) -> None:
+    def check(self, settings: Settings, language: str | None) -> None:
         """Say what is changed of presets. Raises: UsageError: a key has no effect; the message says what to do."""
+        from hoptrail.index.settings import from_line, values_of
+
         used = [name or settings.recipe for name in self.recipes]
         tables = [f"recipes.{settings_key(name.partition(':')[0])}." for name in used]
-        unused = (*self.unused, *(["recipe"] if all(self.recipes) else []))
-        for key in (line.partition("=")[0].strip() for line in self.given or ()):
+        decided = [*(["recipe"] if all(self.recipes) else []), *(["language"] if language else [])]
+        unused = tuple(f"{name}." for name in (*self.unused, *decided))
+        for key in (key for line in self.given or () for key, _ in values_of(from_line(line))):
             if key.startswith("recipes.") and not key.startswith(tuple(tables)):
                 remedy = f"set {tables[0]}KEY, or name the other recipe"
                 raise UsageError(f"--set {key} has no effect here, where {', '.join(used)} is used: {remedy}.")
-            if key.partition(".")[0] in unused:
+            if f"{key}.".startswith(unused):
                 raise UsageError(f"--set {key} has no effect on this command, or an option decides it: leave it out.")
         for name in used:
             if changed := changed_keys(name, settings.recipes):
@@ -205,7 +209,7 @@ def settings_with(
 
     loaded = load_settings(file, keys.given or () if keys else ())
     if keys:
-        keys.check(loaded)
+        keys.check(loaded, language or keys.language)
     if language is not None:
         from hoptrail.language.factory import LanguageContext, open_language
 

@@ -299,17 +299,11 @@ class Chainrag(Hopwise):
         """The sub-question with earlier answers filled in; unchanged if it needs none or the completion is rejected, except that
         references to what was not found are worded.
         """
-        mode = self.settings.completion
-        if mode == "off":
+        if self.settings.completion == "off":
             return question
-        rules = mode == "rules"
-        return complete_question(
-            question,
-            findings,
-            lambda: (
-                complete(question, findings) if rules else meter.perform(Complete(question, findings, by_model=True))
-            ),
-        )
+        if self.settings.completion == "rules":
+            return complete_question(question, findings, lambda: complete(question, findings))
+        return complete_question(question, findings, lambda: meter.perform(Complete(question, findings, by_model=True)))
 
     def _retrieve_evidence(self, asked: str, search: SentenceSearch, meter: Meter) -> Ranking:
         """Evidence that settles the sub-question, or as much of it as the caps allow."""

@@ -140,8 +140,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
 def _csv_row(comparison: RunComparison, score: Score) -> list[object]:
     values = (score.measure, score.n, score.mean, score.interval.low, score.interval.high)
     own = [comparison.data, score.run, score.group.by.value, score.group.value, *values]
-    if score.difference is None:
+    if (paired := score.difference) is None:
         return [*own, "", "", "", "", "", ""]
-    paired = score.difference
-    interval = (paired.interval.low, paired.interval.high)
-    return [*own, comparison.runs[0], paired.mean, *interval, paired.p, score.corrected]
+    tested = (paired.interval.low, paired.interval.high, paired.p, score.corrected)
+    return [*own, comparison.runs[0], paired.mean, *tested]

@@ -48,11 +48,9 @@ def open_triple_finder(name: str) -> TripleFinder:
     check_triple_finder(name)
     if name == RULES:
         return triples_of
-    return _stated if name == STATED else _finder_by_parse(name.partition(":")[2])
-
-
-def _stated(fact: Fact, _: str) -> tuple[Triple, ...]:
-    return (fact.triple,) if fact.triple else ()
+    if name == STATED:
+        return lambda fact, _: (fact.triple,) if fact.triple else ()
+    return _finder_by_parse(name.partition(":")[2])
 
 
 def _finder_by_parse(model: str) -> TripleFinder:

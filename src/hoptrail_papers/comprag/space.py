@@ -154,7 +154,7 @@ class TripleSpace:
         scores = np.round(vectors @ self.matrix.T, 6)  # equal triples stay equal, however the product is computed
         if without is not None:
             scores[:, without] = -np.inf
-        return [_best_rows(row, limit) for row in scores]
+        return [[(row, float(own[row])) for row in top_rows(own, limit) if own[row] > -np.inf] for own in scores]
 
     def vocabulary(self, place: int) -> tuple[list[str], FloatMatrix]:
         """The distinct texts of one slot, and their vectors there: shape (len(texts), dimension)."""
@@ -173,10 +173,6 @@ class TripleSpace:
         """The mean vector of whole triples, 0 without centring: shape (dimension,)."""
         centred = self.settings.composition.centred and len(self.triples) > 0
         return self._texts.mean(axis=0) if centred else np.zeros(self._slots.shape[1], dtype=np.float32)
-
-
-def _best_rows(scores: FloatMatrix, limit: int) -> list[tuple[int, float]]:
-    return [(row, float(scores[row])) for row in top_rows(scores, limit) if scores[row] > -np.inf]
 
 
 def _compared_texts(triples: StoredTriples, settings: TripleSpaceSettings) -> list[str]:
