@@ -75,6 +75,10 @@ class Guard:
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         outgoing = _Outgoing(send)
+        # `/mcp/` is `/mcp` without a redirect, which would name the scheme and host behind a proxy; the protocol's
+        # implementation leaves out the body of an answer to HEAD.
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        scope = {**scope, "method": method, "path": scope["path"].rstrip("/") or "/"}
         try:
             state = scope.setdefault("state", {})
             state["workspaces"] = self._authorised(scope)
