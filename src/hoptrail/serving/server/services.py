@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, cast
 
@@ -62,6 +62,10 @@ class Place:
         if self.reads_only:
             raise Refusal(403, "forbidden", "This key only reads.", "Send a key that is not limited to labels.")
         return self.every_job
+
+    def every_document(self, names: Collection[str]) -> set[str]:
+        """The ids among `names` whose documents are here, as the key sees them."""
+        return self.workspace.existing_ids(names) if names else set()
 
     def document(self, name: str) -> Document:
         """The document with this id. Raises: Refusal: it is not here."""
