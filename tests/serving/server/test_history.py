@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hoptrail.corpus import history
-from serving.server.served import NORTH, OPERATOR, QUESTION, SECRET, SOUTH, MakeApp, beside, client_of, ended, upload
+from serving.server.served import OPERATOR, QUESTION, SECRET, SOUTH, MakeApp, beside, client_of, ended, upload
 from serving.server.test_answering import told
 from world import HashingEncoder
 

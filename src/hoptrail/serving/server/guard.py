@@ -35,7 +35,7 @@ UPLOADS = frozenset({"/api/documents"})
 MOST_HEADERS = 100
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 """Scripts, styles and connections from this server only; no text can become markup, even if our code has a bug."""

@@ -14,6 +14,7 @@ import logging
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from io import StringIO
 from threading import Lock
 from typing import Annotated, Any, cast
@@ -33,7 +34,6 @@ from pydantic.json_schema import SkipJsonSchema
 from rich.console import Console
 from starlette.types import Message, Receive, Scope, Send
 
-from hoptrail import __version__
 from hoptrail.serving import contract
 from hoptrail.serving.answer_text import written
 from hoptrail.serving.render import render_answer
@@ -133,7 +133,7 @@ class Agents(MCPServer[Any]):
         super().__init__(
             "hoptrail",
             title="hoptrail",
-            version=__version__,
+            version=version("hoptrail"),
             instructions=INSTRUCTIONS,
             log_level="WARNING",
             middleware=[self._list_pages],

@@ -161,7 +161,7 @@ def _origin_json(sources: Sequence[str]) -> JsonObject:
 def summary_json(document: DocumentSummary) -> JsonObject:
     """A document in a list."""
     about = {"id": document.id, "title": document.title}
-    return about | _origin_json(document.sources) | {"passages": document.passages}
+    return about | _origin_json(document.sources) | {"passages": document.passages, "date": document.date}
 
 
 def document_json(document: Document) -> JsonObject:
