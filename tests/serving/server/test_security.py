@@ -77,6 +77,12 @@ REQUESTS: dict[Route, dict[str, Any]] = {
     ("DELETE", "/api/documents"): {"params": {"document": "none"}},
     ("POST", "/api/documents"): {"files": [("files", ("a.txt", b"Ash is a tree."))]},
     ("DELETE", "/api/documents/{name}"): {},
+    ("GET", "/api/documents/{name}/pages/{number}"): {},
+    ("GET", "/api/history"): {},
+    ("GET", "/api/history/{name}"): {},
+    ("POST", "/api/history/{name}"): {"json": {"name": "Another"}},
+    ("DELETE", "/api/history/{name}"): {},
+    ("DELETE", "/api/history"): {},
     ("GET", "/api/jobs"): {},
     ("GET", "/api/jobs/{name}"): {},
     ("DELETE", "/api/jobs/{name}"): {},
@@ -111,7 +117,7 @@ def is_open(path: str) -> bool:
 
 def send(client: TestClient, route: Route, name: str = "none", **more: Any) -> Any:
     method, path = route
-    return client.request(method, path.format(name=name), **{**REQUESTS[route], **more})
+    return client.request(method, path.format(name=name, number=1), **{**REQUESTS[route], **more})
 
 
 GUARDED = sorted(route for route in REQUESTS if not is_open(route[1]))

@@ -49,7 +49,7 @@ def kept(place: Place, asked: QuestionRequest, answer: JsonObject) -> JsonObject
         about = {"id": name, "thread": thread, "at": datetime.now(UTC).isoformat(timespec="seconds")}
         content = json.dumps(_without_quotations(answer), ensure_ascii=False)
         documents = _documents_of(answer)
-        history.keep(KeptAnswer(name, place.client, thread, about["at"], asked.question, content), documents)
+        history.keep(KeptAnswer(name, _client(place), thread, about["at"], asked.question, content), documents)
         history.forget(documents - place.every_document(documents))  # removed in the meantime
     except HoptrailError as error:
         log.error("an answer could not be kept: %s", type(error).__name__)
@@ -65,7 +65,7 @@ def threads(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> JsonObject:
     """The threads of this client, newest first."""
-    found = _history(here).threads(here.client, words)
+    found = _history(here).threads(_client(here), words)
     return {"total": len(found), "threads": [_summary(one) for one in found[start : start + limit]]}
 
 
@@ -84,7 +84,7 @@ def thread(here: Here, name: str) -> JsonObject:
     return {
         "id": turns[0][0].id,
         "name": turns[0][0].name,
-        "own": turns[0][0].client == here.client,
+        "own": turns[0][0].client == _client(here),
         "answers": answers,
     }
 
@@ -92,7 +92,7 @@ def thread(here: Here, name: str) -> JsonObject:
 @router.post("/{name}")
 def rename(here: Here, name: str, renamed: Renamed) -> JsonObject:
     """Give a thread of this client another name."""
-    if not _history(here).rename(here.client, name, renamed.name):
+    if not _history(here).rename(_client(here), name, renamed.name):
         raise not_found("answer")
     return {"id": name, "name": renamed.name}
 
@@ -100,7 +100,7 @@ def rename(here: Here, name: str, renamed: Renamed) -> JsonObject:
 @router.delete("/{name}")
 def delete(here: Here, name: str) -> JsonObject:
     """Erase a thread of this client."""
-    if not _history(here).delete(here.client, [name]):
+    if not _history(here).delete(_client(here), [name]):
         raise not_found("answer")
     return {"id": name}
 
@@ -108,7 +108,13 @@ def delete(here: Here, name: str) -> JsonObject:
 @router.delete("")
 def delete_all(here: Here) -> JsonObject:
     """Erase all threads of this client."""
-    return {"erased": _history(here).delete(here.client)}
+    return {"erased": _history(here).delete(_client(here))}
+
+
+def _client(here: Place) -> str:
+    """The owner of what is kept: a key, with the labels that limit it."""
+    labels = here.workspace.labels
+    return here.client if labels is None else f"{here.client} {','.join(sorted(labels))}"
 
 
 def _history(here: Place) -> History:
@@ -117,7 +123,7 @@ def _history(here: Place) -> History:
 
 def _is_own(history: History, place: Place, thread: Name) -> bool:
     turns = history.turns(thread)
-    return bool(turns) and turns[0][0].client == place.client
+    return bool(turns) and turns[0][0].client == _client(place)
 
 
 def _summary(one: KeptAnswer) -> JsonObject:

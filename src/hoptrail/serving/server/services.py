@@ -19,7 +19,8 @@ from hoptrail.types import Document
 
 READING = frozenset({"GET", "HEAD"})
 ASKING = frozenset({"/api/ask", "/api/search", "/v1/chat/completions", "/v1/responses", "/mcp"})
-"""A key that only reads may use these methods, and these paths with any method."""
+HISTORY = "/api/history"
+"""A key that only reads may use these methods, and with any method these paths and those of its own history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ async def place_of(
         raise not_found("workspace")
     visible = limited(found, request.state.labels.get(found.name))
     place = Place(visible, served.jobs[found.name], request.state.client)
-    if place.reads_only and request.method not in READING and request.url.path not in ASKING:
+    path = request.url.path
+    if place.reads_only and request.method not in READING and not (path in ASKING or path.startswith(HISTORY)):
         place.jobs  # noqa: B018 - refuses
     return place
 
