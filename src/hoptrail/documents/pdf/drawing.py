@@ -53,7 +53,7 @@ def _boxes(page: Any, words: str, width: int, height: int) -> Iterator[Box]:
     if first < 0:
         return
     for place in range(letters[first][0], letters[first + len(wanted) - 1][0] + 1):
-        left, bottom, right, top = text.get_charbox(place)
+        left, bottom, right, top = text.get_charbox(place, loose=True)
         if right > left and top > bottom:
             (x1, y1), (x2, y2) = (
                 _pixels(raw, page, width, height, *corner) for corner in ((left, top), (right, bottom))

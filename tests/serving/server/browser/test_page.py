@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 
 from hoptrail.serving.server.routes_status import read_page
 from serving.server.browser.opening import ask, drop, opened, unfold, with_browser
-from serving.server.served import NORTH, QUESTION, SOUTH
+from serving.server.listening import listening
+from serving.server.served import NORTH, QUESTION, SOUTH, new_app
 from world import FACTS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Browser, Page
+    from starlette.types import Receive, Scope, Send
+
+    from hoptrail.serving.server.keys import Keys
 
 
 def test_the_page_is_small_and_fetches_from_here_only() -> None:
@@ -135,3 +141,31 @@ def test_a_wrong_key_opens_nothing_and_a_key_is_forgotten_with_the_tab(browser: 
     second.goto(address)
     second.get_by_label("Key", exact=True).wait_for()
     context.close()
+
+
+@with_browser
+def test_behind_a_proxy_everything_works_below_its_path(
+    browser: Browser, built: Path, keys: Keys, tmp_path: Path
+) -> None:
+    app = new_app(built, tmp_path, keys)
+
+    async def proxy(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {
+                **scope,
+                "path": scope["path"].removeprefix("/rag") if scope["path"].startswith("/rag/") else "/none",
+            }
+        await app(scope, receive, send)
+
+    with listening(proxy) as where, opened(browser, f"{where.replace('127.0.0.1', 'localhost')}/rag/", NORTH) as page:
+        ask(page, QUESTION)
+        answered = page.url
+        page.locator(".settling .quote").click()
+        page.locator("#reader mark.here").wait_for()
+        page.go_back()
+        page.get_by_role("link", name="History").click()
+        page.locator(".history a").click()
+        page.wait_for_url(answered)
+        assert page.locator(".answer .text").inner_text().startswith("Isk")
+        page.reload()
+        page.locator(".answer .text").wait_for()
