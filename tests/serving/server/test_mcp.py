@@ -22,8 +22,9 @@ from mcp_types import CallToolResult
 
 from command import Hoptrail
 from hoptrail.index.contents import DocumentSummary
-from hoptrail.serving.server.mcp_server import DOCUMENT, KEPT_TRAILS, TRAIL, Trails, resources
+from hoptrail.serving.server.mcp_server import DOCUMENT, TRAIL, resources
 from hoptrail.serving.server.refusals import Refusal
+from hoptrail.serving.server.trails import KEPT_TRAILS, Trails
 from hoptrail.types import Answer
 from serving.server.listening import listening
 from serving.server.served import AGENT, NORTH, QUESTION, SECRET, SOUTH, MakeApp, call_tool, client_of, listed_tools

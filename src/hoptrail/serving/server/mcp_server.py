@@ -9,14 +9,12 @@ values, and no tool acts on what a document says.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from io import StringIO
-from threading import Lock
 from typing import Annotated, Any, cast
 
 import mcp_types as protocol
@@ -37,24 +35,14 @@ from starlette.types import Message, Receive, Scope, Send
 from hoptrail.serving import contract
 from hoptrail.serving.answer_text import written
 from hoptrail.serving.render import render_answer
+from hoptrail.serving.server import wire
 from hoptrail.serving.server.job import OVER, Job
 from hoptrail.serving.server.refusals import as_refusal, in_field, not_found
 from hoptrail.serving.server.services import Here, Place, Served, Services, services_for
 from hoptrail.serving.server.streaming import answer_to, searching
-from hoptrail.serving.server.wire import (
-    Asked,
-    AsOf,
-    Before,
-    Name,
-    QuestionRequest,
-    Search,
-    Text,
-    as_file,
-    contents_json,
-    indexing_json,
-)
+from hoptrail.serving.server.trails import Trails
+from hoptrail.serving.server.wire import Asked, AsOf, Before, Name, QuestionRequest, Search, Text
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
-from hoptrail.types import Answer, content_id
 from hoptrail.types.json_object import JsonObject
 
 log = logging.getLogger("hoptrail.server")
@@ -67,51 +55,12 @@ INSTRUCTIONS = (
 DOCUMENT, TRAIL = "hoptrail://documents/", "hoptrail://trails/"
 PAGE = 100
 """Resources per page of a listing."""
-KEPT_TRAILS = 200
 WAIT_SECONDS = 60.0
 """How long `add` and `remove` wait for their job, which continues without them."""
 LOOK_SECONDS = 0.05
 SHOWN_JOBS = 5
 
 _Context = Context[Any, Any]
-
-
-@dataclass(slots=True)
-class Trails:
-    """The latest answers of one workspace, by trail id, in memory only."""
-
-    _answers: OrderedDict[str, Answer] = field(default_factory=OrderedDict)
-    _lock: Lock = field(default_factory=Lock)
-
-    def keep(self, answer: Answer) -> str:
-        """Store an answer; returns its trail id."""
-        content = {**contract.answer_json(answer), "usage": None}
-        name = content_id("t", json.dumps(content, sort_keys=True))
-        with self._lock:
-            self._answers[name] = answer
-            self._answers.move_to_end(name)
-            if len(self._answers) > KEPT_TRAILS:
-                self._answers.popitem(last=False)
-        return name
-
-    def get(self, name: str, workspace: Workspace) -> Answer:
-        """The answer with this trail id. Those with evidence from removed documents are forgotten, because they hold its text.
-        Raises: Refusal: it is not, or no longer, here.
-        """
-        documents = {item.document for _, answer in self.all() for item in answer.evidence}
-        existing = workspace.existing_ids(documents) if documents else documents
-        with self._lock:
-            for other, answer in list(self._answers.items()):
-                if not existing.issuperset(item.document for item in answer.evidence):
-                    del self._answers[other]
-            if name not in self._answers:
-                raise not_found("trail")
-            return self._answers[name]
-
-    def all(self) -> list[tuple[str, Answer]]:
-        """All answers with their ids, newest first."""
-        with self._lock:
-            return list(reversed(self._answers.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,18 +248,18 @@ async def status(context: _Context) -> JsonObject:
         "workspace": workspace.name,
         "empty": contents is None,
         "may_change": cast("Agents", context.mcp_server).may_change,
-        "contents": contents_json(contents) if contents else None,
+        "contents": wire.contents_json(contents) if contents else None,
         "recipes": [name for name, is_usable in usable.items() if is_usable],
         "languages": list(workspace.language_names),
         "jobs": [job.as_json() for job in jobs[:SHOWN_JOBS]],
-        **indexing_json(contents.reached if contents else None),
+        **wire.indexing_json(contents.reached if contents else None),
     }
 
 
 async def add(context: _Context, documents: Annotated[list[Text], Field(min_length=1, max_length=100)]) -> JsonObject:
     """Index texts as documents; a text replaces an earlier one of the same title."""
     place = _caller(context).place
-    files = await asyncio.to_thread(lambda: list(map(as_file, documents)))
+    files = await asyncio.to_thread(lambda: list(map(wire.as_file, documents)))
     return await _wait_for(await asyncio.to_thread(place.jobs.add, files, place.client))
 
 

@@ -28,7 +28,7 @@ SHOTS = os.environ.get("HOPTRAIL_SCREENSHOTS")
 """The folder for screenshots. Without it there are none, because they take a fifth of the time."""
 
 
-SECONDS = 20
+SECONDS = 60
 """Timeout for actions that are instantaneous on an idle machine."""
 
 
