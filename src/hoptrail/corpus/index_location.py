@@ -35,7 +35,7 @@ _MARKS = {
 }
 """Files that these services keep at the top of their folders."""
 _KEPT = re.compile(
-    r"(index|replies|jobs)\.sqlite.*|arrays|uploads|writer\.(lock|json)|\.gitignore|\.DS_Store|lost\+found"
+    r"(index|replies|jobs|history)\.sqlite.*|arrays|uploads|writer\.(lock|json)|\.gitignore|\.DS_Store|lost\+found"
 )
 """Files that a folder may hold before an index is made there: an index's own, and those that systems leave."""
 

@@ -5,14 +5,14 @@ is done only ids and outcomes are kept, so that no name of a removed document re
 does it. When an owner has ended, another process takes its jobs over.
 
 The file has a rollback journal; at each commit SQLite removes it and syncs the folder (`synchronous = EXTRA`). Every call opens
-and closes the file, because several processes use it.
+and closes the file, because several processes use it. The history (`corpus.history`) is written in the same way.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,7 @@ import apsw
 from hoptrail.corpus.connecting import connected
 from hoptrail.corpus.database import Row
 from hoptrail.corpus.durable import make_folder, remove_files
-from hoptrail.corpus.places import JOBS, is_read_only
+from hoptrail.corpus.places import HISTORY, JOBS, is_read_only
 from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.sums import altered, keep_sums, seal
 from hoptrail.errors import IndexDamaged
@@ -145,7 +145,7 @@ class Journal:
             return []
         with self._writing() as connection:
             if altered(connection):
-                raise _damaged(self._folder)
+                raise damaged_file(self._folder, JOBS)
             sql = "SELECT id, owner, client, kind, cancelled FROM jobs ORDER BY number"
             rows: list[Row] = connection.execute(sql).fetchall()
             jobs = [
@@ -156,40 +156,53 @@ class Journal:
             connection.executemany("UPDATE jobs SET owner = ? WHERE id = ?", [(by, job.id) for job in jobs])
             return jobs
 
-    @contextmanager
-    def _writing(self) -> Iterator[apsw.Connection]:
-        """A transaction, which is synced at its end."""
-        with _opened(self._folder) as connection:
-            connection.execute(_SETTINGS).fetchall()
-            connection.execute("BEGIN IMMEDIATE")
-            if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
-                connection.execute(_TABLES)
-            keep_sums(connection)
-            yield connection
-            seal(connection)
-            connection.execute("COMMIT")
+    def _writing(self) -> AbstractContextManager[apsw.Connection]:
+        return transaction(self._folder, JOBS, _TABLES)
+
+
+@contextmanager
+def transaction(folder: Path, name: str, tables: str) -> Iterator[apsw.Connection]:
+    """A transaction on a file beside the index, which is made with these tables if there is none. It is synced at its end.
+    Raises: StorageError, IndexDamaged: nothing was written.
+    """
+    with _opened(folder, name) as connection:
+        connection.execute(_SETTINGS).fetchall()
+        connection.execute("BEGIN IMMEDIATE")
+        if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+            connection.execute(tables)
+        keep_sums(connection)
+        yield connection
+        seal(connection)
+        connection.execute("COMMIT")
 
 
 def damaged_journal(folder: Path) -> list[str]:
-    """The faults of the journal of an index, in words; none where there is no journal."""
-    if not (folder / JOBS).exists() or is_read_only(folder):
+    """The faults of the journal and the history of an index, in words; none where they are not there."""
+    if is_read_only(folder):
         return []
+    return [fault for name in (JOBS, HISTORY) if (folder / name).exists() for fault in _faults(folder, name)]
+
+
+def _faults(folder: Path, name: str) -> list[str]:
     try:
-        with _opened(folder) as connection:
+        with _opened(folder, name) as connection:
             faults = [fault for (fault,) in connection.execute("PRAGMA integrity_check") if fault != "ok"]
             if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'sums'").fetchall():
                 faults += [f"{table} does not match its checksums" for table in altered(connection)]
     except IndexDamaged as error:
         return [error.fault]
-    return [f"{JOBS}: {fault}" for fault in faults]
+    return [f"{name}: {fault}" for fault in faults]
 
 
 def drop_damaged_journal(folder: Path) -> list[str]:
-    """Remove a damaged journal, and with it the jobs. Returns the names of the files that were damaged."""
-    if not damaged_journal(folder):
-        return []
-    remove_files([folder / JOBS, folder / f"{JOBS}-journal"])
-    return [JOBS]
+    """Remove a damaged journal, and with it the jobs, and a damaged history. Returns the names of the files that were damaged."""
+    damaged = [
+        name
+        for name in (JOBS, HISTORY)
+        if not is_read_only(folder) and (folder / name).exists() and _faults(folder, name)
+    ]
+    remove_files([folder / f"{name}{end}" for name in damaged for end in ("", "-journal")])
+    return damaged
 
 
 def _items(connection: apsw.Connection, job: str) -> tuple[ItemRecord, ...]:
@@ -213,24 +226,23 @@ def _row(item: ItemRecord) -> tuple[str, ...]:
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[apsw.Connection]:
-    """A connection to the journal, which is made if there is none."""
+def _opened(folder: Path, name: str) -> Iterator[apsw.Connection]:
+    """A connection to a file of the index, which is made if there is none."""
     try:
         with translating_errors(folder):
             make_folder(folder)
-            connection = connected(str(folder / JOBS))
+            connection = connected(str(folder / name))
             try:
                 connection.set_busy_timeout(_WAIT)
                 yield connection
             finally:
                 connection.close(force=True)
     except IndexDamaged as error:
-        raise _damaged(folder) from error
+        raise damaged_file(folder, name) from error
 
 
-def _damaged(folder: Path) -> IndexDamaged:
-    fault = f"{folder / JOBS} is damaged"
-    return IndexDamaged(
-        f"{fault}. Run `hoptrail repair --index {folder}`, which removes it, and upload again what was not indexed yet.",
-        fault,
-    )
+def damaged_file(folder: Path, name: str) -> IndexDamaged:
+    """The error for a damaged file beside the index."""
+    fault = f"{folder / name} is damaged"
+    lost = "upload again what was not indexed yet" if name == JOBS else "ask again"
+    return IndexDamaged(f"{fault}. Run `hoptrail repair --index {folder}`, which removes it, and {lost}.", fault)

@@ -11,6 +11,8 @@ from hoptrail.errors import IndexMismatch, StorageError, UsageError
 DATABASE = "index.sqlite"
 JOBS = "jobs.sqlite"
 """The journal of a server's jobs."""
+HISTORY = "history.sqlite"
+"""The answers that a server keeps."""
 UPLOADS = "uploads"
 """The subfolder in which a server's uploads wait to be indexed."""
 UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)

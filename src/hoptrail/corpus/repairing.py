@@ -17,7 +17,7 @@ from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
 from hoptrail.corpus.head import Head, read_head, write_head
 from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
-from hoptrail.corpus.places import DATABASE, JOBS
+from hoptrail.corpus.places import DATABASE, HISTORY, JOBS
 from hoptrail.corpus.refusals import damaged, repairable, translating_errors
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import Family, array_files, damaged_segments, delete_segment, unknown_arrays
@@ -57,9 +57,11 @@ def damage(folder: Path) -> list[str]:
 
 
 def files_of_index(folder: Path) -> int:
-    """The number of files of an index: its database, the arrays that the last commit names, and the journal of jobs."""
+    """The number of files of an index: its database, the arrays that the last commit names, the journal of jobs, and the
+    history.
+    """
     with closing(Database.to_read(folder)) as database:
-        return 1 + len(array_files(database)) + (folder / JOBS).exists()
+        return 1 + len(array_files(database)) + sum((folder / name).exists() for name in (JOBS, HISTORY))
 
 
 def repair(folder: Path, encode: Encode) -> Repaired:

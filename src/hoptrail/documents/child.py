@@ -35,6 +35,8 @@ from hoptrail.types.json_object import JsonObject
 
 NOTES = 20
 """Notes on a file that are passed on; further notes are only counted."""
+LARGEST_PICTURE = 32 << 20
+"""Bytes of a drawn page."""
 _LOOK = 0.2
 """Seconds between two looks at the clock and whether to stop, while a file is parsed."""
 _STARTING_SECONDS = 120
@@ -72,7 +74,7 @@ def main() -> None:
     while request := _receive(sys.stdin.buffer, limits.file):
         header, data = request
         _limit_time(header["seconds"])
-        reply = _reply(header["form"], data, limits)
+        reply = _drawn(header, data) if "page" in header else _reply(header["form"], data, limits)
         _limit_time(0)
         _send(replies, *reply)
 
@@ -96,6 +98,18 @@ def _reply(form: str, data: bytes, limits: ReadingLimits) -> _Message:
     notes = (*parsed.notes[:NOTES], *([f"and {others} more notes like these"] if others > 0 else []))
     header = {"title": parsed.title[:2000], "notes": notes, "date": [parsed.date, parsed.date_from]}
     return {**header, "text": len(text)}, text + blocks
+
+
+def _drawn(header: JsonObject, data: bytes) -> _Message:
+    """Draw a page of a PDF file."""
+    from hoptrail.documents.pdf.drawing import draw_page
+
+    try:
+        return draw_page(data, header["page"], header["words"])
+    except Unreadable as refusal:
+        return {"reason": str(refusal)}, b""
+    except Exception as error:  # noqa: BLE001 - process border, as above
+        return {"reason": f"cannot be drawn ({type(error).__name__})", "retire": True}, b""
 
 
 def _end_with_parent() -> None:
@@ -178,6 +192,21 @@ class Parsing:
         parts = (content[: header["text"]], content[header["text"] :])
         text, blocks = (part.decode("utf-8", "surrogatepass") for part in parts)
         return Parsed(header["title"], text, tuple(header["notes"]), unpack(blocks), *header["date"])
+
+    def draw(self, data: bytes, page: int, words: str) -> tuple[JsonObject, bytes]:
+        """A page of a PDF file as PNG, and where `words` stand on it (`pdf.drawing`).
+        Raises: Unreadable: it cannot be drawn within the limits.
+        """
+        self._start()
+        seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
+        reply = self._ask(({"page": page, "words": words, "seconds": seconds}, data), clock, LARGEST_PICTURE)
+        if reply is None:
+            raise self._end_error(seconds, clock)
+        if "reason" in reply[0]:
+            raise Unreadable(reply[0]["reason"])
+        about, picture = reply
+        del about["size"]
+        return about, picture
 
     def _start(self) -> None:
         if self._process is not None:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.head import Head
+from hoptrail.corpus.history import History
 from hoptrail.corpus.register import Withdrawn
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.writer import writing_to
@@ -62,7 +63,7 @@ class Building:
         encoder = self.encoder() if on is LOCAL_EXECUTOR else remote_safe_encoder(self.settings.encoder, self.encoder())
         performer = self._performer(recipes, structures, encoder, rebuild=options.reread)
         report = update_index(self.folder, sources, encoder, structures, watcher or Watcher(), performer, on, options)
-        self._forget_replies()
+        self._forget_removed()
         return report
 
     def estimate(
@@ -92,14 +93,14 @@ class Building:
             pass  # raises where there is no index
         structures = self._structures(())
         withdrawn = remove_documents(self.folder, documents, self.encoder(), structures, self._free_language)
-        self._forget_replies()
+        self._forget_removed()
         return withdrawn
 
     def clean(self) -> bool:
         """See `Index.clean`."""
         with writing_to(self.folder, self.encoder().identity) as writer:
             erased = writer.erase_removed()
-        self._forget_replies()
+        self._forget_removed()
         return erased
 
     def owes_erasure(self) -> bool:
@@ -107,7 +108,7 @@ class Building:
         if not Snapshot.exists(self.folder):
             return False
         replies = RememberedReplies(self.folder / FILE)
-        mentioned = replies.documents()
+        mentioned = replies.documents() | History(self.folder).documents()
         replies.close()
         with Snapshot.open(self.folder) as snapshot:
             return snapshot.owes_erasure or not mentioned.issubset(snapshot.register.ids())
@@ -157,13 +158,15 @@ class Building:
         paid = not set(self._head.languages.values()) <= {OFFLINE}
         return paid or any(structure.needs_language for structure in needed)
 
-    def _forget_replies(self) -> None:
-        """Forget what a chat model said about documents that are no longer here."""
-        replies = RememberedReplies(self.folder / FILE)
-        mentioned = replies.documents()
-        if mentioned:
+    def _forget_removed(self) -> None:
+        """Forget what a chat model said about documents that are no longer here, and answers that came from them."""
+        replies, history = RememberedReplies(self.folder / FILE), History(self.folder)
+        mentioned, cited = replies.documents(), history.documents()
+        if mentioned or cited:
             with self.shared.reading() as snapshot:
-                replies.forget(mentioned.difference(snapshot.register.ids()))
+                ids = snapshot.register.ids()
+            replies.forget(mentioned.difference(ids))
+            history.forget(cited.difference(ids))
         replies.close()
 
 

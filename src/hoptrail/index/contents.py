@@ -13,12 +13,13 @@ from hoptrail.types import Kind, Usage
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """A document as `show` lists it; `passages` is their number."""
+    """A document as `show` lists it; `passages` is their number, `date` its ISO date, if it has one."""
 
     id: str
     title: str
     sources: tuple[str, ...]
     passages: int
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ def contents_of(snapshot: Snapshot) -> Contents:
     """Summarise a snapshot."""
     passages = snapshot.table.passages_by_document()
     documents = tuple(
-        DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id]) for entry in snapshot.register.entries
+        DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id], entry.date)
+        for entry in snapshot.register.entries
     )
     head = snapshot.head
     units = {kind: snapshot.count(kind) for kind in snapshot.table.kinds}

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.http_server import server_config
 
 
 @contextmanager
-def listening(app: FastAPI, limits: ServerLimits | None = None) -> Iterator[str]:
+def listening(app: ASGIApp, limits: ServerLimits | None = None) -> Iterator[str]:
     """The address of `app`, served while the body runs."""
     server = uvicorn.Server(server_config(app, "127.0.0.1", 0, limits or ServerLimits(stop_seconds=5)))
     thread = threading.Thread(target=server.run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hoptrail.serving.server import suggesting
+from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.suggesting import candidates
 from hoptrail.types import Block, BlockKind, Document
-from serving.server.served import QUESTION, SECRET, SOUTH, client_of, ended, upload
+from serving.server.browser.states import TABLE, make_folder
+from serving.server.served import QUESTION, SECRET, SOUTH, client_of, ended, upload, workspace
 from serving.server.test_answering import told
 
 
@@ -120,6 +123,61 @@ def test_uploads_and_what_belongs_to_others_have_no_original(client: TestClient)
     assert client.get(f"/api/documents/{one}").json()["original"] is False
     assert client.get(f"/api/documents/{one}/original").status_code == 409
     assert client.get("/api/documents/d00000000000000000000/original").status_code == 404
+
+
+def folder_app(tmp_path: Path) -> FastAPI:
+    """A server over a folder with folders in it."""
+    home = tmp_path / "home"
+    (home / "choir").mkdir(parents=True)
+    make_folder(home / "boat")
+    (home / "choir" / "2024-05-03 minutes.md").write_text("# Minutes\n\nThe choir sings.\n" + "We sang. " * 500)
+    served = workspace("main", tmp_path / "index")
+    served.index.add([home])
+    return create_app([served], warm=False)
+
+
+def test_documents_have_folders_dates_and_sizes_and_are_sorted(tmp_path: Path) -> None:
+    with client_of(folder_app(tmp_path)) as client:
+
+        def listed(**more: str) -> list[str]:
+            return [one["title"] for one in client.get("/api/documents", params=more).json()["documents"]]
+
+        found = client.get("/api/documents").json()
+        assert found["folders"] == [{"path": "boat", "documents": 4}, {"path": "choir", "documents": 1}]
+        assert str(tmp_path) not in str(found)
+        one = next(it for it in found["documents"] if it["title"] == "boats")
+        assert (one["folder"], one["bytes"]) == ("boat", len(TABLE))
+        assert listed(folder="choir") == ["Minutes"]
+        assert listed(sort="-length")[0] == listed(sort="folder")[-1] == "Minutes"
+        assert listed(sort="date")[0] == "Minutes"
+        assert listed(sort="-date")[-1] == "Minutes"
+        upload(client, ("trip/day.md", b"# First day\n\nWe walked."))
+        assert {"path": "trip", "documents": 1} in client.get("/api/documents").json()["folders"]
+        assert listed(folder="trip") == ["First day"]
+        assert client.get("/api/documents", params={"sort": "colour"}).status_code == 400
+
+
+def test_a_page_of_a_pdf_is_drawn_with_the_box_of_a_sentence(tmp_path: Path) -> None:
+    with client_of(folder_app(tmp_path)) as client:
+        ids = document_ids(client)
+        text = client.get(f"/api/documents/{ids['Boiler quote']}").json()["text"]
+        start = text.index("The boiler costs")
+        address = f"/api/documents/{ids['Boiler quote']}/pages/2"
+        drawn = client.get(
+            address, params={"start": start, "end": start + len("The boiler costs 6,150 pounds.")}
+        ).json()
+        assert b64decode(drawn["picture"]).startswith(b"\x89PNG")
+        assert (drawn["pages"], drawn["width"] > 500, drawn["height"] > 500) == (2, True, True)
+        ((left, top, right, bottom),) = drawn["boxes"]
+        assert 0 < left < right < 1
+        assert 0 < top < bottom < 1
+        other = client.get(address, params={"start": 0, "end": 5}).json()
+        assert other["boxes"] == client.get(address).json()["boxes"] == []
+        for absent, status in (("/pages/3", 409), ("/pages/0", 400)):
+            assert client.get(address.replace("/pages/2", absent)).status_code == status
+        assert client.get(f"/api/documents/{ids['boats']}/pages/1").json()["error"]["code"] == "not_drawn"
+        (tmp_path / "home" / "boat" / "quote.pdf").unlink()
+        assert client.get(address).json()["error"]["code"] == "changed"
 
 
 def test_documents_of_another_workspace_can_neither_be_asked_nor_removed(app: FastAPI, client: TestClient) -> None:

@@ -22,7 +22,19 @@ from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.contract import file_name
 from hoptrail.serving.server.guard import HEADERS, OPEN, PAGE_FILES
 from hoptrail.serving.server.keys import Keys, find_keys
-from serving.server.served import NORTH, OPERATOR, QUESTION, SECRET, SOUTH, MakeApp, client_of, ended, new_app, upload
+from serving.server.served import (
+    AGENT,
+    NORTH,
+    OPERATOR,
+    QUESTION,
+    SECRET,
+    SOUTH,
+    MakeApp,
+    client_of,
+    ended,
+    new_app,
+    upload,
+)
 
 Route = tuple[str, str]
 
@@ -65,6 +77,12 @@ REQUESTS: dict[Route, dict[str, Any]] = {
     ("DELETE", "/api/documents"): {"params": {"document": "none"}},
     ("POST", "/api/documents"): {"files": [("files", ("a.txt", b"Ash is a tree."))]},
     ("DELETE", "/api/documents/{name}"): {},
+    ("GET", "/api/documents/{name}/pages/{number}"): {},
+    ("GET", "/api/history"): {},
+    ("GET", "/api/history/{name}"): {},
+    ("POST", "/api/history/{name}"): {"json": {"name": "Another"}},
+    ("DELETE", "/api/history/{name}"): {},
+    ("DELETE", "/api/history"): {},
     ("GET", "/api/jobs"): {},
     ("GET", "/api/jobs/{name}"): {},
     ("DELETE", "/api/jobs/{name}"): {},
@@ -99,7 +117,7 @@ def is_open(path: str) -> bool:
 
 def send(client: TestClient, route: Route, name: str = "none", **more: Any) -> Any:
     method, path = route
-    return client.request(method, path.format(name=name), **{**REQUESTS[route], **more})
+    return client.request(method, path.format(name=name, number=1), **{**REQUESTS[route], **more})
 
 
 GUARDED = sorted(route for route in REQUESTS if not is_open(route[1]))
@@ -498,3 +516,21 @@ def test_counts_of_all_workspaces_want_a_key_of_all(make_app: MakeApp, tmp_path:
         assert refused.status_code == 403
         assert "hoptrail_" not in refused.text
     assert "hoptrail_requests_total" in client_of(app, OPERATOR).get("/metrics").text
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/page/app.js", "/api/show", "/v1/models", "/api/documents"])
+def test_head_is_answered_like_get_without_its_body(app: FastAPI, path: str) -> None:
+    with client_of(app, NORTH) as client:
+        got, headed = client.get(path), client.head(path)
+    assert (headed.status_code, headed.content) == (got.status_code, b"") == (200, b"")
+    assert headed.headers["content-type"] == got.headers["content-type"]
+
+
+def test_a_slash_at_the_end_of_an_address_is_ignored_without_a_redirect(app: FastAPI) -> None:
+    """A redirect would name the scheme and the host behind a proxy, and many clients follow none for POST."""
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    with client_of(app, NORTH) as client:
+        answers = [client.get(path, follow_redirects=False) for path in ("/v1/models/", "/api/documents/")]
+        answers.append(client.post("/mcp/", json=listing, headers=AGENT, follow_redirects=False))
+        assert [answer.status_code for answer in answers] == [200, 200, 200]
+        assert client_of(app).get("/api/documents/").status_code == 401

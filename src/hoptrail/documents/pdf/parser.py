@@ -57,7 +57,7 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")
-    document = _open(data)
+    document = open_pdf(data)
     if len(document) > limits.pages:
         raise Unreadable(
             f"has {len(document)} pages, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
@@ -75,7 +75,8 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     return assemble(title, _pieces(parts, pages), (*scanned, *notes, *_doubts(pages)), limits.text)
 
 
-def _open(data: bytes) -> Any:
+def open_pdf(data: bytes) -> Any:
+    """The document of pypdfium2. Raises: Unreadable: it is encrypted or damaged."""
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:

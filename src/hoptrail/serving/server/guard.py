@@ -35,7 +35,7 @@ UPLOADS = frozenset({"/api/documents"})
 MOST_HEADERS = 100
 
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 """Scripts, styles and connections from this server only; no text can become markup, even if our code has a bug."""
@@ -75,6 +75,10 @@ class Guard:
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         outgoing = _Outgoing(send)
+        # `/mcp/` is `/mcp` without a redirect, which would name the scheme and host behind a proxy; the protocol's
+        # implementation leaves out the body of an answer to HEAD.
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        scope = {**scope, "method": method, "path": scope["path"].rstrip("/") or "/"}
         try:
             state = scope.setdefault("state", {})
             state["workspaces"] = self._authorised(scope)

@@ -23,6 +23,7 @@ from hoptrail.serving.server.keys import Keys, variable_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from starlette.types import ASGIApp
 
 SWITCH_SECONDS = 0.001
 """Seconds after which a computing thread yields to the event loop; each request needs the loop several times."""
@@ -70,7 +71,7 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter) or self.stopped()
 
 
-def server_config(app: FastAPI, host: str, port: int, limits: ServerLimits) -> uvicorn.Config:
+def server_config(app: ASGIApp, host: str, port: int, limits: ServerLimits) -> uvicorn.Config:
     """Configuration without uvicorn's request log: the guard writes its own, which contains no document id."""
 
     class ConfiguredProtocol(LimitedProtocol):

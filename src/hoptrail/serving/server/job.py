@@ -1,7 +1,7 @@
-"""A job: a change to an index in the background, with a state for each of its documents; and the jobs of a workspace.
+"""A job: a change to an index in the background, with a state for each of its documents; and the table of a workspace's jobs.
 
-They are in memory, and in the journal, which survives the process. A job is recorded before it is acknowledged. Its outcome is
-recorded before its uploads are removed and before the next job begins, so that a restart never redoes a job after a newer one.
+The table is in memory, and in the journal, which survives the process. A job is recorded before it is acknowledged. Its outcome
+is recorded before its uploads are removed and before the next job begins, so that a restart never redoes a job after a newer one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from threading import Event, RLock
+from queue import Empty
+from threading import Condition, Event, RLock
 
 from hoptrail.corpus.journal import ItemRecord, JobRecord, Journal
 from hoptrail.errors import HoptrailError
@@ -128,8 +129,11 @@ KEPT_JOBS = 100
 """Finished or cancelled jobs of a workspace that are kept, also across restarts."""
 
 
-class JobBook:
-    """The jobs of one workspace. Writing methods raise StorageError and IndexDamaged, and then have changed nothing."""
+class JobTable:
+    """The jobs of one workspace in order of arrival. The thread that performs them takes them from here: the client that has used
+    the least time goes first, whatever the lengths of the queues. Writing methods raise StorageError and IndexDamaged, and then
+    have changed nothing.
+    """
 
     def __init__(self, folder: Path, uploads: Uploads) -> None:
         self._journal = Journal(folder)
@@ -137,15 +141,36 @@ class JobBook:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._unrecorded: dict[str, Job] = {}
         """Jobs whose outcome could not be recorded yet."""
+        self._used: dict[str, float] = {}
+        """Seconds used by each client with jobs to do; a newcomer starts with the least of these."""
         self.lock = RLock()
+        self.changed = Condition(self.lock)
+        """Notified when there may be a job to do, and when the table is closed."""
+        self.closed = False
 
-    def take_up(self) -> list[Job]:
-        """Adopt and return the jobs of processes that have ended, and remove files that no job names. Jobs and files of running
+    def first(self, timeout: float | None) -> Job | None:
+        """The next job to work on; None once the table is closed. Raises: Empty: nothing came within `timeout` seconds."""
+        with self.changed:
+            if not self.changed.wait_for(lambda: self.closed or any(map(_is_open, self._jobs.values())), timeout):
+                raise Empty
+            if self.closed:
+                return None
+            firsts = {job.client: job for job in reversed(self._jobs.values()) if _is_open(job)}
+            self._used = {client: seconds for client, seconds in self._used.items() if client in firsts}
+            newcomer = min(self._used.values(), default=0.0)
+            return firsts[min(firsts, key=lambda one: self._used.setdefault(one, newcomer))]
+
+    def used(self, client: str, seconds: float) -> None:
+        """Record the seconds that a job of a client has used."""
+        self._used[client] += seconds
+
+    def take_up(self) -> None:
+        """Adopt the jobs of processes that have ended, and remove files that no job names. Jobs and files of running
         processes, this one included, are untouched.
         """
         claims = self._uploads.claims
         if not self._journal.exists and not claims.marks():
-            return []
+            return
         claims.hold()
         with claims.claiming():
             ours = {mark for mark in claims.marks() | self._journal.owners() if claims.claim(mark)}
@@ -153,7 +178,7 @@ class JobBook:
             self._uploads.clear(ours, self._journal.open_items())
         with self.lock:
             self._jobs.update({job.id: job for job in jobs})
-        return jobs
+            self.changed.notify()
 
     def enter(self, job: Job) -> None:
         """Accept a job: once this returns, the job survives the process."""
@@ -163,6 +188,7 @@ class JobBook:
         with self.lock:
             self._journal.append(job.record(), self._uploads.claims.mark)
             self._jobs[job.id] = job
+            self.changed.notify()
             finished = [old for old in self._jobs.values() if old.is_finished]
             for old in finished[: max(0, len(finished) - KEPT_JOBS)]:
                 self.forget(old)
@@ -244,6 +270,10 @@ class JobBook:
         job = Job(record.kind, items, record.client, record.id, cancelled=record.cancelled)
         job.state = state_left if job.is_left else State.DONE
         return job
+
+
+def _is_open(job: Job) -> bool:
+    return job.state not in OVER
 
 
 def _uploads_left(job: Job) -> list[Upload]:

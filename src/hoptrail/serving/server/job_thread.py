@@ -1,25 +1,24 @@
 """The thread that runs the jobs of a workspace, and afterwards erases removed text from the disk.
 
-Clients take turns: the one that has used the least time goes first, whatever the lengths of the queues. Documents are committed
-in batches that double, so that the first can be queried at once and a thousand do not cost a thousand commits. A batch ends early
-if reading takes long or its text is large; then it is another client's turn. Of a batch that is stopped nothing is visible: its
-documents come, and the earlier versions that they replace go, when they are wholly indexed.
+Clients take turns (`job.JobTable`). Documents are committed in batches that double, so that the first can be queried at once and
+a thousand do not cost a thousand commits. A batch ends early if reading takes long or its text is large; then it is another
+client's turn. Of a batch that is stopped nothing is visible: its documents come, and the earlier versions that they replace go,
+when they are wholly indexed.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty
-from threading import Condition, Thread
+from threading import Thread
 
 from hoptrail.documents.limits import MIB
 from hoptrail.errors import DocumentError, HoptrailError, Interrupted, StillRead
 from hoptrail.index.indexing import Watcher
-from hoptrail.serving.server.job import OVER, Item, Job, JobBook, State
+from hoptrail.serving.server.job import OVER, Item, Job, JobTable, State
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.uploads import Upload, Uploads
@@ -31,152 +30,6 @@ log = logging.getLogger("hoptrail.server")
 SWEEP_SECONDS = 5.0
 LONGEST_SWEEP_SECONDS = 300.0
 """Bounds of the doubling interval between attempts to erase text that a process still reads."""
-
-
-class FairQueue:
-    """Jobs waiting by client, first in first out for each. For one consuming thread."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[str, deque[Job]] = {}
-        self._used: dict[str, float] = {}
-        """Seconds used by each waiting client; a newcomer starts with the least of these."""
-        self._closed = False
-        self._changed = Condition()
-
-    def put(self, client: str, job: Job) -> None:
-        """Append a job to the queue of a client."""
-        with self._changed:
-            if client not in self._waiting:
-                self._used[client] = min(self._used.values(), default=0.0)
-                self._waiting[client] = deque()
-            self._waiting[client].append(job)
-            self._changed.notify()
-
-    def first(self, timeout: float | None) -> Job | None:
-        """The next job, which stays in the queue; None once the queue is closed.
-        Raises: Empty: nothing came within `timeout` seconds.
-        """
-        with self._changed:
-            if not self._changed.wait_for(lambda: self._closed or bool(self._waiting), timeout):
-                raise Empty
-            if self._closed:
-                return None
-            return self._waiting[min(self._waiting, key=lambda one: self._used[one])][0]
-
-    def used(self, client: str, seconds: float, *, over: bool) -> None:
-        """Record the seconds used by the first job of a client, and remove the job if it is `over`."""
-        with self._changed:
-            self._used[client] += seconds
-            if over:
-                self._waiting[client].popleft()
-            if not self._waiting[client]:
-                del self._waiting[client], self._used[client]
-
-    def close(self) -> None:
-        """Give out no further job."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-
-
-class JobThread:
-    """Takes jobs from a queue. `begin` starts the thread, and restarts it if it has died."""
-
-    def __init__(self, workspace: Workspace, book: JobBook, performer: JobRunner) -> None:
-        self._workspace = workspace
-        self._book = book
-        self._performer = performer
-        self._queue = FairQueue()
-        self._thread: Thread | None = None
-        self._closed = False
-
-    def begin(self) -> None:
-        """Start the thread if it does not run. Raises: RuntimeError: the system has no thread to give."""
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = Thread(target=self._work, name=f"jobs of {self._workspace.name}", daemon=True)
-            self._thread.start()
-
-    def put(self, job: Job) -> None:
-        """Queue a job until its client's turn comes."""
-        self._queue.put(job.client, job)
-
-    def close(self, patience: float) -> bool:
-        """Start no further job, and wait up to `patience` seconds for the current one; returns whether it has ended."""
-        self._closed = True
-        self._queue.close()
-        if self._thread is not None:
-            self._thread.join(patience)
-        return self._thread is None or not self._thread.is_alive()
-
-    def _work(self) -> None:
-        sweep_after: float | None = None
-        while True:
-            try:
-                job = self._queue.first(sweep_after)
-            except Empty:
-                wait = min(2 * (sweep_after or SWEEP_SECONDS), LONGEST_SWEEP_SECONDS)
-            else:
-                if job is None:
-                    return
-                begun = time.monotonic()
-                over = self._take_turn(job)
-                self._queue.used(job.client, time.monotonic() - begun, over=over)
-                if not over:
-                    continue
-                wait = SWEEP_SECONDS
-            sweep_after = None if self._sweep() else wait
-            self._warm()
-
-    def _sweep(self) -> bool:
-        """Erase removed and replaced text from the disk. Returns False while another process still reads it."""
-        if self._closed:
-            return True
-        try:
-            return self._workspace.clean()
-        except HoptrailError:  # another process is writing: its commit sweeps, too
-            return True
-        except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait forever
-            log.error("workspace %s could not be swept: %s", self._workspace.name, type(error).__name__)
-            return False
-
-    def _warm(self) -> None:
-        try:
-            self._workspace.warm()
-        except HoptrailError:
-            pass  # the next question reports the error
-        except Exception as error:  # noqa: BLE001 - as above
-            log.error("workspace %s could not be warmed: %s", self._workspace.name, type(error).__name__)
-
-    def _take_turn(self, job: Job) -> bool:
-        """Run one turn of a job; returns whether the job is over."""
-        try:
-            self._book.catch_up()
-            with self._book.lock:
-                if job.state in OVER:  # discarded while it waited
-                    return True
-                job.state = State.INDEXING
-            if self._performer.turn(job):
-                self._end(job, State.DONE)
-                return True
-        except Interrupted as stop:
-            self._end(job, State.STOPPED, None if job.stop.is_set() else stop)
-            return True
-        except Exception as error:  # noqa: BLE001 - the border of the thread: a failure concerns only its job
-            self._end(job, State.FAILED, error)
-            return True
-        return False
-
-    def _end(self, job: Job, state: State, error: Exception | None = None) -> None:
-        for item in job.items:
-            if item.state not in OVER:
-                item.state = State.STOPPED
-        if error is not None:
-            if not isinstance(error, HoptrailError):
-                log.error("a job failed: %s", type(error).__name__)
-            job.error = as_refusal(error).content["error"]
-        self._book.note_end(job)
-        job.progress = Progress()
-        job.state = state
 
 
 LARGEST_BATCH = 64
@@ -208,58 +61,113 @@ class ParsingAllowance:
         self._seconds[client] = max(1, allowed // 2) if seconds >= allowed * SECOND else min(self._most, allowed + 1)
 
 
-class JobRunner:
-    """Executes the jobs of one workspace, for a single thread. `note` records the state of a job."""
+class Worker:
+    """The thread that performs the jobs of one workspace. `begin` starts it, and starts it again if it has died."""
 
-    def __init__(self, workspace: Workspace, uploads: Uploads, metrics: Metrics, note: Callable[[Job], None]) -> None:
+    def __init__(self, workspace: Workspace, table: JobTable, uploads: Uploads, metrics: Metrics) -> None:
         self._workspace = workspace
+        self._table = table
         self._uploads = uploads
         self._metrics = metrics
-        self._note = note
         self._patience = ParsingAllowance(workspace.index.settings.reading.parsing_seconds)
+        self._thread: Thread | None = None
 
-    def turn(self, job: Job) -> bool:
-        """Execute one batch of a job, once no other thread of this server writes. Returns whether the job is complete.
+    def begin(self) -> None:
+        """Start the thread if it does not run. Raises: RuntimeError: the system has no thread to give."""
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = Thread(target=self._work, name=f"jobs of {self._workspace.name}", daemon=True)
+            self._thread.start()
 
-        Raises:
-            Interrupted: the job was stopped.
-            HoptrailError: the index cannot be written.
-        """
-        while not self._workspace.writing.acquire(timeout=WAIT_SECONDS):
-            if job.stop.is_set():
-                raise Interrupted("stopped; finished work is kept.")
+    def ended(self, patience: float) -> bool:
+        """Whether the thread ends within `patience` seconds; the table must be closed."""
+        if self._thread is not None:
+            self._thread.join(patience)
+        return self._thread is None or not self._thread.is_alive()
+
+    def _work(self) -> None:
+        sweep_after: float | None = None
+        while True:
+            try:
+                job = self._table.first(sweep_after)
+            except Empty:
+                wait = min(2 * (sweep_after or SWEEP_SECONDS), LONGEST_SWEEP_SECONDS)
+            else:
+                if job is None:
+                    return
+                begun = time.monotonic()
+                over = self._take_turn(job)
+                self._table.used(job.client, time.monotonic() - begun)
+                if not over:
+                    continue
+                wait = SWEEP_SECONDS
+            sweep_after = None if self._swept() else wait
+            try:
+                self._workspace.warm()
+            except HoptrailError:
+                pass  # the next question reports the error
+            except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait forever
+                log.error("workspace %s could not be warmed: %s", self._workspace.name, type(error).__name__)
+
+    def _swept(self) -> bool:
+        """Erase removed and replaced text from the disk. Returns False while another process still reads it."""
         try:
-            return self._turn(job)
-        finally:
-            self._workspace.writing.release()
+            return self._table.closed or self._workspace.clean()
+        except HoptrailError:  # another process is writing: its commit sweeps, too
+            return True
+        except Exception as error:  # noqa: BLE001 - as above
+            log.error("workspace %s could not be swept: %s", self._workspace.name, type(error).__name__)
+            return False
 
-    def _turn(self, job: Job) -> bool:
-        if job.stop.is_set():
-            raise Interrupted("stopped; finished work is kept.")
-        if job.kind == "remove":
-            self._remove(job)
-        elif job.kind == "build":
-            self._build(job)
-        else:
+    def _take_turn(self, job: Job) -> bool:
+        """Run one turn of a job, once no other thread of this server writes; returns whether the job is over."""
+        try:
+            self._table.catch_up()
+            with self._table.lock:
+                if job.state in OVER:  # discarded while it waited
+                    return True
+                job.state = State.INDEXING
+            while not self._workspace.writing.acquire(timeout=WAIT_SECONDS):
+                _check_stopped(job)
+            try:
+                self._turn(job)
+            finally:
+                self._workspace.writing.release()
+            if not any(item.state is State.WAITING for item in job.items):
+                self._end(job, State.DONE)
+        except Interrupted as stop:
+            self._end(job, State.STOPPED, None if job.stop.is_set() else stop)
+        except Exception as error:  # noqa: BLE001 - the border of the thread: a failure concerns only its job
+            self._end(job, State.FAILED, error)
+        return job.state in OVER
+
+    def _end(self, job: Job, state: State, error: Exception | None = None) -> None:
+        for item in job.items:
+            if item.state not in OVER:
+                item.state = State.STOPPED
+        if error is not None:
+            if not isinstance(error, HoptrailError):
+                log.error("a job failed: %s", type(error).__name__)
+            job.error = as_refusal(error).content["error"]
+        self._table.note_end(job)
+        job.progress = Progress()
+        job.state = state
+
+    def _turn(self, job: Job) -> None:
+        """One batch of a job. Raises: Interrupted: it was stopped. HoptrailError: the index cannot be written."""
+        _check_stopped(job)
+        waiting = [item for item in job.items if item.state is State.WAITING]
+        if job.kind == "add":
             with self._uploads.preparing():
                 self._add_batch(job)
             job.batch = min(2 * job.batch, LARGEST_BATCH)
-        return not any(item.state is State.WAITING for item in job.items)
-
-    def _remove(self, job: Job) -> None:
-        """Remove documents. Missing ones were already removed by the process that accepted the job."""
-        waiting = [item for item in job.items if item.state is State.WAITING]
+            return
         with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
-            if ids := self._workspace.existing_ids([item.id for item in waiting]):
+            if job.kind == "build":
+                recipes = [item.id for item in waiting]
+                self._workspace.index.add([], recipes, Watcher(stopped=job.stop.is_set, progress=job.note_progress))
+            elif ids := self._workspace.existing_ids([item.id for item in waiting]):  # others are removed already
                 self._workspace.index.remove(sorted(ids))
         for item in waiting:
-            item.state = State.DONE
-
-    def _build(self, job: Job) -> None:
-        recipes = [item.id for item in job.items]
-        with suppress(StillRead):  # done
-            self._workspace.index.add([], recipes, Watcher(stopped=job.stop.is_set, progress=job.note_progress))
-        for item in job.items:
             item.state = State.DONE
 
     def _add_batch(self, job: Job) -> None:
@@ -272,7 +180,7 @@ class JobRunner:
             else:
                 self._finish(item, State.DONE)
                 _displace(job.items[: job.items.index(item)], item)
-        self._note(job)
+        self._table.note(job)
         self._uploads.discard(item.upload for item in before if item.upload and not item.is_left)
 
     def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:
@@ -296,8 +204,7 @@ class JobRunner:
                 break
             if any(place == self._uploads.prepared(other) for _, other in found):
                 break
-            if job.stop.is_set():
-                raise Interrupted("stopped; finished work is kept.")
+            _check_stopped(job)
             if self._prepare(job, item, upload):
                 found.append((item, upload))
                 size += place.stat().st_size
@@ -323,6 +230,12 @@ class JobRunner:
     def _finish(self, item: Item, state: State) -> None:
         item.state = state
         self._metrics.documents.labels(state.value).inc()
+
+
+def _check_stopped(job: Job) -> None:
+    """Raises: Interrupted: the job was stopped."""
+    if job.stop.is_set():
+        raise Interrupted("stopped; finished work is kept.")
 
 
 def _displace(earlier: Sequence[Item], item: Item) -> None:

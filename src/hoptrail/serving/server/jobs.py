@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from threading import Event
 from typing import BinaryIO
 
-from hoptrail.serving.server.job import OVER, Item, Job, JobBook, State
-from hoptrail.serving.server.job_thread import JobRunner, JobThread
+from hoptrail.serving.server.job import OVER, Item, Job, JobTable, State
+from hoptrail.serving.server.job_thread import Worker
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, stopping, too_many
 from hoptrail.serving.server.uploads import NoRoom, Upload, Uploads, WrongType
@@ -27,10 +27,9 @@ class Jobs:
         self._uploads = uploads
         self._workspace = workspace
         self._most = most
-        self._book = JobBook(workspace.index.folder, uploads)
-        self._thread = JobThread(workspace, self._book, JobRunner(workspace, uploads, metrics, self._book.note))
+        self._table = JobTable(workspace.index.folder, uploads)
+        self._worker = Worker(workspace, self._table, uploads, metrics)
         self._taken_up = False
-        self._closed = False
 
     def add(self, files: Sequence[tuple[str, BinaryIO]], client: str) -> Job:
         """Submit a job that indexes files, given by name and content. Those of no supported format are listed in it as failed.
@@ -60,7 +59,7 @@ class Jobs:
             try:
                 return self._uploads.keep(name, content)
             except NoRoom:
-                if not self._book.give_up_oldest_cancelled():
+                if not self._table.give_up_oldest_cancelled():
                     raise
                 content.seek(0)
 
@@ -74,30 +73,28 @@ class Jobs:
 
     def take_up(self) -> None:
         """Continue the jobs of processes that have ended."""
-        with self._book.lock:
-            waiting = [job for job in self._book.take_up() if job.state is State.WAITING]
+        with self._table.lock:
+            self._table.take_up()
             self._taken_up = True
-            for job in waiting:
-                self._thread.put(job)
-            if waiting:
-                self._thread.begin()
+            if any(job.state is State.WAITING for job in self._table.all()):
+                self._worker.begin()
 
     def all(self) -> list[Job]:
         """All jobs, newest first, including those of processes that have ended."""
         self._ensure_taken_up()
-        return self._book.all()
+        return self._table.all()
 
     def get(self, name: str) -> Job:
         """The job with this id. Raises: Refusal: there is no such job here."""
         self._ensure_taken_up()
-        return self._book.get(name)
+        return self._table.get(name)
 
     def cancel(self, name: str) -> Job:
         """Stop a job at its next step, or before it begins. It stays cancelled across restarts."""
         job = self.get(name)
-        with self._book.lock:
+        with self._table.lock:
             if job.is_left:
-                self._book.note_cancelled(job, cancelled=True)
+                self._table.note_cancelled(job, cancelled=True)
                 job.stop.set()
         return job
 
@@ -106,57 +103,57 @@ class Jobs:
         Raises: Refusal: there is no such job, it is not over, or nothing of it is left to do.
         """
         job = self.get(name)
-        with self._book.lock:
+        with self._table.lock:
             if job.state not in OVER or not job.is_left:
                 raise Refusal(409, "not_stopped", "This job has nothing left to do.", "Look at its state.")
-            if self._closed:
+            if self._table.closed:
                 raise stopping()
-            self._thread.begin()
-            self._book.note_cancelled(job, cancelled=False)
+            self._worker.begin()
+            self._table.note_cancelled(job, cancelled=False)
             for item in job.items:
                 if item.is_left:
                     item.state = State.WAITING
             job.stop, job.error, job.state = Event(), None, State.WAITING
-            self._thread.put(job)
+            self._table.changed.notify()
         return job
 
     def discard(self, name: str) -> Job:
         """Forget a job, and its uploads that are not indexed. Raises: Refusal: there is no such job, or it is running."""
         job = self.get(name)
-        with self._book.lock:
+        with self._table.lock:
             if job.state is State.INDEXING:
                 raise Refusal(
                     409, "under_way", "This job is running.", "Cancel it, and discard it once it has stopped."
                 )
-            self._book.forget(job)
+            self._table.forget(job)
             if job.state is State.WAITING:
                 job.state = State.DISCARDED
         return job
 
     def close(self, patience: float) -> None:
         """Stop the running job, keeping finished work, and wait up to `patience` seconds for it."""
-        with self._book.lock:
-            self._closed = True
-        for job in self._book.all():
+        with self._table.changed:
+            self._table.closed = True
+            self._table.changed.notify()
+        for job in self._table.all():
             job.stop.set()
-        if self._thread.close(patience):
+        if self._worker.ended(patience):
             self._uploads.claims.release()
 
     def _submit(self, job: Job) -> Job:
         self._workspace.check_changeable()
-        with self._book.lock:
-            if self._closed:
+        with self._table.lock:
+            if self._table.closed:
                 raise stopping()
             self._ensure_taken_up()  # jobs accepted earlier go first
-            if sum(not one.is_finished for one in self._book.all()) >= self._most:
+            if sum(not one.is_finished for one in self._table.all()) >= self._most:
                 raise too_many("Too many jobs are waiting in this workspace.", "Wait, or discard some.", 60)
-            self._thread.begin()
-            self._book.enter(job)
-            self._thread.put(job)
+            self._worker.begin()
+            self._table.enter(job)
         return job
 
     def _ensure_taken_up(self) -> None:
         """Adopt earlier jobs if that has not been done: requests may come before the server is warm."""
-        with self._book.lock:
-            if not (self._taken_up or self._closed or self._workspace.index.is_read_only):
+        with self._table.lock:
+            if not (self._taken_up or self._table.closed or self._workspace.index.is_read_only):
                 self.take_up()

@@ -36,14 +36,20 @@ async def search(request: Request, here: Here, served: Served, asked: Search) ->
 
 @router.get("/recipes")
 def recipes(here: Here) -> JsonObject:
-    """The recipes, which of them are usable here, and the permitted languages."""
+    """The recipes, which of them are usable here, which are of other packages (`published` systems), and the languages."""
     usable = here.workspace.recipe_names()
     settings = here.workspace.index.settings
+    classes = {name: recipe_class(name) for name in recipe_names()}
     return {
         "default": settings.recipe,
         "recipes": [
-            {"name": name, "description": (recipe_class(name).__doc__ or "").splitlines()[0], "usable": usable[name]}
-            for name in recipe_names()
+            {
+                "name": name,
+                "description": (recipe.__doc__ or "").splitlines()[0],
+                "usable": usable[name],
+                "published": not recipe.__module__.startswith("hoptrail."),
+            }
+            for name, recipe in classes.items()
         ],
         "languages": list(here.workspace.language_names),
     }

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import os
 import stat
+from base64 import b64encode
 from collections import Counter
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path as FilePath
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
+from hoptrail.corpus.places import UPLOADED
+from hoptrail.documents.child import Parsing
+from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.marks import times_of
 from hoptrail.documents.read_sources import read_sources
+from hoptrail.index.contents import DocumentSummary
 from hoptrail.serving.server.job import Job
 from hoptrail.serving.server.refusals import Refusal, in_field, not_found, not_valid
 from hoptrail.serving.server.services import Here, Place, Served
@@ -57,18 +66,41 @@ _UPLOAD_BODY: JsonObject = {
 }
 
 
+Sort = Literal["title", "date", "-date", "length", "-length", "folder"]
+
+
 @router.get("/documents")
 def documents(
     here: Here,
     start: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     title: Annotated[str, Query(max_length=300, description="Only titles that contain this.")] = "",
+    folder: Annotated[str, Query(max_length=1000, description="Only documents of this folder or below it.")] = "",
+    sort: Sort = "title",
 ) -> JsonObject:
-    """The documents by title, `limit` of them from `start`."""
+    """The documents, `limit` of them from `start`, and the folders that they are in. A `-` turns the order round."""
     found = here.workspace.by_title()
+    folders = folders_of(found)
+    counts = Counter(folders.values())
     if part := title.casefold():
-        found = tuple(one for one in found if part in one.title.casefold())
-    return {"total": len(found), "documents": [summary_json(one) for one in found[start : start + limit]]}
+        found = [one for one in found if part in one.title.casefold()]
+    if folder:
+        found = [one for one in found if f"{folders[one.id]}/".startswith(f"{folder}/")]
+    keys: dict[str, Callable[[DocumentSummary], Any]] = {
+        "date": lambda one: one.date,
+        "length": lambda one: one.passages,
+        "folder": lambda one: folders[one.id],
+    }
+    if key := keys.get(sort.removeprefix("-")):
+        found = sorted(found, key=key, reverse=sort.startswith("-"))
+    return {
+        "total": len(found),
+        "documents": [
+            summary_json(one) | {"folder": folders[one.id], "bytes": _size_of(one)}
+            for one in found[start : start + limit]
+        ],
+        "folders": [{"path": path, "documents": counts[path]} for path in sorted(counts) if path],
+    }
 
 
 @router.get("/documents/{name}")
@@ -81,17 +113,31 @@ def document(here: Here, name: str) -> JsonObject:
 @router.get("/documents/{name}/original", response_class=Response)
 def original(here: Here, name: str) -> Response:
     """The file that a document was read from, while it exists unchanged."""
-    found = here.document(name)
-    try:
-        file = _original_of(found, here.workspace.index.settings.reading)
-    except OSError:
-        file = None
-    if file is None:
-        raise Refusal(409, "changed", "The file is gone or has changed.", "Index its folder again.")
-    path, content = file
+    path, content = _unchanged(here.document(name), here.workspace.index.settings.reading)
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"}
     kind = "application/pdf" if path.suffix.lower() == ".pdf" else "application/octet-stream"
     return Response(content, media_type=kind, headers=headers)
+
+
+@router.get("/documents/{name}/pages/{number}")
+def drawn_page(
+    here: Here,
+    name: str,
+    number: Annotated[int, Path(ge=1)],
+    start: Annotated[int, Query(ge=0)] = 0,
+    end: Annotated[int, Query(ge=0)] = 0,
+) -> JsonObject:
+    """A page of the PDF file that a document was read from: `picture` is PNG in base64, `boxes` are where the characters from
+    `start` to `end` stand on it, as shares of its width and height (left, top, right, bottom).
+    """
+    found, limits = here.document(name), here.workspace.index.settings.reading
+    _, content = _unchanged(found, limits)
+    try:
+        with Parsing(limits) as parsing:
+            about, picture = parsing.draw(content, number, found.text[start:end])
+    except Unreadable as error:
+        raise Refusal(409, "not_drawn", "This page cannot be drawn.", "Read the text instead.") from error
+    return {**about, "picture": b64encode(picture).decode()}
 
 
 @router.post("/documents", status_code=202, openapi_extra=_UPLOAD_BODY)
@@ -184,22 +230,45 @@ def _summary(one: Job) -> JsonObject:
     return {**whole, "counts": Counter(item["state"] for item in items)}
 
 
-def _original_of(document: Document, limits: ReadingLimits) -> tuple[Path, bytes] | None:
-    """The file of a document and its content, if it exists unchanged; `limits` are those that it was read with."""
-    for source in document.sources:
-        if not _is_file(source):
-            continue
-        path = Path(source)
-        before, content = times_of(path), path.read_bytes()
-        read = read_sources([path], limits)
-        if any(isinstance(one, Document) and one.id == document.id for one in read) and times_of(path) == before:
-            return path, content
+def _unchanged(document: Document, limits: ReadingLimits) -> tuple[FilePath, bytes]:
+    """The file of a document and its content; `limits` are those that it was read with.
+    Raises: Refusal: it is gone or has changed.
+    """
+    with suppress(OSError):
+        for path in map(FilePath, filter(_is_file, document.sources)):
+            before, content = times_of(path), path.read_bytes()
+            if document.id in _ids_in(path, before, limits) and times_of(path) == before:
+                return path, content
+    raise Refusal(409, "changed", "The file is gone or has changed.", "Index its folder again.")
+
+
+@lru_cache(maxsize=256)
+def _ids_in(path: FilePath, _times: tuple[int, int, int], limits: ReadingLimits) -> frozenset[str]:
+    """The ids of the documents in a file, which is read once for each size and time of it."""
+    return frozenset(one.id for one in read_sources([path], limits) if isinstance(one, Document))
+
+
+def folders_of(documents: Sequence[DocumentSummary]) -> dict[str, str]:
+    """The folder of each document (by id), below the folder that has all of them, so that no path of the server is told."""
+    found = {one.id: next(iter(one.sources), "") for one in documents}
+    files = {name: str(PurePath(source).parent) for name, source in found.items() if PurePath(source).is_absolute()}
+    root = os.path.commonpath(files.values()) if files else ""
+    below = {name: PurePath(folder).relative_to(root).as_posix() for name, folder in files.items()}
+    uploads = {name: PurePath(UPLOADED.sub(r"\g<name>", source)).parent.as_posix() for name, source in found.items()}
+    return {name: folder.removeprefix(".") for name, folder in (uploads | below).items()}
+
+
+def _size_of(document: DocumentSummary) -> int | None:
+    """Bytes of the file of a document; None without a file of its own."""
+    sizes = (FilePath(source).stat().st_size for source in document.sources if _is_file(source))
+    with suppress(OSError):
+        return next(sizes, None)
     return None
 
 
 def _is_file(source: str) -> bool:
     """Whether a source is the absolute path of a regular file. Sources of uploads are relative."""
     try:
-        return Path(source).is_absolute() and stat.S_ISREG(os.lstat(source).st_mode)
+        return FilePath(source).is_absolute() and stat.S_ISREG(os.lstat(source).st_mode)
     except (OSError, ValueError):
         return False

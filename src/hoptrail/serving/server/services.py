@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, cast
 
@@ -19,7 +19,8 @@ from hoptrail.types import Document
 
 READING = frozenset({"GET", "HEAD"})
 ASKING = frozenset({"/api/ask", "/api/search", "/v1/chat/completions", "/v1/responses", "/mcp"})
-"""A key that only reads may use these methods, and these paths with any method."""
+HISTORY = "/api/history"
+"""A key that only reads may use these methods, and with any method these paths and those of its own history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,10 @@ class Place:
             raise Refusal(403, "forbidden", "This key only reads.", "Send a key that is not limited to labels.")
         return self.every_job
 
+    def every_document(self, names: Collection[str]) -> set[str]:
+        """The ids among `names` whose documents are here, as the key sees them."""
+        return self.workspace.existing_ids(names) if names else set()
+
     def document(self, name: str) -> Document:
         """The document with this id. Raises: Refusal: it is not here."""
         found = self.workspace.document(name)
@@ -98,7 +103,8 @@ async def place_of(
         raise not_found("workspace")
     visible = limited(found, request.state.labels.get(found.name))
     place = Place(visible, served.jobs[found.name], request.state.client)
-    if place.reads_only and request.method not in READING and request.url.path not in ASKING:
+    path = request.url.path
+    if place.reads_only and request.method not in READING and not (path in ASKING or path.startswith(HISTORY)):
         place.jobs  # noqa: B018 - refuses
     return place
 

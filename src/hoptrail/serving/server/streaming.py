@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving import contract
+from hoptrail.serving.server.history import kept
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import WorkDeadline, result_of
 from hoptrail.serving.server.refusals import as_refusal
@@ -130,8 +131,8 @@ async def answer_to(request: Request | None, served: Services, place: Place, ask
 
 async def answered(request: Request, served: Services, place: Place, asked: QuestionRequest) -> JsonObject:
     """The whole answer, as `hoptrail ask --json` prints it. Raises: as `answer_to`."""
-    answer = await answer_to(request, served, place, asked)
-    return contract.answer_json(answer) | indexing_of(place.workspace)
+    answer = contract.answer_json(await answer_to(request, served, place, asked))
+    return answer | indexing_of(place.workspace) | await asyncio.to_thread(kept, place, asked, answer)
 
 
 async def stream(
@@ -156,16 +157,22 @@ async def stream(
     first = format_event("question", {"question": asked.question, **names})  # before a thread formats the next
     future, patience = desk.hand_in(work, place.client, computes=computes_here(workspace, asked.language))
     future.add_done_callback(lambda _: events.put_nowait(None))
-    return StreamingResponse(_events(first, events, future, patience, format_event, workspace), media_type=EVENTS)
+
+    async def last() -> str:
+        answer = contract.answer_json(result_of(future))
+        more = indexing_of(workspace) | await asyncio.to_thread(kept, place, asked, answer)
+        return format_event("answer", answer | more)
+
+    return StreamingResponse(_events(first, events, last, future, patience, format_event), media_type=EVENTS)
 
 
 async def _events(
     first: str,
     events: asyncio.Queue[str | None],
+    last: Callable[[], Awaitable[str]],
     future: asyncio.Future[Answer],
     patience: WorkDeadline,
     format_event: Callable[[str, JsonObject], str],
-    workspace: Workspace,
 ) -> AsyncIterator[str]:
     try:
         yield first
@@ -179,10 +186,10 @@ async def _events(
                 break
             yield event
         try:
-            last = format_event("answer", contract.answer_json(result_of(future)) | indexing_of(workspace))
+            ending = await last()
         except Exception as error:  # noqa: BLE001 - the response has begun, so the error can only be an event
-            last = format_event("error", as_refusal(error).content)
-        yield last
+            ending = format_event("error", as_refusal(error).content)
+        yield ending
     finally:
         patience.end()
         future.cancel()

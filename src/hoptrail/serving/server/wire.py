@@ -70,7 +70,8 @@ class Before(Strict):
 
 class QuestionRequest(Strict):
     """`recipe` and `language` default to the settings. `documents` (ids) limits the question to these. With `before`, a follow-up
-    such as `and when was she born?` is completed from that answer.
+    such as `and when was she born?` is completed from that answer. `keep` keeps the answer in the client's history, in a `thread`
+    or as the first of one.
     """
 
     question: Asked
@@ -79,6 +80,8 @@ class QuestionRequest(Strict):
     as_of: AsOf | None = None
     documents: Annotated[list[Name], Field(max_length=1000)] = []
     before: Before | None = None
+    keep: bool = False
+    thread: Name | None = None
 
 
 class Search(Strict):
@@ -158,7 +161,7 @@ def _origin_json(sources: Sequence[str]) -> JsonObject:
 def summary_json(document: DocumentSummary) -> JsonObject:
     """A document in a list."""
     about = {"id": document.id, "title": document.title}
-    return about | _origin_json(document.sources) | {"passages": document.passages}
+    return about | _origin_json(document.sources) | {"passages": document.passages, "date": document.date}
 
 
 def document_json(document: Document) -> JsonObject:

@@ -84,7 +84,9 @@ def drop(page: Page, files: dict[str, bytes]) -> None:
 def choose(page: Page, recipe: str) -> None:
     """Select a recipe."""
     if not page.locator(".options[open]").count():
-        page.locator(".options summary").click()
+        page.locator(".options > summary").click()
+    if not page.locator(".recipes details[open]").count():
+        page.locator(".recipes summary").click()
     page.locator(f'input[name="recipe"][value="{recipe}"]').check()
 
 
@@ -93,6 +95,11 @@ def ask(page: Page, question: str, recipe: str = "selfask") -> None:
     page.get_by_label("Your question").fill(question)
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator(".answer").first.wait_for()
+
+
+def unfold(page: Page) -> None:
+    """Open how an answer was found."""
+    page.locator(".steps > summary").first.click()
 
 
 def answer_from_server(page: Page, answer: dict[str, Any]) -> None:

@@ -12,7 +12,20 @@ from documents.file_makers import text_pdf
 from hoptrail import Index
 from hoptrail.serving import contract
 from hoptrail.text.statements import wording_of
-from hoptrail.types import Answer, AnswerKind, Document, Evidence, Hop, Kind, Span, Statement, Trail, Usage, Verdict
+from hoptrail.types import (
+    Answer,
+    AnswerKind,
+    Document,
+    Evidence,
+    Guess,
+    Hop,
+    Kind,
+    Span,
+    Statement,
+    Trail,
+    Usage,
+    Verdict,
+)
 
 NOTES = b"""# The ferry
 
@@ -153,6 +166,16 @@ def answers(citations: Citations) -> dict[str, dict[str, Any]]:
                 citations.closest("Boiler quote", "VAT comes on top."),
             ),
             confidence=0.1,
+        ),
+        "guessed": answer(
+            "Who sails the Gannet?",
+            None,
+            closest=(
+                citations.closest("The ferry", "Her skipper is Petra Hollis."),
+                citations.closest("boats", "Tern"),
+                citations.closest("Boiler quote", "VAT comes on top."),
+            ),
+            guess=Guess("Petra Hollis", 0.31, (skipper,)),
         ),
         "step failed": answer("Who?", None, hops=[Hop("Who?", "Who?", (), None, Verdict.FAILED)]),
     }

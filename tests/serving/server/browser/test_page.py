@@ -7,17 +7,23 @@ import re
 from typing import TYPE_CHECKING
 
 from hoptrail.serving.server.routes_status import read_page
-from serving.server.browser.opening import ask, drop, opened, with_browser
-from serving.server.served import NORTH, QUESTION, SOUTH
+from serving.server.browser.opening import ask, drop, opened, unfold, with_browser
+from serving.server.listening import listening
+from serving.server.served import NORTH, QUESTION, SOUTH, new_app
 from world import FACTS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Browser, Page
+    from starlette.types import Receive, Scope, Send
+
+    from hoptrail.serving.server.keys import Keys
 
 
 def test_the_page_is_small_and_fetches_from_here_only() -> None:
     page = read_page()
-    assert sum(len(content) for content, _, _ in page.values()) < 120_000
+    assert sum(len(content) for content, _, _ in page.values()) < 140_000
     for name, (content, kind, _) in page.items():
         text = content.decode()
         assert not re.search(
@@ -25,7 +31,10 @@ def test_the_page_is_small_and_fetches_from_here_only() -> None:
         ), name
         assert not re.search(r"\beval\(|new Function|document\.write|style=\"|<script>|\son\w+=\"", text), name
         assert kind.partition("/")[0] in {"text", "image"}
-    linked = re.findall(r"/page/([\w.-]+)", "".join(content.decode() for content, _, _ in page.values()))
+        assert not re.search(r"[\"'`]/(page|api|v1|mcp)\b", text), (
+            f"{name}: addresses are relative, for a proxy with a prefix"
+        )
+    linked = re.findall(r"\bpage/([\w.-]+)", page["index.html"][0].decode())
     assert set(linked) <= set(page)
 
 
@@ -43,6 +52,10 @@ def tell_the_story(page: Page) -> None:
     assert "has no supported format" in page.locator(".items .failed").inner_text()
     ask(page, QUESTION)
     assert page.locator(".answer .text").inner_text().startswith("Isk")
+    shown = page.locator("main").inner_text().lower()
+    assert not re.findall(r"\b(recipes?|hops?|units?|channels?|offline|structures?)\b", shown)
+    assert not page.locator(".hop").first.is_visible()
+    unfold(page)
     assert page.locator(".hop h4").all_inner_texts() == [
         "Who is the designer of the Tallow Bridge?",
         "What is the town where Orla Finch was born?",
@@ -61,6 +74,7 @@ def tell_the_story(page: Page) -> None:
 @with_browser
 def test_the_picture_shows_what_was_asked_between_the_names_that_were_found(page: Page) -> None:
     ask(page, QUESTION)
+    unfold(page)
     assert page.locator(".picture .name").all_inner_texts() == ["Tallow Bridge", "Orla Finch", "Wrenmouth", "Isk"]
     assert page.locator(".picture .name.final").all_inner_texts() == ["Isk"]
     assert page.locator(".picture .arrow button").all_inner_texts() == [
@@ -97,7 +111,7 @@ def test_hostile_text_stays_text(page: Page) -> None:
     page.get_by_role("link", name="Ask", exact=True).click()
     ask(page, f"Where does the petrel sleep? {hostile}", "bm25")
     page.get_by_role("link", name="Documents").click()
-    page.get_by_role("button", name=re.compile("^<img src=x")).first.click()
+    page.get_by_role("link", name=re.compile("^<img src=x")).first.click()
     assert "<script>alert(2)</script>" in page.locator("#reader-text").inner_text()
     assert page.locator("#reader-title").inner_text().startswith("<img src=x onerror=alert(1)>")
     assert (
@@ -127,3 +141,31 @@ def test_a_wrong_key_opens_nothing_and_a_key_is_forgotten_with_the_tab(browser: 
     second.goto(address)
     second.get_by_label("Key", exact=True).wait_for()
     context.close()
+
+
+@with_browser
+def test_behind_a_proxy_everything_works_below_its_path(
+    browser: Browser, built: Path, keys: Keys, tmp_path: Path
+) -> None:
+    app = new_app(built, tmp_path, keys)
+
+    async def proxy(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {
+                **scope,
+                "path": scope["path"].removeprefix("/rag") if scope["path"].startswith("/rag/") else "/none",
+            }
+        await app(scope, receive, send)
+
+    with listening(proxy) as where, opened(browser, f"{where.replace('127.0.0.1', 'localhost')}/rag/", NORTH) as page:
+        ask(page, QUESTION)
+        answered = page.url
+        page.locator(".settling .quote").click()
+        page.locator("#reader mark.here").wait_for()
+        page.go_back()
+        page.get_by_role("link", name="History").click()
+        page.locator(".history a").click()
+        page.wait_for_url(answered)
+        assert page.locator(".answer .text").inner_text().startswith("Isk")
+        page.reload()
+        page.locator(".answer .text").wait_for()

@@ -41,7 +41,19 @@ JOB: dict[str, Any] = {
         )
     ],
 }
-KINDS = ["short", "row", "unsure", "yes-no", "list", "steps", "passage", "several hops", "not settled", "step failed"]
+KINDS = [
+    "short",
+    "row",
+    "unsure",
+    "yes-no",
+    "list",
+    "steps",
+    "passage",
+    "several hops",
+    "not settled",
+    "guessed",
+    "step failed",
+]
 
 
 @pytest.fixture(scope="module")
@@ -108,20 +120,32 @@ def test_an_answer_of_each_kind(asking: Page, citations: Citations, kind: str) -
     look(page, f"answer {kind}")
     shown_text = page.locator(".answer").inner_text()
     assert all(item in shown_text for item in answer["items"] or filter(None, [answer["answer"]]))
+    assert page.locator(".steps[open]").count() == 0
     assert page.locator(".picture").count() == (kind == "several hops")
-    assert page.locator(".steps[open]").count() == (kind == "several hops")
-    assert page.locator(".settling .quote").count() == min(2, len(answer["evidence"])) - (kind == "several hops")
+    listed = kind in {"list", "steps"}
+    assert page.locator(".settling .quote").count() == (bool(answer["evidence"]) and not listed)
+    assert page.locator(".found .citation").count() == (len(answer["items"]) if listed else 0)
     assert page.locator(".closest li").count() == len(answer["closest"])
     assert page.locator(".follow").is_hidden() == answer["abstained"]
-    label = page.locator(".answer .label").inner_text().lower()
-    assert label == {"unsure": "answer · unsure", "several hops": "answer · likely"}.get(
-        kind, "no answer" if answer["abstained"] else "answer · sure"
-    )
+    label = {"not settled": "no answer", "guessed": "a guess, not an answer", "step failed": "no answer"}
+    assert page.locator(".answer .label").inner_text().lower() == label.get(kind, "answer")
+    certain = {
+        "unsure": "Unsure: read",
+        "several hops": "Likely, not certain",
+        "not settled": "Not settled: no sentence",
+        "guessed": "Not settled: no sentence",
+        "step failed": "A step failed",
+    }
+    assert page.locator(".certainty").inner_text().startswith(certain.get(kind, "Sure: the documents say so."))
+    if kind == "guessed":
+        assert page.locator(".answer .text").inner_text() == "Perhaps: Petra Hollis"
+        assert page.locator(".closest mark").all_inner_texts() == ["Petra Hollis"]
 
 
 def test_nothing_is_there_yet(page: Page) -> None:
     look(page, "ready")
     page.locator("#workspace").select_option("empty")
+    page.wait_for_url(re.compile("#~empty/ask"))
     page.get_by_role("heading", name="Begin with your documents").wait_for()
     assert page.get_by_label("Your question").is_hidden()
     look(page, "empty")
@@ -193,7 +217,7 @@ def test_a_served_folder_says_how_far_it_is_and_what_was_not_read(page: Page) ->
 def test_a_document_of_each_form_is_rendered(asking: Page, title: str, cells: list[str]) -> None:
     page = asking
     page.get_by_role("link", name="Documents").click()
-    page.get_by_role("button", name=re.compile(f"^{title}")).click()
+    page.get_by_role("link", name=re.compile(f"^{title}")).click()
     page.locator("#reader-text > *").nth(1 if title == "Boiler quote" else 0).wait_for()
     page.locator("#reader-from button").wait_for()
     assert page.locator("#reader-text").locator("th, td").all_inner_texts()[: len(cells)] == cells
@@ -209,6 +233,7 @@ def test_a_document_of_each_form_is_rendered(asking: Page, title: str, cells: li
         assert original.value.suggested_filename == "oil.eml"
         assert Path(original.value.path()).read_bytes() == MAIL
     page.keyboard.press("Escape")
+    page.wait_for_url(re.compile("documents$"))
     page.get_by_role("link", name="Ask", exact=True).click()
 
 
@@ -224,6 +249,14 @@ def test_a_cited_statement_stands_marked_in_its_place(page: Page, citations: Cit
     page.locator(".citation").nth(1).click()
     assert page.locator("#reader mark.here").inner_text() == "The boiler costs 6,150 pounds."
     assert "quote.pdf · page 2" in page.locator("#reader-from").inner_text()
+    page.get_by_alt_text("Page 2 of 2").wait_for()
+    sheet, box = page.locator(".sheet img").bounding_box(), page.locator(".sheet .box").bounding_box()
+    assert sheet
+    assert box
+    assert sheet["x"] < box["x"] < box["x"] + box["width"] < sheet["x"] + sheet["width"]
+    page.get_by_role("button", name="Page before").click()
+    page.get_by_alt_text("Page 1 of 2").wait_for()
+    assert page.locator(".sheet .box").count() == 0, "the sentence is on the other page"
     look(page, "cited in a PDF")
     with page.context.expect_page() as original:
         page.get_by_role("button", name="Open the original").click()
@@ -245,7 +278,8 @@ def test_what_goes_wrong_is_said(page: Page) -> None:
 
 
 def test_what_else_can_be_opened(page: Page, citations: Citations) -> None:
-    page.locator(".options summary").click()
+    page.locator(".options > summary").click()
+    page.locator(".recipes summary").click()
     page.get_by_role("button", name="what would hipporag take?").click()
     page.get_by_text("No model calls, and time").wait_for()
     look(page, "recipes")
@@ -256,10 +290,8 @@ def test_what_else_can_be_opened(page: Page, citations: Citations) -> None:
     page.get_by_role("button", name="Ask only these").click()
     assert page.locator(".scope").inner_text().startswith("Only boats")
     look(page, "chosen documents")
-    page.get_by_role("link", name="History").click()
-    look(page, "history")
-    page.get_by_role("button", name="Forget all").click()
-    look(page, "history empty")
+    page.get_by_role("link", name="Settings").click()
+    look(page, "settings")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ const KEY = "hoptrail-key";
 
 export const session = {
   workspace: null,
+  several: false, // whether the key opens several workspaces
   get key() { return sessionStorage.getItem(KEY) ?? ""; },
   set key(value) { value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY); },
 };
@@ -21,7 +22,7 @@ export class Refused extends Error {
 async function request(path, options = {}) {
   const headers = { ...options.headers };
   if (session.key) headers.Authorization = `Bearer ${session.key}`;
-  const address = new URL(path, location.origin);
+  const address = new URL(path, document.baseURI);
   if (session.workspace) address.searchParams.set("workspace", session.workspace);
   let answer;
   try {
@@ -41,22 +42,22 @@ const asJson = (method, content, signal) => ({
 });
 
 export const get = async (path, signal) => (await request(path, { signal })).json();
-export const post = async (path) => (await request(path, { method: "POST" })).json();
+export const post = async (path, content) => (await request(path, content ? asJson("POST", content) : { method: "POST" })).json();
 export const remove = async (path) => (await request(path, { method: "DELETE" })).json();
 export const file = async (path) => (await request(path)).blob();
 
 export async function upload(files) {
   const form = new FormData();
   for (const file of files) form.append("files", file, file.webkitRelativePath || file.name);
-  return (await request("/api/documents", { method: "POST", body: form })).json();
+  return (await request("api/documents", { method: "POST", body: form })).json();
 }
 
 /** The events of a question as {name, content}, until the answer or an error; aborting the signal stops the work. `asked` is
- *  {question, recipe, documents, before}. */
+ *  {question, recipe, documents, before, keep, thread}. */
 export async function* ask(asked, signal) {
   const options = asJson("POST", asked, signal);
   options.headers.Accept = "text/event-stream";
-  const answer = await request("/api/ask", options);
+  const answer = await request("api/ask", options);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";
   for (;;) {
@@ -87,7 +88,7 @@ const documents = new Map();
 export function documentOf(id) {
   const place = `${session.workspace}/${id}`;
   if (!documents.has(place)) {
-    const promise = get(`/api/documents/${encodeURIComponent(id)}`).then((found) => ({ ...found, points: Array.from(found.text) }));
+    const promise = get(`api/documents/${encodeURIComponent(id)}`).then((found) => ({ ...found, points: Array.from(found.text) }));
     promise.catch(() => documents.delete(place));
     documents.set(place, promise);
   }

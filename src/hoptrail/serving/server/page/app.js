@@ -1,26 +1,31 @@
-// The page: which view is open, which workspace, which key, light or dark.
+// The page: which address is shown, which workspace, which key.
 
+import { addressOf, shownAddress } from "./address.js";
 import { get, session } from "./api.js";
 import { askView } from "./ask.js";
 import { documentsView, Watch } from "./documents.js";
 import { dropped } from "./files.js";
 import { h } from "./dom.js";
 import { historyView } from "./history.js";
+import { closeSource, showSource } from "./reader.js";
+import { applyTheme, settingsView } from "./settings.js";
 
 const main = document.getElementById("view");
-const views = {};
-let watch, limits;
+const NAMES = ["ask", "answer", "documents", "document", "history", "settings"];
+let views = {}, names = [], watch, limits, drawn = "";
 
 async function begin() {
   try {
-    const { workspaces } = await get("/api/workspaces");
-    if (!workspaces.includes(session.workspace)) session.workspace = workspaces[0];
-    showWorkspaces(workspaces);
-    const [shown, recipes] = await Promise.all([get("/api/show"), get("/api/recipes")]);
+    names = (await get("api/workspaces")).workspaces;
+    const { workspace } = shownAddress();
+    session.workspace = [workspace, session.workspace].find((name) => names.includes(name)) ?? names[0];
+    session.several = names.length > 1;
+    showWorkspaces();
+    const [shown, recipes] = await Promise.all([get("api/show"), get("api/recipes")]);
     limits = shown.uploads;
     watch = new Watch(changed, limits);
-    for (const name of Object.keys(views)) delete views[name];
-    views.ask = askView(recipes, watch);
+    views = { ask: askView(recipes, watch) };
+    drawn = "";
     route();
     watch.begin().catch(() => {});
   } catch (error) {
@@ -33,18 +38,36 @@ async function begin() {
 async function changed() {
   views.documents?.refresh();
   views.ask?.refresh();
-  const recipes = await get("/api/recipes").catch(() => null);
+  const recipes = await get("api/recipes").catch(() => null);
   if (recipes) views.ask?.recipesChanged(recipes);
 }
 
 function route() {
-  const name = ["ask", "documents", "history"].find((one) => `#${one}` === location.hash) ?? "ask";
+  const { workspace, view, rest } = shownAddress();
+  if (workspace && workspace !== session.workspace && names.includes(workspace)) { begin(); return; }
   if (!views.ask) return;
+  const name = NAMES.includes(view) ? view : "ask";
+  if (name === "document") { // over whatever is shown
+    if (!drawn) draw("documents");
+    showSource(...rest);
+    return;
+  }
+  closeSource();
+  const answer = name === "answer" ? rest[0] ?? "" : "";
+  if (name === "ask" || name === "answer") views.ask.show(answer);
+  draw(name === "answer" ? "ask" : name);
+}
+
+function draw(name) {
+  if (drawn === name && name !== "history") return;
+  drawn = name;
   if (name === "documents") views.documents ??= documentsView(limits, watch);
-  const view = name === "history" ? historyView(openEntry) : views[name];
+  const made = { history: historyView, settings: settingsView }[name];
+  const view = made ? made() : views[name];
   main.replaceChildren(view);
-  if (name !== "history") view.querySelector(".jobs") ?? view.querySelector("form, .add").after(watch.element);
+  if (!made) view.querySelector("form, .add").after(watch.element);
   for (const link of document.querySelectorAll("[data-view]")) {
+    link.href = addressOf(link.dataset.view);
     if (link.dataset.view === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
@@ -53,17 +76,11 @@ function route() {
   else view.querySelector("h1").focus();
 }
 
-function openEntry(entry) {
-  views.ask.open([entry]);
-  location.hash = "#ask";
-}
-
-function showWorkspaces(names) {
+function showWorkspaces() {
   const select = document.getElementById("workspace");
   select.replaceChildren(...names.map((name) => h("option", { value: name, selected: name === session.workspace }, name)));
   select.parentElement.hidden = names.length < 2;
-  select.onchange = () => { session.workspace = select.value; begin(); };
-  document.getElementById("sign-out").hidden = !session.key;
+  select.onchange = () => { session.workspace = select.value; location.hash = addressOf(drawn || "ask"); begin(); };
 }
 
 // --- the key
@@ -83,17 +100,6 @@ dialog.querySelector("form").addEventListener("submit", () => {
   input.value = "";
   begin();
 });
-document.getElementById("sign-out").addEventListener("click", () => { session.key = ""; location.reload(); });
-
-// --- light or dark
-
-const THEME = "hoptrail-theme";
-const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-if (localStorage.getItem(THEME)) document.documentElement.dataset.theme = localStorage.getItem(THEME) === "dark" ? "dark" : "light";
-document.getElementById("theme").addEventListener("click", () => {
-  document.documentElement.dataset.theme = dark() ? "light" : "dark";
-  localStorage.setItem(THEME, document.documentElement.dataset.theme);
-});
 
 // --- files dropped anywhere
 
@@ -111,6 +117,19 @@ addEventListener("drop", (event) => {
   dropped(event.dataTransfer).then((files) => watch?.take(files));
 });
 
+// --- keys that work everywhere but in a field
+
+const GO = { "/": "ask", d: "documents", h: "history", s: "settings" };
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+  const view = event.key === "?" ? "settings" : GO[event.key];
+  if (!view) return;
+  event.preventDefault();
+  location.hash = addressOf(view);
+  if (view === "ask") document.getElementById("question")?.focus();
+});
+
+applyTheme();
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
 addEventListener("hashchange", route);
 begin();

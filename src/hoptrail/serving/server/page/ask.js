@@ -4,7 +4,8 @@ import { ask, get } from "./api.js";
 import { choose, chosen } from "./chosen.js";
 import { fill, h, say } from "./dom.js";
 import { dropZone } from "./documents.js";
-import { current, lastShown, remember } from "./history.js";
+import { addressOf, nowAt, shownAddress } from "./address.js";
+import { keptThread } from "./history.js";
 import { Recipes } from "./recipes.js";
 import { TrailView } from "./trail.js";
 
@@ -25,7 +26,13 @@ export function askView(told, watch) {
       h("span", { class: "push" }), h("button", { type: "submit" }, "Ask on")));
   const view = h("div", { class: "ask" }, h("h1", { tabindex: "-1", class: "unseen" }, "Ask"), form, watch.element, begun, turns, following);
 
-  let under = null, shown = [], suggesting = null;
+  let under = null, shown = [], suggesting = null, unseen = "", at = "";
+  /** The answer that has come gets its address, which Back leaves. */
+  function arrived() {
+    at = unseen;
+    if (unseen) nowAt(addressOf("answer", unseen));
+    unseen = "";
+  }
   async function begin(from, afresh) {
     const question = from.input.value.trim();
     if (!question) return;
@@ -43,23 +50,26 @@ export function askView(told, watch) {
     following.hidden = true;
     stop.hidden = false;
     stop.onclick = () => own.abort();
-    say("Question sent. Hops appear as they are found.");
+    say("Question sent.");
     if (!afresh) { next.input.value = ""; turn.element.scrollIntoView({ block: "start" }); stop.focus({ preventScroll: true }); }
-    const asked = { question, documents: [...chosen().keys()], before: before && previous(before) };
+    const asked = { question, documents: [...chosen().keys()], before: before && previous(before), keep: true, thread: before?.thread };
     const answers = await Promise.all(views.map((one, place) => follow(one, turn, { ...asked, recipe: names[place] }, own.signal)));
     if (under !== own) return;
     stop.hidden = true;
     const known = answers.filter(Boolean);
-    if (known.length) { shown.push({ question, answers: known }); remember(question, known); current(shown); }
+    under = null;
+    if (known.length) shown.push({ question, answers: known });
     following.hidden = !answered(shown);
+    unseen = known[0]?.id ?? "";
+    if (["ask", "answer"].includes(shownAddress().view)) arrived();
     if (!afresh) (following.hidden ? field : next).input.focus({ preventScroll: true });
   }
 
-  async function show() {
-    const now = await get("/api/show").catch(() => null);
+  async function refresh() {
+    const now = await get("api/show").catch(() => null);
     if (!now) return;
     view.classList.toggle("bare", now.empty);
-    if (under) return;
+    if (under || shown.length) return;
     if (now.empty) begun.replaceChildren(welcome(now.uploads, watch));
     else {
       suggesting?.abort();
@@ -74,15 +84,34 @@ export function askView(told, watch) {
       h("button", { type: "button", class: "quiet", onclick: () => { choose(new Map()); field.input.focus(); } }, "Ask all documents")));
   }
 
-  view.refresh = show;
+  view.refresh = refresh;
   view.recipesChanged = (told) => recipes.draw(told);
-  view.open = (entries) => {
+  /** Show a kept answer with what came before it, or with an empty id what is under way, else nothing. */
+  view.show = async (id) => {
+    if (!id && (under || unseen)) { if (!under) arrived(); return; }
+    if (id === at && (id || !shown.length)) return;
     under?.abort();
-    under = new AbortController();
-    shown = entries;
-    current(entries);
-    field.input.value = entries[0].question;
+    const own = under = id ? new AbortController() : null;
+    at = id;
+    shown = [];
+    turns.replaceChildren();
     begun.replaceChildren();
+    following.hidden = stop.hidden = true;
+    field.input.value = "";
+    if (!id) { refresh(); return; }
+    try {
+      const { answers } = await keptThread(id);
+      if (under === own) open(answers.map((answer) => ({ question: answer.question, answers: [answer] })));
+    } catch (error) {
+      if (under === own) fill(turns, h("div", { class: "notice fault", role: "alert" }, h("p", {}, h("strong", {}, error.status === 404 ? "This answer is not here any more." : error.message)),
+        h("p", {}, error.status === 404 ? "It was erased, a document that it came from was removed, or your key does not see all of its documents." : error.whatToDo ?? "")));
+    }
+    if (under === own) under = null;
+  };
+  function open(entries) {
+    shown = entries;
+    field.input.value = entries[0].question;
+    grow(field.input);
     turns.replaceChildren(...entries.map(({ question, answers }) => {
       const views = answers.map((answer) => new TrailView(answer.recipe, answers.length > 1));
       const turn = turnView(question, views);
@@ -90,17 +119,14 @@ export function askView(told, watch) {
       return turn.element;
     }));
     following.hidden = !answered(shown);
-    stop.hidden = true;
-  };
+  }
   view.focusFirst = () => {
     grow(field.input);
     (turns.querySelector(".run") ? view.querySelector("h1") : field.input).focus();
   };
   document.addEventListener("chosen", drawScope);
   drawScope();
-  const left = lastShown();
-  if (left) view.open(left);
-  show();
+  refresh();
   return view;
 }
 
@@ -122,10 +148,10 @@ async function follow(view, turn, asked, signal) {
   try {
     for await (const { name, content } of ask(asked, signal)) {
       if (name === "completed") turn.completed(content.asked);
-      if (name === "asked") { view.asked(content); say(`Hop ${content.hop + 1}: ${content.asked}`); }
-      if (name === "hop") { view.found(content); say(content.answer === null ? `Hop ${content.hop + 1}: nothing settles it.` : `Hop ${content.hop + 1}: ${content.answer}`); }
+      if (name === "asked") { view.asked(content); say(`Step ${content.hop + 1}: ${content.asked}`); }
+      if (name === "hop") { view.found(content); say(content.answer === null ? `Step ${content.hop + 1}: nothing settles it.` : `Step ${content.hop + 1}: ${content.answer}`); }
       if (name === "error") { view.failed({ message: content.error.message, whatToDo: content.error.what_to_do }); return null; }
-      if (name === "answer") { view.answered(content); say(content.abstained ? "Not settled." : `Answer: ${content.answer}`); return content; }
+      if (name === "answer") { view.answered(content); say(content.abstained ? (content.guess ? `Not settled. Perhaps: ${content.guess.text}` : "Not settled.") : `Answer: ${content.answer}`); return content; }
     }
     view.failed({ message: "The connection ended before the answer.", whatToDo: "Ask again." });
   } catch (error) {
@@ -162,7 +188,7 @@ function welcome(limits, watch) {
 function ready(documents, signal, asked) {
   const list = h("ul", { class: "suggestions" });
   const heading = h("p", { class: "instance fine" }, signal && "Looking for questions that your documents answer…");
-  if (signal) get("/api/suggestions", signal).then(({ questions }) => {
+  if (signal) get("api/suggestions", signal).then(({ questions }) => {
     heading.textContent = questions.length ? "For instance" : "";
     fill(list, questions.map((question) => h("li", {}, h("button", { type: "button", onclick: () => asked(question) }, question))));
   }).catch(() => { heading.textContent = ""; });

@@ -1,14 +1,17 @@
 // Documents: listed, opened, chosen to be asked alone, removed; added by files and folders.
 
+import { addressOf, placeAddress } from "./address.js";
 import { get, remove } from "./api.js";
 import { choose, chosen } from "./chosen.js";
 import { count, fill, h, say } from "./dom.js";
-import { openSource } from "./reader.js";
 import { sure } from "./watch.js";
 
 export { Watch } from "./watch.js";
 
 const PAGE = 50;
+const SORTS = { title: "Title", "-date": "Date, newest first", date: "Date, oldest first", "-length": "Longest first", folder: "Folder" };
+
+const sized = ({ bytes, passages }) => (bytes === null ? count(passages, "passage") : bytes < 1024 ? `${bytes} bytes` : bytes < 2 ** 20 ? `${Math.round(bytes / 1024)} kB` : `${(bytes / 2 ** 20).toFixed(1)} MB`);
 
 /** A place to drop files and folders or choose them; `limits` are those of the server, `take(files)` gets the files. */
 export function dropZone(limits, take) {
@@ -29,11 +32,16 @@ export function documentsView(limits, watch) {
   const picked = new Map();
   const bar = h("div", { class: "picked", role: "group", "aria-label": "The selected documents" });
   const filter = h("input", { type: "search", placeholder: "Filter by title", "aria-label": "Filter documents by title", oninput: () => { start = 0; later(); } });
+  const choice = (label, options) => h("label", { class: "choose" }, h("span", {}, label), h("select", { onchange: () => { start = 0; draw(); } }, options.map(([value, name]) => h("option", { value }, name))));
+  const sort = choice("Sort by", Object.entries(SORTS));
+  const folder = choice("Folder", [["", "All folders"]]);
+  const chosenIn = (label) => label.querySelector("select").value;
   let start = 0, timer = 0;
   const later = () => { clearTimeout(timer); timer = setTimeout(draw, 150); };
   async function draw() {
     try {
-      const found = await get(`/api/documents?start=${start}&limit=${PAGE}&title=${encodeURIComponent(filter.value)}`);
+      const found = await get(`api/documents?start=${start}&limit=${PAGE}&sort=${chosenIn(sort)}&title=${encodeURIComponent(filter.value)}&folder=${encodeURIComponent(chosenIn(folder))}`);
+      drawFolders(found.folders);
       const held = list.contains(document.activeElement) ? document.activeElement : null;
       fill(list, rows(found));
       if (held) [...list.querySelectorAll(held.localName)].find((one) => nameOf(one) === nameOf(held))?.focus();
@@ -41,6 +49,11 @@ export function documentsView(limits, watch) {
       fill(list, h("p", { class: "fault", role: "alert" }, `${error.message} ${error.whatToDo ?? ""}`));
     }
     drawBar();
+  }
+  function drawFolders(folders) {
+    const select = folder.querySelector("select"), now = select.value;
+    folder.hidden = folders.length < 2;
+    fill(select, h("option", { value: "" }, "All folders"), folders.map(({ path, documents }) => h("option", { value: path, selected: path === now }, `${path} (${documents})`)));
   }
   function rows(found) {
     if (!found.total) return [h("p", { class: "empty" }, filter.value ? "No title contains this." : "No documents yet. What you add stays on this server.")];
@@ -59,23 +72,23 @@ export function documentsView(limits, watch) {
     const title = one.title || "Untitled";
     const box = h("input", { type: "checkbox", "aria-label": `Select ${title}`, onchange: () => { if (box.checked) picked.set(one.id, title); else picked.delete(one.id); drawBar(); } });
     box.checked = picked.has(one.id);
-    const from = one.sources.filter((source) => source !== title).join(", ");
+    const names = one.sources.filter((source) => source !== title).join(", ");
+    const about = [one.folder && `${one.folder}/`, names, one.date, sized(one)].filter(Boolean).join(" · ");
     return h("li", {}, box,
-      h("button", { type: "button", class: "title", onclick: () => openSource(one.id, [{ title, start: 0, end: 0 }]) },
-        title, h("span", { class: "fine" }, from && `${from} · `, count(one.passages, "passage"))),
+      h("a", { class: "title", href: placeAddress(one.id, null) }, title, h("span", { class: "fine" }, about)),
       h("button", { type: "button", class: "quiet", "aria-label": `Remove ${title}`, onclick: (event) => sure(event.currentTarget, () => drop([one.id])) }, "Remove"));
   }
   function drawBar() {
     bar.hidden = !picked.size;
     fill(bar, h("strong", {}, `${picked.size} selected`),
-      h("button", { type: "button", class: "main", onclick: () => { choose(new Map(picked)); location.hash = "#ask"; } }, "Ask only these"),
+      h("button", { type: "button", class: "main", onclick: () => { choose(new Map(picked)); location.hash = addressOf("ask"); } }, "Ask only these"),
       h("button", { type: "button", onclick: (event) => sure(event.currentTarget, () => drop([...picked.keys()])) }, "Remove these"),
       h("button", { type: "button", class: "quiet", onclick: () => { picked.clear(); draw(); } }, "Select none"));
   }
   async function drop(ids) {
     try {
       for (let from = 0; from < ids.length; from += 100)
-        watch.removed(await remove(`/api/documents?${ids.slice(from, from + 100).map((id) => `document=${encodeURIComponent(id)}`).join("&")}`));
+        watch.removed(await remove(`api/documents?${ids.slice(from, from + 100).map((id) => `document=${encodeURIComponent(id)}`).join("&")}`));
       const left = chosen();
       for (const id of ids) { picked.delete(id); left.delete(id); }
       choose(left);
@@ -85,7 +98,7 @@ export function documentsView(limits, watch) {
     draw();
   }
   const view = h("div", { class: "narrow" }, h("h1", { tabindex: "-1" }, "Documents"),
-    dropZone(limits, (files) => watch.take(files)), watch.element, h("div", { class: "bar" }, filter), bar, list);
+    dropZone(limits, (files) => watch.take(files)), watch.element, h("div", { class: "bar" }, filter, sort, folder), bar, list);
   view.refresh = draw;
   draw();
   return view;

@@ -1,18 +1,21 @@
 // An answer as Markdown: copied, or saved as a file.
 
+import { addressOf } from "./address.js";
 import { h, say } from "./dom.js";
 import { wording } from "./words.js";
 
-/** An answer with its citations, or what is closest where there is none, as Markdown. */
+/** An answer as Markdown: its citations or what is closest, each with file and place, and how it was found. */
 export function asMarkdown(answer) {
   const line = (text) => text.replace(/\s+/g, " ").trim().replace(/([\\`*_[\]<>])/g, "\\$1");
   const settled = answer.abstained ? `Not settled. ${answer.guess ? `Perhaps: ${line(answer.guess.text)}. ` : ""}Closest:` : answer.items.length > 1
     ? answer.items.map((item, place) => `${answer.kind === "steps" ? `${place + 1}.` : "-"} ${line(item)}`).join("\n") : `**${line(answer.answer)}**`;
-  const shown = answer.abstained ? answer.closest : answer.evidence;
+  const from = (item) => [item.title || "Untitled", item.file, item.place, item.date, `characters ${item.start}–${item.end}`].filter(Boolean).map(line).join(", ");
   const seen = new Set();
-  const quotes = shown.filter((item) => !seen.has(item.text) && seen.add(item.text)).map((item) =>
-    `> ${line(wording(item))}  \n> — ${line(item.title || "Untitled")}, ${item.date ? `${line(item.date)}, ` : ""}characters ${item.start}–${item.end}`);
-  return [`# ${line(answer.question)}`, settled, ...quotes].join("\n\n") + "\n";
+  const shown = (answer.abstained ? answer.closest : answer.evidence).filter((item) => !seen.has(wording(item)) && seen.add(wording(item)));
+  const trail = answer.trail.map((hop, index) => [`${index + 1}. ${line(hop.asked)} → ${hop.answer === null ? "nothing settles it" : line(hop.answer)}`,
+    ...answer.evidence.filter((item) => item.hop === index).map((item) => `   - ${from(item)}`)].join("\n"));
+  return [`# ${line(answer.question)}`, settled, ...shown.map((item) => `> ${line(wording(item))}  \n> — ${from(item)}`),
+    trail.length ? `How this was found:\n\n${trail.join("\n")}` : ""].filter(Boolean).join("\n\n") + "\n";
 }
 
 /** The buttons that take an answer elsewhere. */
@@ -30,7 +33,9 @@ export function exporting(answer) {
     saveAs(new Blob([asMarkdown(answer)], { type: "text/markdown" }), `${fileName(answer.question)}.md`);
     say("Saved as Markdown.");
   } }, "Save as Markdown");
-  return h("div", { class: "actions" }, copy, save);
+  const link = answer.id && h("button", { type: "button", class: "quiet", onclick: () => navigator.clipboard.writeText(new URL(addressOf("answer", answer.id), document.baseURI).href)
+    .then(() => { link.textContent = "Copied"; say("The address was copied."); }, () => { link.textContent = "The browser does not allow copying"; }) }, "Copy the address");
+  return h("div", { class: "actions" }, copy, save, link);
 }
 
 /** Hand the reader a file. */

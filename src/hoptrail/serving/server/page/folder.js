@@ -19,7 +19,7 @@ export class FolderStatus {
     const workspace = session.workspace;
     let searchable = null;
     for (;;) {
-      const now = await get("/api/show").catch(() => null);
+      const now = await get("api/show").catch(() => null);
       if (session.workspace !== workspace || (now && !now.folder)) return;
       if (now) {
         const wasBusy = this.isBusy;

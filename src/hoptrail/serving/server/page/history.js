@@ -1,73 +1,61 @@
-// Questions asked before, kept in this browser only, for each workspace.
+// Questions asked before, as the server keeps them for this key: found, renamed, erased, saved as one file.
 
-import { session } from "./api.js";
-import { fill, h } from "./dom.js";
+import { addressOf } from "./address.js";
+import { get, post, remove } from "./api.js";
+import { fill, h, say } from "./dom.js";
+import { asMarkdown, saveAs } from "./export.js";
+import { sure } from "./watch.js";
 
-const MOST = 50;
-const place = () => `hoptrail-history-${session.workspace ?? ""}`;
+const MOST = 1000;
 
-/** The entries, newest first: {at, question, answers: [whole answers]}. */
-export function remembered() {
-  try {
-    const found = JSON.parse(localStorage.getItem(place()) ?? "[]");
-    return Array.isArray(found) ? found : [];
-  } catch {
-    return [];
-  }
-}
+/** An answer after the earlier ones of its thread: {id, name, own, answers}. */
+export const keptThread = (id) => get(`api/history/${encodeURIComponent(id)}`);
 
-export function remember(question, answers) {
-  let entries = [{ at: Date.now(), question, answers }, ...remembered()].slice(0, MOST);
-  for (;;) {
+/** The view. */
+export function historyView() {
+  const list = h("div", {});
+  let timer = 0;
+  const search = h("input", { type: "search", placeholder: "Search questions and answers", "aria-label": "Search the history",
+    oninput: () => { clearTimeout(timer); timer = setTimeout(draw, 150); } });
+  const fault = (error) => fill(list, h("p", { class: "fault", role: "alert" }, `${error.message} ${error.whatToDo ?? ""}`));
+  async function draw() {
     try {
-      localStorage.setItem(place(), JSON.stringify(entries));
-      return;
-    } catch { // no room: the oldest go
-      if (entries.length <= 1) return;
-      entries = entries.slice(0, Math.floor(entries.length / 2));
-    }
+      const { total, threads } = await get(`api/history?limit=${MOST}&words=${encodeURIComponent(search.value)}`);
+      fill(list, total
+        ? [h("ul", { class: "history" }, threads.map((one) => line(one, draw, fault))), total > MOST && h("p", { class: "fine" }, `and ${total - MOST} older ones`),
+          h("p", { class: "actions" },
+            h("button", { type: "button", class: "quiet", onclick: () => save(threads).catch(fault) }, "Save all as Markdown"),
+            h("button", { type: "button", class: "quiet", onclick: (event) => sure(event.currentTarget, () => remove("api/history").then(draw, fault)) }, "Erase all"))]
+        : h("div", { class: "empty" }, h("p", {}, search.value ? "Nothing that was asked has these words." : "No questions yet."),
+          h("a", { class: "button", href: addressOf("ask") }, "Ask something")));
+    } catch (error) { fault(error); }
   }
-}
-
-const shown = () => `hoptrail-shown-${session.workspace ?? ""}`;
-
-/** What this tab shows now, a question with its answers and what followed on from it, so that a reload shows it again. */
-export function current(entries) {
-  try {
-    sessionStorage.setItem(shown(), JSON.stringify(entries));
-  } catch { /* no room: it will be in the history */ }
-}
-
-export function lastShown() {
-  try {
-    const found = JSON.parse(sessionStorage.getItem(shown()) ?? "null");
-    return Array.isArray(found) && found[0]?.answers?.length ? found : null;
-  } catch {
-    return null;
-  }
-}
-
-/** The view; `show(entry)` opens one. */
-export function historyView(show) {
-  const view = h("div", { class: "narrow" });
-  const draw = () => {
-    const entries = remembered();
-    fill(view,
-      h("h1", { tabindex: "-1" }, "History"),
-      h("p", { class: "lead" }, "Kept in this browser only. The server does not store questions."),
-      entries.length
-        ? h("ul", { class: "history" }, entries.map((entry) => line(entry, show)))
-        : h("div", { class: "empty" }, h("p", {}, "No questions yet."), h("a", { class: "button", href: "#ask" }, "Ask something")),
-      entries.length > 0 && h("button", { type: "button", class: "quiet", onclick: () => { localStorage.removeItem(place()); sessionStorage.removeItem(shown()); draw(); view.querySelector("h1").focus(); } }, "Forget all"));
-  };
   draw();
-  return view;
+  return h("div", { class: "narrow" }, h("h1", { tabindex: "-1" }, "History"),
+    h("p", { class: "lead" }, "Kept by the server for your key. When a document is removed, the answers that came from it are erased."),
+    h("div", { class: "bar" }, search), list);
 }
 
-function line(entry, show) {
-  const first = entry.answers[0];
-  return h("li", {}, h("button", { type: "button", onclick: () => show(entry) },
-    h("span", {}, entry.question),
-    h("span", { class: "fine" }, first?.abstained ? "no answer" : first?.answer, " · ", entry.answers.map((one) => one.recipe).join(" and "), " · ",
-      h("time", { datetime: new Date(entry.at).toISOString() }, new Date(entry.at).toLocaleString()))));
+function line(one, draw, fault) {
+  const address = addressOf("answer", one.id);
+  const name = h("a", { class: "title", href: address }, h("span", {}, one.name),
+    h("span", { class: "fine" }, one.answer ? `${one.abstained ? "perhaps " : ""}${one.answer}` : "not settled", " · ",
+      h("time", { datetime: one.at }, new Date(one.at).toLocaleString())));
+  const rename = () => {
+    const input = h("input", { type: "text", value: one.name, maxlength: "300", required: true, "aria-label": "New name" });
+    const form = h("form", { class: "rename", onsubmit: (event) => { event.preventDefault(); post(`api/history/${one.id}`, { name: input.value.trim() || one.name }).then(draw, fault); } },
+      input, h("button", { type: "submit" }, "Rename"));
+    name.replaceWith(form);
+    input.select();
+  };
+  return h("li", {}, name,
+    h("button", { type: "button", class: "quiet", "aria-label": `Rename ${one.name}`, onclick: rename }, "Rename"),
+    h("button", { type: "button", class: "quiet", "aria-label": `Erase ${one.name}`, onclick: (event) => sure(event.currentTarget, () => remove(`api/history/${one.id}`).then(draw, fault)) }, "Erase"));
+}
+
+async function save(threads) {
+  const texts = [];
+  for (const { id } of threads) texts.push((await keptThread(id)).answers.map(asMarkdown).join("\n"));
+  saveAs(new Blob([texts.join("\n---\n\n")], { type: "text/markdown" }), "history.md");
+  say("Saved as Markdown.");
 }

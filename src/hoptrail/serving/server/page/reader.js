@@ -1,50 +1,85 @@
-// A document opened at a sentence, with everything that the trail cites from it marked.
+// A document opened at a sentence, with everything that the trail cites from it marked; beside the text of a PDF, its page.
 
+import { addressOf, placeAddress, shownAddress } from "./address.js";
 import { documentOf, file } from "./api.js";
 import { fill, h } from "./dom.js";
 import { saveAs } from "./export.js";
+import { pageView } from "./paper.js";
 import { placeOf } from "./words.js";
 
 const dialog = document.getElementById("reader");
 dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+dialog.addEventListener("close", () => {
+  if (shownAddress().view !== "document") return; // closed by Back
+  if (fromHere) history.back();
+  else location.hash = addressOf("documents");
+});
 
-/** Open a document; `cited` are its evidence items, `at` is the one to show first. */
-export async function openSource(id, cited = [], at = null) {
+const cited = new Map();
+let fromHere = false;
+
+/** Open the document of an evidence item at it, with all that is cited from the same document. */
+export function openAt(item, all) {
+  const address = placeAddress(item.document, item);
+  cited.set(address, all.filter((other) => other.document === item.document));
+  fromHere = true;
+  location.hash = address;
+}
+
+/** Close the document, since another address is shown. */
+export function closeSource() {
+  fromHere = false;
+  if (dialog.open) dialog.close();
+}
+
+/** Show the document of an address, at `range`: `START-END`. */
+export async function showSource(id, range = "") {
+  const [start, end] = range.split("-").map(Number);
+  const at = end > start ? { start, end } : null;
+  const marks = cited.get(placeAddress(id, at)) ?? (at ? [at] : []);
   const title = document.getElementById("reader-title");
   const text = document.getElementById("reader-text");
   const from = document.getElementById("reader-from");
-  title.textContent = cited[0]?.title || "Document";
-  from.textContent = "";
+  const paper = document.getElementById("reader-paper");
+  title.textContent = marks[0]?.title || "Document";
+  fill(from);
+  fill(paper);
+  dialog.classList.remove("wide");
   text.replaceChildren(h("p", { class: "waiting" }, "Opening…"));
   if (!dialog.open) dialog.showModal();
   try {
     const found = await documentOf(id);
     title.textContent = found.title || "Untitled";
     fill(from, [...found.sources, at && placeOf(found, at.start)].filter(Boolean).join(" · "), found.original && original(found, at));
-    text.replaceChildren(...marked(found, cited, at));
+    text.replaceChildren(...marked(found, marks, at));
+    if (found.original && isPdf(found)) {
+      dialog.classList.add("wide");
+      fill(paper, pageView(found, at));
+    }
     const first = text.querySelector("mark.here") ?? text.querySelector("mark");
     first?.scrollIntoView({ block: "center" });
     (first ?? title).focus({ preventScroll: true });
   } catch (error) {
-    text.replaceChildren(h("p", { class: "fault", role: "alert" }, `${error.message} ${error.whatToDo ?? ""}`));
+    text.replaceChildren(h("p", { class: "fault", role: "alert" }, error.status === 404 ? "This document is not here any more." : `${error.message} ${error.whatToDo ?? ""}`));
   }
 }
+
+const isPdf = (found) => found.sources[0].toLowerCase().endsWith(".pdf");
 
 /** What fetches the file that the document was read from: a PDF opens at the page, anything else is saved. */
 function original(found, at) {
   const name = found.sources[0];
-  const isPdf = name.toLowerCase().endsWith(".pdf");
   const button = h("button", { type: "button", class: "quiet", onclick: async () => {
     try {
-      const blob = await file(`/api/documents/${encodeURIComponent(found.id)}/original`);
-      if (!isPdf) { saveAs(blob, name); return; }
+      const blob = await file(`api/documents/${encodeURIComponent(found.id)}/original`);
+      if (!isPdf(found)) { saveAs(blob, name); return; }
       const page = /page (\d+)/.exec(at ? placeOf(found, at.start) : "")?.[1];
       window.open(URL.createObjectURL(blob) + (page ? `#page=${page}` : ""), "_blank", "noopener");
     } catch (error) {
       button.replaceWith(h("span", { class: "fault", role: "alert" }, ` ${error.message} ${error.whatToDo ?? ""}`));
     }
-  } }, isPdf ? "Open the original" : "Save the original");
+  } }, isPdf(found) ? "Open the original" : "Save the original");
   return button;
 }
 
@@ -111,9 +146,4 @@ function inline(points, cited, at, start, end) {
   }
   parts.push(cut(place, end).replace(/\s+$/, ""));
   return parts;
-}
-
-/** Open the document of an evidence item at it, with all that is cited from the same document. */
-export function openAt(item, all) {
-  openSource(item.document, all.filter((other) => other.document === item.document), item);
 }

@@ -14,7 +14,7 @@ export class Recipes {
     this.second = h("select", { id: "second" });
     this.name = h("strong", {});
     this.element = h("details", { class: "options" },
-      h("summary", {}, "Recipe: ", this.name),
+      h("summary", {}, "Method: ", this.name),
       h("fieldset", {}, h("legend", {}, "How the documents are searched and read"), this.list),
       h("label", { class: "beside" }, h("span", {}, "Compare with"), this.second));
     const [first, second] = kept();
@@ -32,7 +32,13 @@ export class Recipes {
     const usable = told.recipes.filter((one) => one.usable);
     if (!usable.some((one) => one.name === this.first)) this.first = told.default;
     this.name.textContent = this.first;
-    fill(this.list, [...usable, ...told.recipes.filter((one) => !one.usable)].map((one) => this.line(one, one.name === told.default)));
+    const plain = told.recipes.filter((one) => one.usable && (!one.published || one.name === told.default));
+    const others = told.recipes.filter((one) => !plain.includes(one));
+    const open = this.list.querySelector("details")?.open ?? others.some((one) => one.name === this.first);
+    fill(this.list, plain.map((one) => this.line(one, one.name === told.default)),
+      h("details", { open }, h("summary", {}, "Methods of published papers"),
+        h("p", { class: "fine" }, "For comparison. Most are made for a language model, and some have to be built first."),
+        others.sort((a, b) => b.usable - a.usable).map((one) => this.line(one, false))));
     const second = this.second.value;
     fill(this.second, h("option", { value: NONE }, "nothing"), usable.map((one) => h("option", { value: one.name, selected: one.name === second }, one.name)));
   }
@@ -49,12 +55,12 @@ export class Recipes {
   offer(one) {
     const box = h("div", { class: "offer", "aria-live": "polite" });
     const fault = (error) => fill(box, h("p", { class: "fault" }, `${error.message} ${error.whatToDo ?? ""}`));
-    const begin = () => post(`/api/recipes/${one.name}`).then((job) => { fill(box, h("p", { class: "fine" }, "Being built; see above.")); this.watch.follow(job.id, job); }).catch(fault);
+    const begin = () => post(`api/recipes/${one.name}`).then((job) => { fill(box, h("p", { class: "fine" }, "Being built; see above.")); this.watch.follow(job.id, job); }).catch(fault);
     const ask = async () => {
       fill(box, h("p", { class: "fine" }, "Estimating the cost…"));
       try {
         const build = h("button", { type: "button", onclick: begin, "aria-label": `Build for ${one.name}` }, "Build");
-        fill(box, h("p", { class: "fine" }, costOf(await get(`/api/recipes/${one.name}/cost`))), build);
+        fill(box, h("p", { class: "fine" }, costOf(await get(`api/recipes/${one.name}/cost`))), build);
         build.focus();
       } catch (error) { fault(error); }
     };

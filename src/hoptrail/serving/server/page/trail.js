@@ -1,11 +1,11 @@
-// A trail as it grows: hops one after the other, then the answer with its evidence before everything else.
+// An answer: what it says, how sure it is and what it rests on; below, folded, the trail of hops that led to it.
 
 import { documentOf } from "./api.js";
 import { count, h, seconds } from "./dom.js";
 import { exporting } from "./export.js";
 import { picture } from "./picture.js";
 import { openAt } from "./reader.js";
-import { completed, isRow, placeOf, surroundings, wording } from "./words.js";
+import { completed, contentWords, isRow, placeOf, split, surroundings, wording } from "./words.js";
 
 const VERDICTS = {
   answered: "Found",
@@ -13,22 +13,26 @@ const VERDICTS = {
   unanswered: "Nothing here settles it",
   failed: "This step failed",
 };
-const LONGEST_FOUND = 160;
+const LONGEST_FOUND = 160, LONGEST_TEXT = 90;
 
-/** One recipe's run on a question: `element` to show, methods that add what is told. `named`: it stands beside another. */
+/** One method's run on a question: `element` to show, methods that add what is told. `named`: it stands beside another. */
 export class TrailView {
   constructor(recipe, named) {
+    this.recipe = recipe;
     this.hops = h("ol", { class: "hops" });
     this.ending = h("div", { class: "ending" });
-    this.status = h("span", { class: "run-status" });
-    this.steps = h("details", { class: "steps", open: true }, h("summary", {}, this.status), this.hops);
-    this.element = h("section", { class: "run", "aria-label": `Trail by ${recipe}` },
-      h("h3", { class: named ? "run-name" : "unseen" }, named ? recipe : `Answer by ${recipe}`), this.ending, this.steps);
+    this.status = h("p", { class: "run-status fine" });
+    this.glance = h("div", {});
+    this.summary = h("summary", {}, "What was found so far");
+    this.steps = h("details", { class: "steps", hidden: true }, this.summary, this.glance, this.hops);
+    this.element = h("section", { class: "run", "aria-label": `Answer by ${recipe}` },
+      h("h3", { class: named ? "run-name" : "unseen" }, named ? recipe : "Answer"), this.status, this.ending, this.steps);
     this.open = null;
     this.working("Reading the question…");
   }
 
   working(text) {
+    this.status.hidden = false;
     this.status.replaceChildren(h("span", { class: "dots", "aria-hidden": "true" }), text);
   }
 
@@ -37,31 +41,34 @@ export class TrailView {
     this.open = h("li", { class: "hop open" }, questionOf(question, asked),
       h("p", { class: "looking" }, "Looking for evidence"));
     this.hops.append(this.open);
-    this.working(`Hop ${this.hops.children.length}`);
+    this.steps.hidden = false;
+    this.working(`Step ${this.hops.children.length}: ${asked}`);
   }
 
   found(hop) {
     this.open?.remove();
     this.open = null;
     this.hops.append(hopView(hop, hop.evidence, hop.evidence));
-    this.working("Still thinking…");
+    this.working(hop.answer === null ? "Still thinking…" : `Found: ${shortened(hop.answer)}. Still thinking…`);
   }
 
-  /** The whole answer; hops that were given up on the way go. One hop alone says what the answer says, and is folded away. */
+  /** The whole answer, how it was found folded below it; hops that were given up on the way go. */
   answered(answer) {
     const cited = numbered(answer.evidence);
     this.hops.replaceChildren(...answer.trail.map((hop, index) =>
       hopView(hop, answer.evidence.filter((item) => item.hop === index), answer.evidence, cited)));
     this.open = null;
-    this.status.textContent = `How this was ${answer.abstained ? "looked for" : "found"}: ${summary(answer)}`;
-    this.steps.open = answer.trail.length > 1;
+    this.status.hidden = true;
+    this.summary.textContent = `How this was ${answer.abstained ? "looked for" : "found"}`;
+    this.steps.open = false;
     this.steps.hidden = !answer.trail.length;
+    this.glance.replaceChildren(h("p", { class: "fine" }, summary(answer)), (!answer.abstained && answer.trail.length > 1 && picture(answer, cited)) || "");
     this.ending.replaceChildren(answer.abstained ? abstention(answer) : answerView(answer, cited), ...soFar(answer));
   }
 
   failed(error) {
     this.open?.remove();
-    this.status.textContent = "Stopped";
+    this.status.hidden = true;
     this.steps.hidden = !this.hops.children.length;
     this.ending.replaceChildren(h("div", { class: "notice fault", role: "alert" },
       h("p", {}, h("strong", {}, error.message)), error.whatToDo && h("p", {}, error.whatToDo)));
@@ -69,9 +76,12 @@ export class TrailView {
 
   stopped() {
     this.open?.remove();
-    this.status.textContent = "Stopped. What was found so far is below.";
+    this.status.textContent = "Stopped.";
+    this.steps.hidden = !this.hops.children.length;
   }
 }
+
+const shortened = (text) => (text.length > LONGEST_FOUND ? `${text.slice(0, LONGEST_FOUND)}…` : text);
 
 function questionOf(question, asked) {
   const parts = completed(question, asked);
@@ -84,7 +94,7 @@ function questionOf(question, asked) {
 
 function hopView(hop, evidence, all, cited = null) {
   const looked = new Set(hop.hits.map((hit) => hit.document)).size;
-  const found = hop.answer?.length > LONGEST_FOUND ? `${hop.answer.slice(0, LONGEST_FOUND)}…` : hop.answer;
+  const found = hop.answer === null ? null : shortened(hop.answer);
   return h("li", { class: `hop ${hop.verdict}` },
     questionOf(hop.question, hop.asked),
     evidence.length > 0 && h("div", { class: "evidence" }, evidence.map((item) => quote(item, all, cited))),
@@ -121,20 +131,27 @@ function numbered(evidence) {
   return numbers;
 }
 
+const once = (items, seen = new Set()) => items.filter((item) => !seen.has(key(item)) && seen.add(key(item)));
+
+/** The answer first; then how sure it is, and the sentence that it rests on, once. Items of a list have their places beside them. */
 function answerView(answer, cited) {
-  const once = (items, seen = new Set()) => items.filter((item) => !seen.has(key(item)) && seen.add(key(item)));
   const citations = once(answer.evidence);
-  const settling = once(answer.evidence.filter((item) => item.hop === answer.evidence.at(-1)?.hop)).slice(0, 2);
   const several = answer.items.length > 1;
-  const numbers = citations.map((item) => h("button", { type: "button", class: "citation", onclick: () => openAt(item, answer.evidence),
-    "aria-label": `Citation ${cited.get(key(item))}: ${item.title}` }, String(cited.get(key(item)))));
+  const number = (item) => h("button", { type: "button", class: "citation", onclick: () => openAt(item, answer.evidence),
+    "aria-label": `Citation ${cited.get(key(item))}: ${item.title}` }, String(cited.get(key(item))));
+  const saying = (text) => citations.find((item) => wording(item).includes(text) || text.includes(item.text));
+  const placed = several ? answer.items.map((text) => [text, saying(text)]) : [];
+  const isPlaced = several && placed.every(([, item]) => item);
+  const settling = isPlaced ? [] : once(answer.evidence.filter((item) => item.hop === answer.evidence.at(-1)?.hop)).slice(0, 2);
   return h("div", { class: "answer" },
+    h("p", { class: "label" }, "Answer"),
+    several
+      ? h(answer.kind === "steps" ? "ol" : "ul", { class: "found" }, placed.map(([text, item]) => h("li", {}, text, " ", item && number(item),
+        item && h("span", { class: "fine" }, " ", [item.title, item.place].filter(Boolean).join(", ")))))
+      : h("p", { class: answer.answer.length > LONGEST_TEXT ? "text long" : "text" }, answer.answer, " ", citations.map(number)),
+    several && !isPlaced && h("p", { class: "numbers" }, citations.map(number)),
+    h("p", { class: "certainty" }, citations.length ? certainty(answer.confidence) : "No sentence is cited for this: check it before you rely on it."),
     settling.length > 0 && h("div", { class: "settling" }, settling.map((item) => quote(item, answer.evidence, cited))),
-    h("p", { class: "label" }, answer.confidence === null ? "Answer" : `Answer · ${certainty(answer.confidence)}`),
-    several && h(answer.kind === "steps" ? "ol" : "ul", { class: "found" }, answer.items.map((item) => h("li", {}, item))),
-    h("p", { class: several ? "numbers" : answer.answer.length > LONGEST_FOUND ? "text long" : "text" }, several ? "" : answer.answer, " ", numbers),
-    citations.length === 0 && h("p", { class: "fine" }, "No sentence is cited for this: check it before you rely on it."),
-    answer.trail.length > 1 && picture(answer, cited),
     exporting(answer));
 }
 
@@ -143,31 +160,37 @@ function soFar({ indexing }) {
   return indexing ? [h("p", { class: "fine" }, `Indexing has not ended: ${indexing.searchable.toLocaleString("en")} of ${count(indexing.documents, "document")} could be searched.`)] : [];
 }
 
-const certainty = (confidence) => confidence >= 0.8 ? "sure" : confidence >= 0.5 ? "likely" : "unsure";
+/** How sure an answer is, in plain words. */
+function certainty(confidence) {
+  if (confidence === null) return "Read from the sentence below by a language model: check it there.";
+  if (confidence >= 0.8) return "Sure: the documents say so.";
+  return confidence >= 0.5 ? "Likely, not certain: check the sentence below." : "Unsure: read the sentence below before you rely on it.";
+}
 
+/** Where nothing settles a question: the guess, marked as one, the closest statements with the likely words marked, what to do. */
 function abstention(answer) {
-  const answered = answer.trail.slice(0, -1).filter((hop) => hop.answer !== null).length;
   const failed = answer.trail.some((hop) => hop.verdict === "failed");
+  const guess = failed ? null : answer.guess;
+  const likely = guess ? [guess.text] : contentWords(answer.question);
   return h("div", { class: "answer none" },
-    h("p", { class: "label" }, "No answer"),
-    h("p", { class: "text" }, failed ? "No answer: a step failed, so this says nothing about what the documents hold."
-      : answer.guess ? ["Not settled. Perhaps: ", h("strong", {}, answer.guess.text)] : answer.closest.length ? "Not settled. Closest:" : "Not settled: nothing was found."),
-    !failed && answer.guess && h("div", { class: "settling" }, answer.guess.evidence.slice(0, 2).map((item) => quote(item, answer.guess.evidence))),
-    !failed && answer.guess && h("p", { class: "fine" }, `A guess (confidence ${answer.guess.confidence.toFixed(2)}), not an answer. Closest:`),
+    h("p", { class: "label" }, guess ? "A guess, not an answer" : "No answer"),
+    guess && h("p", { class: guess.text.length > LONGEST_TEXT ? "text long" : "text" }, "Perhaps: ", h("strong", {}, guess.text)),
+    h("p", { class: "certainty" }, failed ? "A step failed, so this says nothing about what the documents hold."
+      : answer.closest.length ? "Not settled: no sentence here is sure to answer this. These come closest:" : "Not settled: nothing was found."),
     h("ul", { class: "closest" }, answer.closest.map((item) => h("li", {},
       h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },
         [item.title, ...item.heading_path.filter((heading) => heading !== item.title)].filter(Boolean).join(" › ")),
       h("span", { class: "fine" }, [item.place, item.date].filter(Boolean).map((text) => ` · ${text}`).join("")),
-      h("p", {}, wording(item))))),
-    h("p", { class: "fine" }, answered
-      ? `${count(answered, "step")} found something; the trail below shows where it ended.`
-      : "Rather than give an answer that may be wrong, hoptrail says so. Try other words, another recipe, or add a document that says it."),
+      h("p", {}, split(wording(item), likely).map(([text, isLikely]) => (isLikely ? h("mark", {}, text) : text)))))),
+    h("p", { class: "fine" }, failed ? "Ask again; if it fails again, the server's log says more."
+      : answer.closest.length ? "Open one to read on around it, ask in other words, or add a document that says it." : "Ask in other words, or add a document that says it."),
     exporting(answer));
 }
 
 function summary(answer) {
   const used = answer.usage;
-  const parts = [count(answer.trail.length, "hop"), seconds(used.seconds)];
+  const parts = [`recipe ${answer.recipe}`, count(answer.trail.length, "hop"), seconds(used.seconds)];
+  if (answer.confidence !== null) parts.push(`confidence ${answer.confidence.toFixed(2)}`);
   if (used.calls) parts.push(count(used.calls, "model call"), count(used.prompt_tokens + used.completion_tokens, "token"));
   return parts.join(" · ");
 }

@@ -29,7 +29,7 @@ export class Watch {
   /** What is under way since before the page was opened, and what was not read and has not been put away. */
   async begin() {
     this.folder.begin();
-    const { jobs } = await get("/api/jobs");
+    const { jobs } = await get("api/jobs");
     const away = putAway();
     for (const job of jobs)
       if (!OVER.includes(job.state) || (job.state === "stopped" && job.counts.stopped) || (job.counts.failed && !away.includes(job.id))) this.follow(job.id);
@@ -66,7 +66,7 @@ export class Watch {
     let ready = 0;
     for (;;) {
       try {
-        job = job ?? await get(`/api/jobs/${id}`);
+        job = job ?? await get(`api/jobs/${id}`);
       } catch (error) {
         this.working.delete(id);
         box.replaceChildren(h("p", { class: "fault", role: "alert" }, error.message), closing(box));
@@ -94,9 +94,9 @@ export class Watch {
     fill(box,
       h("div", { class: "job-head" },
         h("p", {}, h("strong", {}, told(job)), !over && h("span", { class: "fine" }, step(job))),
-        !over && button("Stop", () => post(`/api/jobs/${job.id}/cancel`).catch(() => {})),
-        stopped && button("Go on", () => post(`/api/jobs/${job.id}/resume`).then((again) => this.follow(job.id, again)).catch(() => {})),
-        (job.state === "waiting" || stopped) && button("Discard", () => remove(`/api/jobs/${job.id}`).then(() => box.remove()).catch(() => {})),
+        !over && button("Stop", () => post(`api/jobs/${job.id}/cancel`).catch(() => {})),
+        stopped && button("Go on", () => post(`api/jobs/${job.id}/resume`).then((again) => this.follow(job.id, again)).catch(() => {})),
+        (job.state === "waiting" || stopped) && button("Discard", () => remove(`api/jobs/${job.id}`).then(() => box.remove()).catch(() => {})),
         over && closing(box, job.id)),
       !over && h("progress", job.kind === "build" ? { "aria-label": "Building" } : { max: job.items.length, value: done || false, "aria-label": "Documents indexed" }),
       job.error && h("p", { class: "fault" }, job.error.message, " ", job.error.what_to_do),

@@ -71,6 +71,17 @@ export function surroundings(document, start, end) {
 const EMPTY = new Set(("who whom whose what which where when why how many much is are was were be been do does did has have had can will would should " +
   "the a an of in on at to for by from with and or it its that this there as").split(" "));
 
+/** The words of a question that a statement may share with it. */
+export const contentWords = (question) => (question.match(/[\p{L}\p{N}]{3,}/gu) ?? []).filter((word) => !EMPTY.has(word.toLowerCase()));
+
+/** A text as [part, isOne]: the parts that are one of these, as whole words in whatever case, and the others. */
+export function split(text, wanted) {
+  const escaped = wanted.filter(Boolean).map((one) => one.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+"));
+  if (!escaped.length) return [[text, false]];
+  const found = new RegExp(`(?<![\\p{L}\\p{N}])(${escaped.join("|")})(?![\\p{L}\\p{N}])`, "giu");
+  return text.split(found).map((part, place) => [part, place % 2 === 1]).filter(([part]) => part);
+}
+
 /** What a question asks about a name, in its own few words: `designer`, `town born`, `river flows through`. */
 export function relationIn(question, name) {
   const place = name ? question.toLowerCase().indexOf(name.toLowerCase()) : -1;

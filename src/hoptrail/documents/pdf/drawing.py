@@ -1,0 +1,80 @@
+"""Draws a page of a PDF file as a picture, and finds where on it some text of the parsed document stands."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.pdf.parser import open_pdf
+from hoptrail.types.json_object import JsonObject
+
+WIDEST, TALLEST = 1400, 4000
+"""Pixels of a picture."""
+
+
+def draw_page(data: bytes, number: int, words: str) -> tuple[JsonObject, bytes]:
+    """The page with this number, from 1, as PNG, and `pages`, `width`, `height` and `boxes`: left, top, right and bottom of each
+    line of `words`, as shares of the page's width and height. There are none if the words are not on the page.
+    Raises: Unreadable: the file cannot be read, or has no such page.
+    """
+    document = open_pdf(data)
+    if not 1 <= number <= len(document):
+        raise Unreadable(f"has {len(document)} pages, and no page {number}")
+    page = document[number - 1]
+    scale = min(2.0, WIDEST / page.get_width(), TALLEST / page.get_height())
+    picture, file = page.render(scale=scale).to_pil(), BytesIO()
+    picture.convert("P", palette=1).save(file, "PNG", optimize=False)
+    width, height = picture.size
+    shares = [
+        (left / width, top / height, right / width, bottom / height)
+        for left, top, right, bottom in _lines(_boxes(page, words, width, height))
+    ]
+    return {"pages": len(document), "width": width, "height": height, "boxes": shares}, file.getvalue()
+
+
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom, in pixels from the top left corner."""
+
+
+def _boxes(page: Any, words: str, width: int, height: int) -> Iterator[Box]:
+    """The boxes of the characters of the first place where the letters and digits of `words` stand, whatever is between them:
+    line breaks, hyphens and spaces differ from those of the parsed text.
+    """
+    from pypdfium2 import raw
+
+    text = page.get_textpage()
+    characters = [(place, chr(raw.FPDFText_GetUnicode(text, place))) for place in range(text.count_chars())]
+    letters = [(place, letter) for place, one in characters if one.isalnum() for letter in one.casefold()]
+    wanted = "".join(one.casefold() for one in words if one.isalnum())
+    first = "".join(letter for _, letter in letters).find(wanted) if wanted else -1
+    if first < 0:
+        return
+    for place in range(letters[first][0], letters[first + len(wanted) - 1][0] + 1):
+        left, bottom, right, top = text.get_charbox(place, loose=True)
+        if right > left and top > bottom:
+            (x1, y1), (x2, y2) = (
+                _pixels(raw, page, width, height, *corner) for corner in ((left, top), (right, bottom))
+            )
+            yield min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+
+
+def _pixels(raw: Any, page: Any, width: int, height: int, x: float, y: float) -> tuple[int, int]:
+    """A point of the page in the picture, whatever the page's rotation and crop."""
+    across, down = ctypes.c_int(), ctypes.c_int()
+    raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, ctypes.byref(across), ctypes.byref(down))
+    return across.value, down.value
+
+
+def _lines(boxes: Iterator[Box]) -> list[Box]:
+    """The boxes joined while they follow each other on one line."""
+    lines: list[Box] = []
+    for left, top, right, bottom in boxes:
+        last = lines[-1] if lines else None
+        if last and left >= last[0] and top < last[3] and bottom > last[1]:
+            lines[-1] = (last[0], min(last[1], top), max(last[2], right), max(last[3], bottom))
+        else:
+            lines.append((left, top, right, bottom))
+    return lines
