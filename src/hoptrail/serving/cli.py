@@ -302,7 +302,8 @@ def recipes(as_json: options.AsJson = False) -> None:
         options.print_json(rows)
     else:
         width = max(map(len, recipe_names()))
-        own, others = [], []
+        own: list[str] = []
+        others: list[str] = []
         for row in rows:
             is_own = recipe_class(row["name"]).__module__.startswith("hoptrail.")
             (own if is_own else others).append(f"{row['name']:{width}} {row['description']}")

@@ -73,7 +73,7 @@ def threads(
 def thread(here: Here, name: str) -> JsonObject:
     """A kept answer, after the earlier ones of its thread."""
     turns = _history(here).turns(name)
-    documents = frozenset().union(*(cited for _, cited in turns))
+    documents = set[str]().union(*(cited for _, cited in turns))
     if not turns or here.every_document(documents) != documents:
         raise not_found("answer")
     found = here.workspace.corpus().documents(documents) if documents else {}
