@@ -55,9 +55,9 @@ less the highest of all single statements; the log odds that the first one helps
 what it is more than that of either; how rare the words are that link them; whether the second is an entry about what the first
 names; 1 / place of the first; 1 / rank of the second's passage; the other three as in `SPAN`.
 """
-VERDICT = ("verdict", "settled", "is no")
+VERDICT = ("verdict", "settled", "neither", "share", "is no")
 """The numbers of yes or no: its mean log odds over the other; the same times the highest log odds that a statement settles the
-question; whether it is a no.
+question; the mean log odds that a statement says neither; the mean share of the question's words; whether it is a no.
 """
 CONFIDENCE = ("candidate", "answer", "next", "twice", "path")
 """Log odds of the best candidate, of its answer, and of the next other answer; whether two candidates give it; whether the best
@@ -253,7 +253,11 @@ class StatementReader:
             return {}
         verdict = sum(weight * affirms(reading) for weight, reading in zip(read.weights, read.readings, strict=True))
         settled = verdict * max(read.settles)
-        return {"yes": (verdict, settled, 0.0), "no": (-verdict, -settled, 1.0)}
+        neither = sum(
+            weight * _cut(log_odds(one.neither)) for weight, one in zip(read.weights, read.readings, strict=True)
+        )
+        share = sum(weight * one.share for weight, one in zip(read.weights, read.close, strict=False))
+        return {"yes": (verdict, settled, neither, share, 0.0), "no": (-verdict, -settled, neither, share, 1.0)}
 
     def _verdicts(self, question: str, units: Sequence[Unit], regression: Regression) -> list[ReadAnswer]:
         """Yes and no, the likelier first, each with the statement that says most for it."""
