@@ -2,9 +2,9 @@
 
     python -m training.answers FOLDER[:EACH]... [--report] [--work DIR]
 
-FOLDER is a folder of people's documents for `hoptrail evaluate`; `:3` takes every third question. Three regressions are fitted
-(`hoptrail.language.offline.statement_reading`): how likely each candidate is right, how likely the best answer is, and how
-likely yes or no is.
+FOLDER is a folder of people's documents for `hoptrail evaluate`; `:3` takes every third question. Four regressions are fitted
+(`hoptrail.language.offline.statement_reading`): how likely each candidate is right, and each on a path of two statements, how
+likely the best answer is, and how likely yes or no is.
 `--report` prints how answers are judged by weights fitted on all other folders, and writes nothing. `--work` keeps the indexes.
 """
 
@@ -14,7 +14,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from hoptrail.language.closeness import UNITS, encoder_similarity
 from hoptrail.language.offline import statement_reading
 from hoptrail.language.offline.statement_reading import (
     CONFIDENCE,
+    PATH,
     SPAN,
     VERDICT,
     Candidate,
@@ -84,21 +85,26 @@ def example_of(folder: str, question: Question, reader: StatementReader, units: 
     if kind is not AnswerKind.SHORT:
         return None
     names = [mention.text for mention in find_mentions(question.question, question=True)]
-    candidates = reader.candidates(question.question, units, names)
+    candidates = reader.candidates(question.question, units, names, paths=True)
     return Example(folder, candidates, tuple(answers(one.answer) for one in candidates))
 
 
 def fitted(found: Sequence[Example]) -> Weights:
     """The weights for these examples: of candidates, then of the best answers; of yes and no."""
-    pairs = ((one, right) for example in found for one, right in zip(example.candidates, example.right, strict=True))
-    span = _regression([(one.numbers, right) for one, right in pairs])
-    best = [_best(one, span) for one in found if one.candidates]
-    return Weights(span, _regression([one for example in found for one in example.verdicts]), _regression(best))
+    pairs = [(one, right) for example in found for one, right in zip(example.candidates, example.right, strict=True)]
+    span, path = (
+        _regression([(one.numbers, right) for one, right in pairs if (one.path is not None) == on_path])
+        for on_path in (False, True)
+    )
+    verdict = _regression([one for example in found for one in example.verdicts])
+    candidates = Weights(span, path, verdict, verdict)
+    best = [_best(one, candidates) for one in found if one.candidates]
+    return replace(candidates, confidence=_regression(best))
 
 
-def _best(example: Example, span: Regression) -> tuple[tuple[float, ...], bool]:
+def _best(example: Example, weights: Weights) -> tuple[tuple[float, ...], bool]:
     """The numbers of the best answer, and whether it is right."""
-    found = weighed(example.candidates, span)
+    found = weighed(example.candidates, weights)
     return confidence_numbers(0, found), example.right[example.candidates.index(found[0].candidate)]
 
 
@@ -108,7 +114,7 @@ def judged(example: Example, weights: Weights) -> tuple[float, bool]:
         return max((weights.verdict.probability(numbers), right) for numbers, right in example.verdicts)
     if not example.candidates:
         return 0.0, False
-    numbers, right = _best(example, weights.span)
+    numbers, right = _best(example, weights)
     return weights.confidence.probability(numbers), right
 
 
@@ -147,6 +153,7 @@ def write(weights: Weights) -> None:
     """Write the weights into the package."""
     fits = (
         ("span", SPAN, weights.span),
+        ("path", PATH, weights.path),
         ("verdict", VERDICT, weights.verdict),
         ("confidence", CONFIDENCE, weights.confidence),
     )

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hoptrail.models.learned import TRAINED
 from hoptrail.models.minilm import WEIGHTS_SHA256
+from training.contrast.worlds import FOLDER, learned_names
 from training.manifest import MANIFEST, PACKAGE, WEIGHTS, Manifest, Source, digest_of_file, in_eight_bits, trained_on
 from training.mixture import MULTI_HOP, READING, SHARES
 from training.reader import COOLED
@@ -44,7 +45,7 @@ def sources_of(data: Path) -> Iterator[Source]:
         for path in (data / folder / "questions.jsonl", data / folder / "corpus.jsonl"):
             place = f"{folder}/{path.name}"
             yield Source(path=place, sha256=digest_of_file(path), licences=(_LICENCES[folder],))
-    for path in sorted(WRITTEN.glob("*/questions.jsonl")):
+    for path in sorted([*WRITTEN.glob("*/questions.jsonl"), *(FOLDER / f"{name}.jsonl" for name in learned_names())]):
         yield Source(path=str(path.relative_to(ROOT)), sha256=digest_of_file(path), licences=(OWN_LICENCE,))
 
 

@@ -16,6 +16,7 @@ from training import made, sources
 from training.contrast import worlds
 from training.contrast.changed import alone
 from training.contrast.made import pair
+from training.contrast.paths import path
 from training.examples import Example, is_kept_for_validation
 from training.linked import Links, linked, links_of
 from training.made import Distractors, Fact, as_typed, facts, stated
@@ -27,25 +28,26 @@ ROUND = 1000
 """Number of examples in a round."""
 
 SHARES: Mapping[str, float] = {
-    "alone": 0.36,
-    "pairs": 0.28,
+    "alone": 0.246,
+    "pairs": 0.2,
+    "paths": 0.13,
     "worlds": 0.06,
-    "written": 0.12,
+    "written": 0.1,
     "reading": 0.05,
     "sentences": 0.012,
     "steps": 0.018,
     "whole": 0.009,
-    "after": 0.009,
+    "after": 0.05,
     "yes_no": 0.021,
     "helps": 0.006,
     "rows": 0.006,
-    "linked": 0.018,
+    "linked": 0.06,
     "manuals": 0.003,
     "stated": 0.006,
     "unanswerable": 0.015,
     "without_answer": 0.008,
 }
-"""Proportions of a round, by pool. The first two are made group by group, the pools after `helps` derived from the others."""
+"""Proportions of a round, by pool. The first three are made group by group, the pools after `helps` derived from the others."""
 
 GROUP = 4
 """Examples of a pair, or of a question with its statements, that a round takes."""
@@ -81,11 +83,9 @@ class Pools:
         return [as_typed(example, draw) for example in drawn]
 
     def _make(self, pool: str, place: int, draw: random.Random) -> Example:
-        if pool in {"alone", "pairs"}:
+        if pool in {"alone", "pairs", "paths"}:
             group = random.Random(f"{self.seed}:{pool}:{place // GROUP}")
-            examples = (
-                pair(group) if pool == "pairs" else alone(self.choices[place // GROUP % len(self.choices)], group)
-            )
+            examples = self._group(pool, place // GROUP, group)
             group.shuffle(examples)
             return examples[place % GROUP % len(examples)]
         if pool == "rows":
@@ -103,6 +103,11 @@ class Pools:
             example = draw.choice(self.training["reading"])
             return made.without_answer(example) or made.unanswerable(example, self.distractors, draw)
         return self.training[pool][place % len(self.training[pool])]
+
+    def _group(self, pool: str, number: int, draw: random.Random) -> list[Example]:
+        if pool == "alone":
+            return alone(self.choices[number % len(self.choices)], draw)
+        return pair(draw) if pool == "pairs" else path(draw).examples
 
 
 def read_pools(data: Path, seed: int, choices: Sequence[Choice]) -> Pools:

@@ -15,12 +15,15 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from hoptrail.models.encoder_factory import open_encoder
 from training.batches import Pieces, Ranked, Step, cut, encode, step_of
+from training.contrast.paths import Read, path
 from training.examples import Example
 from training.mixture import Pools, read_pools
 from training.statements import HELD_OUT, Choice, choices_in_paragraphs, choices_of, drawn, typed
 from training.written import worlds
 
 _WRITTEN = 0.68  # share of the questions about `training/written` among those whose statements are ranked
+_PATHS = 0.3  # share of questions about made pairs of statements among those
+_UNSETTLED = 0.25  # share of these without the pair that answers
 _PIECES_A_QUESTION = 600
 """A step has one question with statements for so many word pieces of examples."""
 _LONGEST_STATEMENT = 72  # word pieces
@@ -43,9 +46,9 @@ def read_material(data: Path, seed: int) -> Material:
     return Material(read_pools(data, seed, [*written, *paragraphs[: len(written)]]), written, paragraphs)
 
 
-def ranked(question: str, statements: Sequence[str], pieces: Tokenizer, *, is_settled: bool) -> Ranked:
-    """A question and its statements as word pieces."""
-    examples = [Example(_SOURCE, question, statement) for statement in statements]
+def ranked(question: str, statements: Sequence[Read], pieces: Tokenizer, *, is_settled: bool) -> Ranked:
+    """A question and its statements as word pieces, each after another one or by itself."""
+    examples = [Example(_SOURCE, question, statement, before) for before, statement in statements]
     nothing_is_drawn = random.Random(0)  # only answers move a crop
     return Ranked(encode(examples, pieces, _LONGEST_STATEMENT, nothing_is_drawn), is_settled)
 
@@ -77,11 +80,18 @@ class Steps(IterableDataset[Step]):
 
     def _questions(self, draw: random.Random) -> list[Ranked]:
         material = self._material
-        chosen = (
-            draw.choice(material.written if draw.random() < _WRITTEN else material.paragraphs)
-            for _ in range(self._budget // _PIECES_A_QUESTION)
-        )
-        return [
-            ranked(typed(one.question, draw), drawn(one, draw), self._pieces, is_settled=one.settling is not None)
-            for one in chosen
-        ]
+        made: list[Ranked] = []
+        for _ in range(self._budget // _PIECES_A_QUESTION):
+            if draw.random() < _PATHS:
+                made.append(self._path(draw))
+                continue
+            one = draw.choice(material.written if draw.random() < _WRITTEN else material.paragraphs)
+            texts = [("", statement) for statement in drawn(one, draw)]
+            made.append(ranked(typed(one.question, draw), texts, self._pieces, is_settled=one.settling is not None))
+        return made
+
+    def _path(self, draw: random.Random) -> Ranked:
+        """A question that needs two statements, among pairs of which one answers it or none."""
+        one, is_settled = path(draw), draw.random() >= _UNSETTLED
+        pairs = [one.right, *one.wrong] if is_settled else one.wrong
+        return ranked(typed(one.question, draw), pairs, self._pieces, is_settled=is_settled)

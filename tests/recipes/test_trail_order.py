@@ -31,11 +31,9 @@ def hop(hits: str, *, answer: str | None, cites: Sequence[str] = ()) -> CitedHop
     return CitedHop(Hop("Who?", "Who?", tuple(map(hit, hits)), answer, verdict), cite(*cites))
 
 
-def ordered(*opinions: Opinion, linked: Sequence[Span] = (), found: Ranking = FOUND) -> str:
+def ordered(*opinions: Opinion, found: Ranking = FOUND) -> str:
     hits = [hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits]
-    return "".join(
-        hit.unit.title for hit in order_by_reading(found, without_repeats((*found, *hits)), opinions, linked)
-    )
+    return "".join(hit.unit.title for hit in order_by_reading(found, without_repeats((*found, *hits)), opinions))
 
 
 def test_what_is_cited_comes_after_the_two_best() -> None:
@@ -73,14 +71,15 @@ def test_no_other_uncited_passage_is_moved(opinion: Opinion) -> None:
     assert ordered(opinion) == "ABCDEFGH"
 
 
-def test_the_passages_of_two_linked_statements_follow_what_is_cited() -> None:
+def test_where_a_reading_leads_follows_what_is_cited() -> None:
     opinion = Opinion("yes", 0.9, [hop("ABCDEF", answer="yes", cites="F")])
-    assert ordered(opinion, linked=cite("G", "E", "H")) == "ABFGECDH"
+    unsure = Opinion(None, 0.0, [hop("ABCDEF", answer=None)], leads=cite("G", "E", "H"))
+    assert ordered(opinion, unsure) == "ABFGECDH"
 
 
 def test_scores_fall_with_the_position_and_channels_stay() -> None:
     found = (hit("A"), hit("B", "bridge"), hit("C"), hit("D", "bridge"))
-    order = order_by_reading(found, found, [Opinion("yes", 0.9, [hop("D", answer="yes", cites="D")])], ())
+    order = order_by_reading(found, found, [Opinion("yes", 0.9, [hop("D", answer="yes", cites="D")])])
     assert [(one.unit.title, one.score, one.channel) for one in order] == [
         ("A", 1.0, "direct"), ("B", 1 / 2, "bridge"), ("D", 1 / 3, "bridge"), ("C", 1 / 4, "direct"),
     ]  # fmt: skip

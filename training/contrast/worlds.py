@@ -49,8 +49,12 @@ def rows(name: str) -> list[Row]:
     return [Row(**row) for row in read_lines(FOLDER / f"{name}.jsonl")]
 
 
+def learned_names() -> list[str]:
+    """The names of all worlds but those kept for judging."""
+    return sorted(path.stem for path in FOLDER.glob("*.jsonl") if path.stem not in KEPT)
+
+
 def learned() -> Iterator[Example]:
-    """The examples of all worlds but those kept for judging."""
-    for path in sorted(FOLDER.glob("*.jsonl")):
-        if path.stem not in KEPT:
-            yield from (row.example for row in rows(path.stem))
+    """The examples of these worlds."""
+    for name in learned_names():
+        yield from (row.example for row in rows(name))

@@ -126,10 +126,6 @@ class PerQuestion:
         """
         return self._current.get().perform(task)
 
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> tasks.Reading | None:
-        """See `LinkReader`."""
-        return tasks.read_links(self._current.get().performer, question, passages)
-
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""
         return tasks.judged(self._current.get().performer, question, units)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from hoptrail.language.tasks import Language, Reading, Reply, Task, judged, read_links
+from hoptrail.language.tasks import Language, Reply, Task, judged
 from hoptrail.types import Unit
 
 if TYPE_CHECKING:
@@ -36,10 +36,6 @@ class LazyLanguage:
     def perform(self, task: Task[T]) -> Reply[T]:
         """See `Language.perform`."""
         return self._language.perform(task)
-
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """See `LinkReader`."""
-        return read_links(self._language, question, passages)
 
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""

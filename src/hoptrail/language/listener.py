@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from hoptrail.errors import Interrupted
-from hoptrail.language.tasks import Language, Reading, Reply, Task, judged, read_links
+from hoptrail.language.tasks import Language, Reply, Task, judged
 from hoptrail.types import Hop, Span, Unit
 
 if TYPE_CHECKING:
@@ -52,10 +52,6 @@ class ObservedLanguage:
         if self.listener.stopped():
             raise Interrupted("stopped before the answer was found, because nobody waits for it any longer. Ask again.")
         return self.language.perform(task)
-
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """See `LinkReader`."""
-        return read_links(self.language, question, passages)
 
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.listener import NOBODY, ObservedLanguage
-from hoptrail.language.tasks import Abstain, Language, Reading, Task, read_links
-from hoptrail.types import Hop, Span, Unit, Usage
+from hoptrail.language.tasks import Abstain, Language, Task
+from hoptrail.types import Hop, Span, Usage
 
 T = TypeVar("T")
 
@@ -47,10 +47,6 @@ class Meter:
     def found(self, hop: Hop, support: tuple[Span, ...] = ()) -> None:
         """Notify the listener of a finished hop and its supporting spans."""
         self._listener.found(hop, support)
-
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """See `LinkReader`."""
-        return read_links(self._language, question, passages)
 
     def perform(self, task: Task[T]) -> T:
         """Perform a task and return its output. Raises: TaskFailed: from the language."""

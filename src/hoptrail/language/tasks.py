@@ -230,7 +230,7 @@ class Reply(Generic[T_co]):
 
 
 class Language(Protocol):
-    """Performs the tasks. May also be a `LinkReader` and a `StatementJudge`."""
+    """Performs the tasks. May also be a `StatementJudge`."""
 
     @property
     def name(self) -> str:
@@ -238,17 +238,6 @@ class Language(Protocol):
 
     def perform(self, task: Task[T]) -> Reply[T]:
         """Perform one task. Raises: TaskFailed: there is no usable reply; the message names the task and the reason."""
-        ...
-
-
-@runtime_checkable
-class LinkReader(Protocol):
-    """A language that reads, at no cost, two statements together that share a rare name."""
-
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """The answer of the best two statements; no answer if none belong together. `leads` has the second statement if it is
-        likely enough to be shown. None if one statement says the whole question, or the language reads no links.
-        """
         ...
 
 
@@ -261,11 +250,6 @@ class StatementJudge(Protocol):
         judged.
         """
         ...
-
-
-def read_links(language: Language, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-    """The reading by `language`; None if it is no `LinkReader`."""
-    return language.read_links(question, passages) if isinstance(language, LinkReader) else None
 
 
 def judged(language: Language, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:

@@ -115,18 +115,16 @@ class TrailRecipe:
         hops = best.hops if text is not None else left_open(best, opinions)
         evidence = cite(hops, self.corpus)
         unsure = max([(belief, concluding_hop(best)), *(one.withheld for one in opinions)], key=lambda one: one[0])
-        links = meter.read_links(question, tuple(hit.unit for hit in found)) if text is None else None
-        linked = links.leads if links is not None else ()
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
-        ordered = order_by_reading(found, shown, opinions, linked)
+        ordered = order_by_reading(found, shown, opinions)
         confidence = belief if text is not None else unsure[0]
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, meter.total, ordered, confidence),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, shown, self.corpus, self.language, _leads_of(opinions), linked),
+            closest=closest(question, shown, self.corpus, self.language, _leads_of(opinions)),
             guess=guess_of(unsure[1], unsure[0], self.corpus, len(hops) - 1) if text is None else None,
         )
 

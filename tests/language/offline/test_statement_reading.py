@@ -59,8 +59,8 @@ def test_what_two_statements_give_is_likelier_than_what_one_gives(passage: MakeU
         passage("Log", "Ida Berg: the Gull was drawn here."),
     )
     reader = StatementReader(ScriptedReader({DREW: {"Ida Berg": 2.0}}), None)
-    (alone,) = weighed(reader.candidates(DREW, [one]), stored_weights().span)
-    (both,) = weighed(reader.candidates(DREW, [one, other]), stored_weights().span)
+    (alone,) = weighed(reader.candidates(DREW, [one]), stored_weights())
+    (both,) = weighed(reader.candidates(DREW, [one, other]), stored_weights())
     assert (alone.twice, both.twice) == (False, True)
     assert both.together > both.probability
     assert alone.together == pytest.approx(alone.probability)
@@ -69,8 +69,8 @@ def test_what_two_statements_give_is_likelier_than_what_one_gives(passage: MakeU
 def test_another_answer_that_is_as_likely_is_a_number_of_the_confidence(passage: MakeUnit) -> None:
     units = (passage("Leaflet", "The Gull was drawn by Ida Berg."), passage("Book", "The Gull was drawn by Bo Marsh."))
     reader = StatementReader(ScriptedReader({DREW: {"Ida Berg": 5.0, "Bo Marsh": 5.0}}), None)
-    found = weighed(reader.candidates(DREW, units), stored_weights().span)
-    candidate, answer, following, twice = confidence_numbers(0, found)
+    found = weighed(reader.candidates(DREW, units), stored_weights())
+    candidate, answer, following, twice, _ = confidence_numbers(0, found)
     assert candidate == pytest.approx(answer)
     assert following > candidate - 1
     assert not twice
@@ -111,7 +111,7 @@ def test_without_a_reader_nothing_is_answered_but_statements_are_ordered(passage
 
 def test_weights_for_other_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = json.loads((files("hoptrail.language.offline") / "weights" / "answers.json").read_text(encoding="utf-8"))
-    assert list(stored) == ["span", "verdict", "confidence"]
+    assert list(stored) == ["span", "path", "verdict", "confidence"]
     monkeypatch.setattr(statement_reading, "SPAN", ("length",))
     stored_weights.cache_clear()
     with pytest.raises(ValueError, match="weights of span were fitted to other numbers"):

@@ -1,4 +1,4 @@
-"""Answer whole questions: follow the plan hop by hop, also read the question at once, and take the likelier answer.
+"""Answer whole questions: at once, and, if they can be taken apart, hop by hop; the likelier answer is taken.
 
 An answer by hops has the confidence of its least likely hop, because one wrong step makes the rest a guess. Where both ways give
 the same answer, they count together. Findings of earlier hops are concluded by the plan too, and a new reading checks them.
@@ -25,21 +25,20 @@ _CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the 
 
 
 def read_by_hops(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
-    """The likelier answer to `question` by its plan or at once, with one step for each hop."""
-    followed = follow(plan, units, reader, question)
-    by_plan = _by_plan(question, followed)
+    """The likelier answer to `question` at once or, if it is taken apart, by its plan, with one step for each hop."""
+    found = _at_once(question, plan, units, reader)
+    at_once = (
+        Reading(None) if found is None else Reading(found.answer, found.steps(question), round(found.confidence, 4))
+    )
     if len(plan.questions) == 1 and plan.comparison is None:
-        return by_plan
-    at_once = _at_once(question, plan, units, reader)
-    if at_once is None:
-        return by_plan
-    if by_plan.answer is not None and same_answer(by_plan.answer, at_once.answer):
+        return at_once
+    by_plan = _by_plan(question, follow(plan, units, reader, question))
+    if by_plan.answer is None or at_once.answer is None:
+        return at_once if by_plan.answer is None and at_once.answer is not None else by_plan
+    if same_answer(by_plan.answer, at_once.answer):
         together = 1 - (1 - by_plan.confidence) * (1 - at_once.confidence)
         return replace(by_plan, confidence=round(together, 4))
-    if by_plan.answer is not None and by_plan.confidence >= at_once.confidence:
-        return by_plan
-    step = Step(question, at_once.answer, at_once.support)
-    return Reading(at_once.answer, (step,), round(at_once.confidence, 4))
+    return max(by_plan, at_once, key=lambda reading: reading.confidence)
 
 
 def _by_plan(question: str, followed: FollowedPlan) -> Reading:
@@ -64,8 +63,8 @@ def _at_once(question: str, plan: Plan, units: Sequence[Unit], reader: Statement
     )
     if not sides:
         named = [mention.text for mention in find_mentions(question, question=True)]
-        return next(iter(reader.ranked(question, units, named)), None)
-    found = reader.ranked(question, units)
+        return next(iter(reader.ranked(question, units, named, paths=True)), None)
+    found = reader.ranked(question, units, paths=True)
     matching = ((one, side) for one in found for side in sides if same_answer(one.answer, side))
     return next((replace(one, answer=side) for one, side in matching), None)
 

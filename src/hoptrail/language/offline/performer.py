@@ -20,7 +20,6 @@ from hoptrail.language import tasks
 from hoptrail.language.closeness import Close, encoder_similarity
 from hoptrail.language.completing import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
-from hoptrail.language.link_reading import read_links
 from hoptrail.language.offline.concluding import conclude, read_by_hops
 from hoptrail.language.offline.evidence import OpenedEvidence, open_evidence
 from hoptrail.language.offline.explanations import explain, steps
@@ -103,11 +102,6 @@ class OfflineLanguage:
         value = self._output(task)
         return Reply(cast("T", value), Usage(seconds=time.perf_counter() - started))
 
-    def read_links(self, question: str, passages: tuple[Unit, ...]) -> Reading | None:
-        """See `LinkReader`."""
-        model = self._statements.model
-        return read_links(question[: self._settings.question_characters], passages, model) if model else None
-
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""
         return self._statements.judged(question[: self._settings.question_characters], units)
@@ -159,7 +153,10 @@ class OfflineLanguage:
             reading = _all_of(question, disputed)
         answered_by = (span for step in reading.steps[-1:] for span in step.support[:1])
         at_once = (
-            span for one in self._statements.ranked(question, evidence.units)[:_LEADS] for span in one.support[:1]
+            step.support[0]
+            for one in self._statements.ranked(question, evidence.units, paths=True)[:_LEADS]
+            for step in reversed(one.steps(question))
+            if step.support
         )
         leads = tuple(dict.fromkeys((*answered_by, *at_once)))[:_LEADS]
         return replace(reading if reading.confidence >= least else _withheld(reading), leads=leads)

@@ -1,7 +1,8 @@
-"""Answer a plain question from single statements: each of the closest is read once, by itself, under its title and headings.
+"""Answer a question from single statements, and from two that share a name: each is read once, under its title and headings.
 
     statements    of the first eight passages, by words and meaning; the `READ` closest          language/closeness.py
-    candidates    the best span of each                                                          here
+    paths         from these to a second statement that has the same name or code                paths.py
+    candidates    the best span of each statement, and of each second one read after its first   here
     right         how likely a candidate is right, by a logistic regression over its numbers     here, weights/answers.json
     together      the two likeliest candidates with one answer count together                    here
     confidence    a second regression, which sees the next other answer                          here
@@ -15,15 +16,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from statistics import fmean
 
-from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged
+from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, under_headings
+from hoptrail.language.offline.paths import Path, find_paths
 from hoptrail.language.offline.statement_text import StatementText
 from hoptrail.language.questions.question_kinds import kind_asked
+from hoptrail.language.tasks import Step
 from hoptrail.models.reader import TextReader, TextReading, ToRead, log_odds, settling
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement
@@ -31,8 +34,8 @@ from hoptrail.text.values import same_answer
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Span, Unit
 
-READ = 12
-"""The number of closest statements that are read."""
+READ, PATHS = 12, 16
+"""The number of closest statements that are read, and of paths."""
 _KEPT = 64
 """Questions whose candidates are kept: the stages of an answer ask the same question of the same passages again."""
 _SUREST = 14.0
@@ -46,12 +49,20 @@ SPAN = ("settles", "above", "closeness", "share", "rank", "helps", "margin", "le
 closeness of the statement; its share of the question's words; 1 / rank of its passage; the log odds that it helps; those of the
 span over no answer, and over the second span.
 """
-VERDICT = ("verdict", "settled", "is no")
-"""The numbers of yes or no: its mean log odds over the other; the same times the highest log odds that a statement settles the
-question; whether it is a no.
+PATH = ("settles", "above", "leads", "share", "gain", "linked", "entry", "first", "rank", "helps", "margin", "lead")
+"""The numbers of a candidate on a path: the log odds that its second statement, after the first, settles the question; the same
+less the highest of all single statements; the log odds that the first one helps; the share of the question's words of both, and
+what it is more than that of either; how rare the words are that link them; whether the second is an entry about what the first
+names; 1 / place of the first; 1 / rank of the second's passage; the other three as in `SPAN`.
 """
-CONFIDENCE = ("candidate", "answer", "next", "twice")
-"""Log odds of the best candidate, of its answer, and of the next other answer; whether two statements give it."""
+VERDICT = ("verdict", "settled", "neither", "share", "is no")
+"""The numbers of yes or no: its mean log odds over the other; the same times the highest log odds that a statement settles the
+question; the mean log odds that a statement says neither; the mean share of the question's words; whether it is a no.
+"""
+CONFIDENCE = ("candidate", "answer", "next", "twice", "path")
+"""Log odds of the best candidate, of its answer, and of the next other answer; whether two candidates give it; whether the best
+is on a path.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +79,10 @@ class Regression:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The regressions for spans, for yes and no, and for the confidence in an answer."""
+    """The regressions for spans, for those on paths, for yes and no, and for the confidence in an answer."""
 
     span: Regression
+    path: Regression
     verdict: Regression
     confidence: Regression
 
@@ -81,7 +93,7 @@ def stored_weights() -> Weights:
     text = (files("hoptrail.language.offline") / "weights" / "answers.json").read_text(encoding="utf-8")
     stored = json.loads(text)
     fitted = []
-    for part, names in (("span", SPAN), ("verdict", VERDICT), ("confidence", CONFIDENCE)):
+    for part, names in (("span", SPAN), ("path", PATH), ("verdict", VERDICT), ("confidence", CONFIDENCE)):
         if tuple(stored[part]["numbers"]) != names:
             raise ValueError(f"the weights of {part} were fitted to other numbers: run training/answers.py again")
         fitted.append(Regression(tuple(stored[part]["weights"]), stored[part]["constant"]))
@@ -90,23 +102,30 @@ def stored_weights() -> Weights:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An answer that a statement gives, by itself, and its numbers (`SPAN`)."""
+    """An answer that a statement gives, by itself or after the first one of a path, and its numbers (`SPAN`, `PATH`)."""
 
     answer: str
     said: UnitStatement
     numbers: tuple[float, ...]
+    path: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """An answer, the spans of the statement that gives it, the probability that it is right, and that statement, but for yes and
-    no.
+    """An answer, the spans of the statement that gives it, the probability that it is right, that statement, but for yes and
+    no, and the path that leads to it, if any.
     """
 
     answer: str
     support: tuple[Span, ...]
     confidence: float
     said: UnitStatement | None = None
+    path: Path | None = None
+
+    def steps(self, question: str) -> tuple[Step, ...]:
+        """The steps to the answer: on a path first the name that leads on."""
+        first = (Step(question, self.path.name, self.path.first.support),) if self.path else ()
+        return (*first, Step(question, self.answer, self.support))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +146,18 @@ class ReadStatements:
         return [weight / sum(weights) for weight in weights]
 
 
+@dataclass(frozen=True, slots=True)
+class ReadPath:
+    """A path, the reading of its second statement after the first, the answers with their margins (`spans`), and the log odds
+    that the first helps (`leads`).
+    """
+
+    path: Path
+    reading: TextReading
+    spans: list[tuple[str, float]]
+    leads: float
+
+
 class StatementReader:
     """Reads plain questions. `model` reads the statements (None: there are no answers); `similarity` is part of their closeness
     (None: words alone).
@@ -136,6 +167,7 @@ class StatementReader:
         self.model = model
         self._similarity = similarity
         self._kept: Callable[[str, tuple[Unit, ...]], ReadStatements] = lru_cache(_KEPT)(self._read)
+        self._kept_paths: Callable[[str, tuple[Unit, ...]], list[ReadPath]] = lru_cache(_KEPT)(self._read_paths)
 
     def read(self, question: str, units: Sequence[Unit]) -> ReadStatements:
         """The statements of the first `UNITS` units, and the readings of the closest."""
@@ -150,20 +182,24 @@ class StatementReader:
         """The log odds that each text settles the question; none without a model."""
         return settling(self.model, question, texts) if self.model else ()
 
-    def ranked(self, question: str, units: Sequence[Unit], avoid: Sequence[str] = ()) -> list[ReadAnswer]:
-        """All distinct answers of the evidence, except the names to `avoid`, best first; only yes and no where the question asks
-        for these.
+    def ranked(
+        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, paths: bool = False
+    ) -> list[ReadAnswer]:
+        """All distinct answers of the evidence, on `paths` too, except the names to `avoid`, best first; only yes and no where
+        the question asks for these.
         """
         if kind_asked(question) is AnswerKind.YES_NO:
             return self._verdicts(question, units, stored_weights().verdict)
-        disputed, rest = self._answers(question, units, avoid)
+        disputed, rest = self._answers(self.candidates(question, units, avoid, paths=paths))
         return [*_latest_first(disputed), *rest]
 
     def disputed(self, question: str, units: Sequence[Unit]) -> list[ReadAnswer]:
         """The likeliest answer and those that contradict it, where no dates tell which holds, each with what tells it from the
         others (`311 (Finance)`); none where there is no contradiction.
         """
-        disputed = [] if kind_asked(question) is AnswerKind.YES_NO else self._answers(question, units)[0]
+        disputed = (
+            [] if kind_asked(question) is AnswerKind.YES_NO else self._answers(self.candidates(question, units))[0]
+        )
         if len(_latest_first(disputed)) < 2:
             return []
         above = [(one.said.unit.title, *one.said.path) for one in disputed if one.said]
@@ -175,32 +211,39 @@ class StatementReader:
             for one, name in zip(disputed, apart, strict=True)
         ]
 
-    def _answers(
-        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = ()
-    ) -> tuple[list[ReadAnswer], list[ReadAnswer]]:
+    def _answers(self, candidates: Sequence[Candidate]) -> tuple[list[ReadAnswer], list[ReadAnswer]]:
         """The best answer and those that contradict it, then all others, each by likelihood."""
         weights = stored_weights()
-        found = weighed(self.candidates(question, units, avoid), weights.span)
+        found = weighed(candidates, weights)
         answers: tuple[list[ReadAnswer], list[ReadAnswer]] = ([], [])
         for at, one in enumerate(found):
             said, confidence = one.candidate.said, weights.confidence.probability(confidence_numbers(at, found))
             is_other = at and not contradict(found[0], one)
-            answers[bool(is_other)].append(ReadAnswer(one.candidate.answer, said.support, confidence, said))
+            path = one.candidate.path
+            answers[bool(is_other)].append(ReadAnswer(one.candidate.answer, said.support, confidence, said, path))
         return answers
 
-    def candidates(self, question: str, units: Sequence[Unit], avoid: Sequence[str] = ()) -> tuple[Candidate, ...]:
-        """The best span of each statement that was read, closest first. Names to `avoid` are no answers."""
+    def candidates(
+        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, paths: bool = False
+    ) -> tuple[Candidate, ...]:
+        """The best span of each statement that was read, closest first, then on each of the `paths`. No names to `avoid`."""
         read, avoided = self.read(question, units), {_stems(name) for name in avoid}
         ranks = {unit.id: rank for rank, unit in reversed(list(enumerate(units, 1)))}
         mean = fmean(read.settles) if read.settles else 0.0
         found: list[Candidate] = []
         for close, reading, spans, settles in zip(read.close, read.readings, read.spans, read.settles, strict=False):
-            allowed = [one for one in spans if _stems(one[0]) not in avoided] if avoided else spans
-            (answer, margin), (_, other) = (*allowed, *_NO_SPANS)[:2]
-            if answer:
+            if best := _best_span(spans, reading, avoided):
+                answer, odds = best
                 numbers = settles, settles - mean, close.closeness, close.share, 1 / ranks[close.said.unit.id]
-                odds = log_odds(reading.helps), _cut(margin), _cut(margin - other)
                 found.append(Candidate(answer, close.said, (*numbers, *odds)))
+        highest = max(read.settles, default=0.0)
+        for one in self._kept_paths(question, tuple(units)) if paths else ():
+            if best := _best_span(one.spans, one.reading, avoided | {_stems(one.path.name)}):
+                answer, odds = best
+                settles, path = _cut(one.reading.settles), one.path
+                numbers = settles, settles - highest, one.leads, path.share, path.gain
+                link = path.linked, float(path.is_entry), 1 / (1 + path.place), 1 / (1 + path.rank)
+                found.append(Candidate(answer, path.second, (*numbers, *link, *odds), path))
         return tuple(found)
 
     def verdict_numbers(self, question: str, units: Sequence[Unit]) -> dict[str, tuple[float, ...]]:
@@ -210,7 +253,11 @@ class StatementReader:
             return {}
         verdict = sum(weight * affirms(reading) for weight, reading in zip(read.weights, read.readings, strict=True))
         settled = verdict * max(read.settles)
-        return {"yes": (verdict, settled, 0.0), "no": (-verdict, -settled, 1.0)}
+        neither = sum(
+            weight * _cut(log_odds(one.neither)) for weight, one in zip(read.weights, read.readings, strict=True)
+        )
+        share = sum(weight * one.share for weight, one in zip(read.weights, read.close, strict=False))
+        return {"yes": (verdict, settled, neither, share, 0.0), "no": (-verdict, -settled, neither, share, 1.0)}
 
     def _verdicts(self, question: str, units: Sequence[Unit], regression: Regression) -> list[ReadAnswer]:
         """Yes and no, the likelier first, each with the statement that says most for it."""
@@ -229,6 +276,30 @@ class StatementReader:
         spans = tuple(text.spans(reading) for text, reading in zip(texts, readings, strict=True))
         return ReadStatements(close, tuple(readings), spans, tuple(_cut(reading.settles) for reading in readings))
 
+    def _read_paths(self, question: str, units: tuple[Unit, ...]) -> list[ReadPath]:
+        if self.model is None:
+            return []
+        read = self.read(question, units)
+        helps = {id(one.said): log_odds(reading.helps) for one, reading in zip(read.close, read.readings, strict=False)}
+        paths = find_paths(question, units, read.close, PATHS)
+        texts = [StatementText.of(path.second) for path in paths]
+        readings = self.model.read(
+            [ToRead(question, text.text, under_headings(path.first)) for path, text in zip(paths, texts, strict=True)]
+        )
+        return [
+            ReadPath(path, reading, text.spans(reading), helps.get(id(path.first), 0.0))
+            for path, text, reading in zip(paths, texts, readings, strict=True)
+        ]
+
+
+def _best_span(
+    spans: Sequence[tuple[str, float]], reading: TextReading, avoided: Collection[frozenset[str]]
+) -> tuple[str, tuple[float, float, float]] | None:
+    """The best of some answers with their margins that is not to be avoided, and its last three numbers; None: there is none."""
+    allowed = [one for one in spans if _stems(one[0]) not in avoided] if avoided else spans
+    (answer, margin), (_, other) = (*allowed, *_NO_SPANS)[:2]
+    return (answer, (log_odds(reading.helps), _cut(margin), _cut(margin - other))) if answer else None
+
 
 def affirms(reading: TextReading) -> float:
     """The log odds of yes over no."""
@@ -245,9 +316,12 @@ class Weighed:
     twice: bool
 
 
-def weighed(candidates: Sequence[Candidate], span: Regression) -> list[Weighed]:
+def weighed(candidates: Sequence[Candidate], weights: Weights) -> list[Weighed]:
     """The distinct answers of candidates, likeliest first."""
-    likely = sorted(((span.probability(one.numbers), one) for one in candidates), key=lambda pair: -pair[0])
+    likely = sorted(
+        (((weights.path if one.path else weights.span).probability(one.numbers), one) for one in candidates),
+        key=lambda pair: -pair[0],
+    )
     groups: list[list[tuple[float, Candidate]]] = []
     for probability, one in likely:
         same = next((group for group in groups if same_answer(group[0][1].answer, one.answer)), None)
@@ -265,7 +339,8 @@ def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
     """The numbers of `CONFIDENCE` of an answer among all of a question."""
     one = found[at]
     following = max((other.together for other in found if other is not one), default=0.0)
-    return *map(log_odds, (one.probability, one.together, following)), float(one.twice)
+    odds = map(log_odds, (one.probability, one.together, following))
+    return *odds, float(one.twice), float(one.candidate.path is not None)
 
 
 def contradict(best: Weighed, other: Weighed) -> bool:

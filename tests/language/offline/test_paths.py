@@ -1,0 +1,125 @@
+"""Paths of two statements by rare names and codes, and the answers that the second gives after the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hoptrail.language.closeness import close_statements
+from hoptrail.language.offline.paths import Path, find_paths, names_of
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.statement_reading import StatementReader
+from hoptrail.language.tasks import Read
+from hoptrail.models.reader import ToRead
+from hoptrail.text.statements import statements_of
+from hoptrail.types import Kind, Span, Unit
+from language.offline.scripted_reader import ScriptedReader
+
+QUESTION = "In what year was the machine made whose needle bar broke?"
+LOG = "14 January: the needle bar of M10 broke."
+REGISTER = "M10 is a section sewer, made in 1982."
+OTHER = "M11 is a section sewer, made in 1975."
+
+
+def unit(place: int, text: str) -> Unit:
+    return Unit(f"u{place}", Kind.PASSAGE, f"Page {place}", text, (Span(f"d{place}", 0, len(text)),))
+
+
+def units(*texts: str) -> list[Unit]:
+    return [unit(place, text) for place, text in enumerate(texts)]
+
+
+def test_the_second_statement_is_read_after_the_first_and_both_are_cited() -> None:
+    model = ScriptedReader({QUESTION: {"1982": 6.0}})
+    passages = units(LOG, REGISTER)
+    best = StatementReader(model, None).ranked(QUESTION, passages, paths=True)[0]
+    assert ToRead(QUESTION, f"Page 1\n{REGISTER}", f"Page 0\n{LOG}") in model.asked
+    assert [(step.answer, step.support) for step in best.steps(QUESTION)][-1] == ("1982", passages[1].sources)
+
+
+def test_a_path_needs_a_name_that_both_have() -> None:
+    model = ScriptedReader({QUESTION: {"1975": 6.0}})
+    StatementReader(model, None).ranked(QUESTION, units(LOG, OTHER), paths=True)
+    assert not any(pair.before for pair in model.asked)
+
+
+def test_no_path_is_sought_where_one_statement_says_the_whole_question() -> None:
+    assert paths(QUESTION, LOG, REGISTER)
+    assert not paths(QUESTION, LOG, REGISTER, "The machine whose needle bar broke was made in the year 1982.")
+
+
+def test_the_trained_reader_follows_the_code() -> None:
+    reading = OfflineLanguage().perform(Read(QUESTION, tuple(units(LOG, REGISTER, OTHER)))).value
+    given = reading.steps[-1] if reading.answer else reading.withheld
+    assert given is not None
+    assert "1982" in given.answer
+
+
+def paths(question: str, *texts: str, most: int = 8) -> list[Path]:
+    found = units(*texts)
+    return find_paths(question, found, close_statements(question, found, None), most)
+
+
+def linked(found: Sequence[Path]) -> list[tuple[str, str, str]]:
+    return [(path.first.text.strip(), path.name, path.second.text.strip()) for path in found]
+
+
+def test_a_code_leads_from_the_log_to_the_register() -> None:
+    best = paths(QUESTION, LOG, "The press was cleaned in May.", REGISTER)[0]
+    assert linked([best]) == [(LOG, "m10", REGISTER)]
+    assert best.share > best.gain > 0
+
+
+def test_a_name_in_the_question_starts_no_path() -> None:
+    assert not paths("When was M10 made, whose needle bar broke?", LOG, REGISTER)
+
+
+def test_a_name_in_one_statement_or_in_very_many_links_nothing() -> None:
+    assert not paths(QUESTION, LOG, "A section sewer was made in 1982.")
+    assert not paths(QUESTION, LOG, *(f"M10 ran for {hours} hours." for hours in range(3, 33)))
+
+
+def test_the_rarer_name_and_the_entry_that_begins_with_it_come_first() -> None:
+    question = "What is the telephone number of the woman who mended the roof?"
+    texts = (
+        "The roof was mended by Ida Berg of Skarn.",
+        "Skarn: the number is 11.",
+        "Skarn has a bridge.",
+        "Ida Berg: telephone number 42.",
+        "Cy Lunt has met Ida Berg.",
+    )
+    assert linked(paths(question, *texts))[0] == (texts[0], "ida berg", texts[3])
+
+
+def test_each_statement_is_second_once_and_there_are_at_most_so_many() -> None:
+    texts = (LOG, REGISTER, "M10 stands in the bindery.", "M10 was bought from a bindery.")
+    found = paths(QUESTION, *texts)
+    seconds = [path.second.text for path in found]
+    assert len(seconds) == len(set(seconds)) > 1
+    assert paths(QUESTION, *texts, most=1) == found[:1]
+    assert paths(QUESTION) == []
+
+
+def test_the_rarer_of_two_names_comes_first() -> None:
+    texts = (
+        "The roof was mended by Ida Berg in Skarn.",
+        "Her number is in the book of Skarn.",
+        "The number of the woman is in the book of Ida Berg.",
+        *(f"Skarn has {number} bridges." for number in range(3)),
+    )
+    found = paths("Which number has the woman who mended the roof?", *texts)
+    assert {path.name for path in found[:1]} == {"ida berg"}
+    scores = {path.name: path.score - path.share for path in found if path.second.text.strip() in texts[1:3]}
+    assert scores["ida berg"] > scores["skarn"]
+
+
+def test_measures_ordinals_and_parts_of_codes_are_no_names() -> None:
+    said = statements_of(unit(0, "the 2nd of 10kg, 3pm and 24-hour of inv-2024-0012345-00042-x and m100, not m-10."))[0]
+    assert names_of(said) == {"m100", "m-10"}
+
+
+def test_names_are_names_their_words_and_codes_without_numbers() -> None:
+    said = statements_of(
+        unit(0, 'The order SNO-05 of Ida Berg in Skarn, by YO, 30 pieces of "Salt Hours" on 3 May 2021.')
+    )[0]
+    parts = {"ida", "berg", "salt", "hours"}
+    assert names_of(said) == {"sno-05", "ida berg", "skarn", "yo", "salt hours"} | parts
