@@ -151,12 +151,9 @@ class OfflineLanguage:
         reading = read_by_hops(question, plan, evidence.units, self._statements)
         if len(plan.questions) == 1 and (disputed := self._statements.disputed(question, evidence.units)):
             reading = _all_of(question, disputed)
-        answered_by = (span for step in reading.steps[-1:] for span in step.support[:1])
+        answered_by = (step.support[0] for step in reversed(reading.steps) if step.support)
         at_once = (
-            step.support[0]
-            for one in self._statements.ranked(question, evidence.units, paths=True)[:_LEADS]
-            for step in reversed(one.steps(question))
-            if step.support
+            span for one in self._statements.ranked(question, evidence.units)[:_LEADS] for span in one.support[:1]
         )
         leads = tuple(dict.fromkeys((*answered_by, *at_once)))[:_LEADS]
         return replace(reading if reading.confidence >= least else _withheld(reading), leads=leads)
