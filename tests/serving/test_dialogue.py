@@ -10,45 +10,10 @@ import pytest
 from rich.console import Console
 
 from command import Hoptrail
-from hoptrail.language.following import resolve_follow_up
-from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.serving.render import render_answer
 from hoptrail.types import Answer, Evidence, Hop, Kind, Trail, Verdict
 
 DESIGNER = "Who designed the Candlerock Lighthouse?"
-RIVER = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
-
-
-def answered(question: str, *hops: tuple[str, str]) -> Answer:
-    trail = Trail(tuple(Hop(asked, asked, (), answer, Verdict.ANSWERED) for asked, answer in hops))
-    return Answer(question, hops[-1][1], "trail", "offline", (), trail)
-
-
-@pytest.mark.parametrize(
-    ("before", "question", "expected"),
-    [
-        (answered(DESIGNER, (DESIGNER, "Ilse Marrow")), "and when was she born?", "When was Ilse Marrow born?"),
-        (
-            answered(RIVER, ("Who is the designer?", "Ilse Marrow"), ("Where was she born?", "Tarnwick")),
-            "Where did she live?",
-            "Where did Ilse Marrow live?",
-        ),
-        (
-            answered(RIVER, ("Who is the designer?", "Ilse Marrow"), ("Which river is it?", "River Lathe")),
-            "How long is it?",
-            "How long is River Lathe?",
-        ),
-        (
-            answered("When was Ilse Marrow born?", ("When was Ilse Marrow born?", "2 June 1832")),
-            "And where was she born?",
-            "Where was Ilse Marrow born?",
-        ),
-        (answered(DESIGNER, (DESIGNER, "Ilse Marrow")), "Where is Tarnwick?", "Where is Tarnwick?"),
-        (None, "and when was she born?", "and when was she born?"),
-    ],
-)
-def test_a_follow_up_stands_alone_by_the_trail_before(before: Answer | None, question: str, expected: str) -> None:
-    assert resolve_follow_up(question, before, OfflineLanguage()) == expected
 
 
 def test_a_dialogue_answers_line_after_line(hoptrail: Hoptrail, harbour: Path, monkeypatch: pytest.MonkeyPatch) -> None:

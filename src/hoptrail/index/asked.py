@@ -5,13 +5,15 @@ Modules that a search does not need are imported where they are used, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
+import hoptrail.index.contract  # noqa: F401 - gives answers `to_dict` and `to_json`
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.view import EVERYTHING, View
@@ -22,12 +24,33 @@ from hoptrail.models.encoder import Encoder
 from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, check_question
-from hoptrail.types import Answer, Ranking
+from hoptrail.types import Answer, Hop, Ranking
 
 if TYPE_CHECKING:
+    from hoptrail.index.conversation import Conversation
     from hoptrail.index.settings import Settings
     from hoptrail.language.factory import LanguageContext
     from hoptrail.language.tasks import Language
+
+
+class Choice(TypedDict, total=False):
+    """What is searched, and what is followed up.
+
+    - `as_of` (`2024`, `2024-03` or `2024-03-05`): only what was said by that date.
+    - `labels`: only documents that have one of these labels.
+    - `documents`: only documents with one of these ids.
+    - `before`: the earlier answers, oldest first, or the last one.
+    """
+
+    as_of: str
+    labels: Collection[str] | None
+    documents: str | Collection[str] | None
+    before: Answer | Sequence[Answer] | None
+
+
+def _several(choice: Choice) -> Sequence[Answer]:
+    before = choice.get("before") or ()
+    return (before,) if isinstance(before, Answer) else before
 
 
 class AskedIndex:
@@ -121,36 +144,89 @@ class AskedIndex:
         question: str,
         recipe: str | None = None,
         language: Language | str | None = None,
-        *,
-        as_of: str = "",
-        labels: Collection[str] | None = None,
+        **choice: Unpack[Choice],
     ) -> Answer:
-        """Answer a question, or abstain, with evidence and trail. `as_of` (`2024`, `2024-03` or `2024-03-05`) restricts the
-        answer to what was said by that date, `labels` to documents that have one of them.
-        Raises: UsageError: the question is empty or far too long, `as_of` is no date, or there is no such label.
+        """Answer a message, or abstain, with evidence and trail. It may ask several questions, follow up the answers `before`, or
+        ask nothing (`AnswerKind.REPLY`). See `Choice` for what may be searched.
+        Raises: UsageError: the question is empty or far too long, `as_of` is no date, there is no such label or document.
         """
-        question = check_question(question)
-        return self.recipe(recipe, language, view=self.view(as_of, labels)).answer(question)
+        from hoptrail.index.conversation import answer_message
 
-    def search(
+        check_question(question)
+        spoken = self.language(language) if language is None or isinstance(language, str) else language
+        used = self.recipe(recipe, spoken, view=self._chosen(choice))
+        return answer_message(question, _several(choice), used, spoken)
+
+    async def aask(
         self,
         question: str,
         recipe: str | None = None,
-        limit: int | None = None,
-        *,
-        as_of: str = "",
-        labels: Collection[str] | None = None,
+        language: Language | str | None = None,
+        **choice: Unpack[Choice],
+    ) -> Answer:
+        """`ask` in a thread, for servers: the event loop goes on meanwhile."""
+        return await asyncio.to_thread(self.ask, question, recipe, language, **choice)
+
+    def stream(
+        self,
+        question: str,
+        recipe: str | None = None,
+        language: Language | str | None = None,
+        **choice: Unpack[Choice],
+    ) -> Iterator[Hop | Answer]:
+        """The hops as they are found, then the answer, whose trail has those that count. Ending the iteration early stops the
+        work before its next task. Raises: as `ask`.
+        """
+        from hoptrail.index.streamed import streamed
+
+        spoken = self.language(language) if language is None or isinstance(language, str) else language
+        return streamed(lambda observed: self.ask(question, recipe, observed, **choice), spoken)
+
+    def conversation(
+        self, recipe: str | None = None, language: Language | str | None = None, **choice: Unpack[Choice]
+    ) -> Conversation:
+        """A conversation, in which a question may follow up the answers before it. Answers `before` begin it."""
+        from hoptrail.index.conversation import Conversation
+
+        begun = _several(choice)
+        spoken = self.language(language) if language is None or isinstance(language, str) else language
+
+        def ask(message: str, before: Sequence[Answer]) -> Answer:
+            return self.ask(message, recipe, spoken, **{**choice, "before": [*begun, *before]})
+
+        return Conversation(ask)
+
+    def search(
+        self, question: str, recipe: str | None = None, limit: int | None = None, **choice: Unpack[Choice]
     ) -> Ranking:
-        """Retrieval only: at most `limit` hits of the recipe, best first. `as_of` and `labels` are those of `ask`."""
+        """Retrieval only: at most `limit` hits of the recipe, best first. See `Choice` for what may be searched; with `before`, a
+        follow-up is completed first.
+        """
         question = check_question(question)
         language = LazyLanguage(self.language)
-        return self.recipe(recipe, language, limit, self.view(as_of, labels)).retrieve(question)
+        if before := _several(choice):
+            from hoptrail.index.conversation import completed
+
+            question = completed(question, before, language)
+        return self.recipe(recipe, language, limit, self._chosen(choice)).retrieve(question)
 
     def view(self, as_of: str = "", labels: Collection[str] | None = None) -> View:
         """The view up to a date, of documents that have one of `labels` (None: of all documents).
         Raises: UsageError: `as_of` is not a date, or there is no such label.
         """
         return View(as_of, None if labels is None else patterns_of(self.settings.labels, labels))
+
+    def _chosen(self, choice: Choice) -> View:
+        """The view of what was chosen. Raises: UsageError: one of the documents is not here."""
+        view, documents = self.view(choice.get("as_of", ""), choice.get("labels")), choice.get("documents")
+        if documents is None:
+            return view
+        ids = frozenset([documents] if isinstance(documents, str) else documents)
+        with self.reading(view) as snapshot:
+            missing = sorted(ids - {entry.id for entry in snapshot.register.of(ids)})
+        if missing:
+            raise UsageError(f"there is no document {missing[0]!r} here; `contents().documents` has the ids.")
+        return replace(view, documents=ids)
 
     @cached_property
     def _language_context(self) -> LanguageContext:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.serving.contract import abstention
+from hoptrail.index.contract import abstention
 from hoptrail.types.json_object import JsonObject
 
 CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text", "said")
@@ -32,15 +32,22 @@ def written(answer: JsonObject) -> Written:
     """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
     `answer` is the result of `contract.answer_json`.
     """
+    notes = "".join(f"{harmless(note)}\n\n" for note in answer["notes"])
     if answer["answer"] is None and answer["closest"]:
-        return _unsettled(harmless(abstention(answer)), answer["closest"])
-    head = harmless(abstention(answer) if answer["answer"] is None else answer["answer"])
+        return _unsettled(notes + harmless(abstention(answer)), answer["closest"])
     citations = citations_of(answer)
-    head += " " * bool(citations)
-    quotations: list[tuple[int, JsonObject]] = []
-    for one in citations:
-        quotations.append((len(head), one))
-        head += f"[{one['number']}]"
+    numbers = {_span(one): one for one in citations}
+    head, quotations = notes, list[tuple[int, JsonObject]]()
+    for part in answer["parts"] or [answer]:
+        text = harmless(abstention(part).removesuffix(" Closest:") if part["answer"] is None else part["answer"])
+        head += f"{harmless(part['asked'])} {text}" if answer["parts"] else text
+        cited = dict.fromkeys(map(_span, part["evidence"]))
+        head += " " * bool(cited)
+        for span in cited:
+            quotations.append((len(head), numbers[span]))
+            head += f"[{numbers[span]['number']}]"
+        head += "\n"
+    head = head.removesuffix("\n")
     lines = [f"- [{one['number']}] {_about(one)}: “{harmless(one['said'])}”" for one in citations]
     return Written("\n".join([head, *([""] if lines else []), *lines]), tuple(quotations))
 
@@ -62,11 +69,15 @@ def _about(statement: JsonObject) -> str:
 
 def citations_of(answer: JsonObject) -> list[JsonObject]:
     """The cited spans of an answer without repeats, numbered from 1 as in its text."""
-    spans = {(item["document"], item["start"], item["end"]): item for item in answer["evidence"]}
+    spans = {_span(item): item for item in answer["evidence"]}
     return [
         {"number": number, **{name: item[name] for name in CITED}}
         for number, item in enumerate(spans.values(), start=1)
     ]
+
+
+def _span(item: JsonObject) -> tuple[str, int, int]:
+    return item["document"], item["start"], item["end"]
 
 
 def harmless(text: str) -> str:

@@ -13,8 +13,7 @@ import typer
 
 from hoptrail.errors import UsageError
 from hoptrail.index.index import Index
-from hoptrail.serving import contract, options, render
-from hoptrail.types import Answer
+from hoptrail.serving import options, render
 
 PROMPT = "? "
 _HISTORY_LENGTH = 1_000
@@ -43,7 +42,7 @@ def ask(
     answer = index.ask(question, recipe, language, as_of=as_of)
     options.say_unfinished(index, answer.recipe, recipe or index.settings.recipe)
     if as_json:
-        options.print_json(contract.answer_json(answer))
+        options.print_json(answer.to_dict())
     else:
         options.console_of().print(render.render_answer(answer))
     if answer.failed:
@@ -51,23 +50,16 @@ def ask(
 
 
 def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str) -> None:
-    """Answer line by line. A follow-up is completed from the previous answer; a refused question does not end the dialogue."""
-    from hoptrail.language.following import resolve_follow_up
-
+    """Answer line by line. A follow-up is completed from the answers before; a refused question does not end the dialogue."""
     # Raises for an unusable index or recipe before the first question.
     used = index.recipe(recipe, language, view=index.view(as_of))
     options.say_unfinished(index, used.name, recipe or index.settings.recipe)
-    before: Answer | None = None
+    conversation = index.conversation(recipe, language, as_of=as_of)
     for line in _lines():
         try:
-            asked = resolve_follow_up(line, before, index.language(language))
-            if asked != line:
-                options.console_of().print(render.plain(f"Asked: {asked}", "italic"), soft_wrap=True)
-            before = index.ask(asked, recipe, language, as_of=as_of)
+            options.console_of().print(render.render_answer(conversation.ask(line)))
         except UsageError as error:
             options.say(f"hoptrail: {error}")
-        else:
-            options.console_of().print(render.render_answer(before))
 
 
 def _lines() -> Iterator[str]:

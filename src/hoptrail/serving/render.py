@@ -19,8 +19,8 @@ from rich.tree import Tree
 
 from hoptrail.documents.file_contents import NO_DOCUMENT
 from hoptrail.errors import DocumentError
+from hoptrail.index.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED
 from hoptrail.serving.answer_text import one_line
-from hoptrail.serving.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED
 from hoptrail.text.dates import unit_date
 from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Ranking, Statement, Usage, Verdict
 
@@ -50,14 +50,23 @@ def _lines(text: str, between: str = "\n") -> Text:
 
 
 def render_answer(answer: Answer) -> RenderableType:
-    """The answer, the statement that supports it with its place, then the trail."""
+    """What was really asked, the answer, the statement that supports it with its place, then the trail. Of several questions each
+    has its own answer.
+    """
+    notes = [plain(note, "yellow") for note in answer.notes]
+    if answer.kind is AnswerKind.REPLY:
+        return plain(answer.text or "")
+    asked = [] if answer.asked == answer.question or answer.parts else [plain(f"Asked: {answer.asked}", "italic")]
+    heads: list[RenderableType] = [*asked, *_conclusion(answer)]
+    if answer.parts:
+        heads = [line for one in answer.parts for line in (plain(one.asked, "bold"), *_conclusion(one), Text())][:-1]
     tree = Tree(plain(answer.question, "bold"), guide_style="dim")
     for position, hop in enumerate(answer.trail):
         _add_hop(tree, position, hop, [item for item in answer.evidence if item.hop == position])
     usage = answer.usage
     spent = f", {usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens" if usage.calls else ""
     footer = Text(f"recipe {answer.recipe}, language {answer.language}, {usage.seconds:.2f} s{spent}", style="dim")
-    return Group(*_conclusion(answer), Text(), tree, footer)
+    return Group(*notes, *heads, Text(), tree, footer)
 
 
 def _settling(text: str, items: Sequence[str], evidence: Sequence[Evidence]) -> list[RenderableType]:

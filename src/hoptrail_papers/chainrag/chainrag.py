@@ -36,8 +36,7 @@ from typing import ClassVar, Literal
 
 from hoptrail.corpus.structure_names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
 from hoptrail.errors import TaskFailed
-from hoptrail.language.anaphora import word_references
-from hoptrail.language.completing import complete
+from hoptrail.language.conversation.references import complete, word_references
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Finding, Integrate, Summarise

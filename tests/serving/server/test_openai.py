@@ -17,9 +17,9 @@ from openai import OpenAI
 
 from hoptrail import Index
 from hoptrail.errors import EndpointBusy
+from hoptrail.index.contract import FAILED, NOTHING_FOUND
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.answer_text import CITED, harmless, written
-from hoptrail.serving.contract import FAILED, NOTHING_FOUND
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.listening import listening

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hoptrail.index import contract
 from hoptrail.index.index import Index
-from hoptrail.serving import contract
 from hoptrail.serving.answer_text import written
 from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
 from hoptrail.types.json_object import JsonObject

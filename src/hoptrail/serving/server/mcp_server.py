@@ -24,7 +24,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
-from hoptrail.serving import contract
+from hoptrail.index import contract
 from hoptrail.serving.answer_text import written
 from hoptrail.serving.server.mcp_tools import AgentTool, Caller, Trails, tools_of
 from hoptrail.serving.server.refusals import as_refusal, in_field, not_found

@@ -97,16 +97,16 @@ class GuessShape(Strict):
     evidence: list[EvidenceShape]
 
 
-class Answered(Strict):
+class AnswerShape(Strict):
     """An abstention has no answer and the kind none: the question is not settled, `closest` has the closest statements, and
-    `guess`, if any, is no more than that. `asked` is the question as completed.
+    `guess`, if any, is no more than that. `asked` is the question as completed. A reply (kind reply) is none to a
+    question.
     """
 
-    trail_id: str
     question: str
     answer: str | None
     abstained: bool
-    kind: Literal["short", "yes-no", "list", "steps", "passage", "none"]
+    kind: Literal["short", "yes-no", "list", "steps", "passage", "none", "reply"]
     items: list[str]
     confidence: float | None
     closest: list[StatementShape]
@@ -117,6 +117,20 @@ class Answered(Strict):
     evidence: list[EvidenceShape]
     trail: list[HopShape]
     usage: UsageShape
+    notes: list[str]
+
+
+class PartShape(AnswerShape):
+    """The answer to one of several questions of a message."""
+
+    parts: list[None]
+
+
+class Answered(AnswerShape):
+    """The answer to a message; `parts` has those to its questions if it asks several, and `notes` what else to know."""
+
+    trail_id: str
+    parts: list[PartShape]
     indexing: Indexing | None = None
 
 

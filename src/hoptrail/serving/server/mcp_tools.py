@@ -19,7 +19,7 @@ from fastapi import Request
 from pydantic import BaseModel
 from rich.console import Console
 
-from hoptrail.serving import contract
+from hoptrail.index import contract
 from hoptrail.serving.render import render_answer
 from hoptrail.serving.server import mcp_shapes as shapes
 from hoptrail.serving.server.job import OVER, Job

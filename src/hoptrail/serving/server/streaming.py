@@ -1,7 +1,7 @@
 """Streams answers hop by hop, as server-sent events.
 
     question   {question, recipe, language}            work has begun
-    completed  {question, asked}                       a follow-up, and the completed question
+    completed  {question, asked}                       a message, and a question of it as it is really asked
     asked      {hop, question, asked}                  a sub-question, and the question actually asked
     hop        {hop, question, asked, hits, answer, verdict, evidence}
     answer     as `hoptrail ask --json`                the last event: its trail says which hops count
@@ -21,13 +21,13 @@ from typing import TypeVar
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 
-from hoptrail.language.following import resolve_follow_up
+from hoptrail.index import contract
+from hoptrail.index.conversation import answer_message
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.serving import contract
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import WorkDeadline, result_of
 from hoptrail.serving.server.refusals import as_refusal
@@ -74,18 +74,20 @@ def answering(
     """The work that answers a question, to be run in a thread.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
     """
-    question = question_of(asked)
+    question_of(asked)
     language = workspace.language(asked.language)
     plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "", documents=asked.documents)
 
     def work(patience: WorkDeadline) -> Answer:
         narrator = Narrator(plain.corpus, send_event, metrics)
         listened = ObservedLanguage(language, Listener(narrator.asked, narrator.found, patience))
-        whole = resolve_follow_up(question, asked.before.as_answer(), listened) if asked.before else question
-        if whole != question:
-            send_event("completed", {"question": question, "asked": whole})
         recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
-        answer = replace(recipe.answer(whole), question=question, asked=whole)
+
+        def begun(whole: str) -> None:
+            if whole != asked.question:
+                send_event("completed", {"question": asked.question, "asked": whole})
+
+        answer = answer_message(asked.question, asked.earlier, recipe, listened, begun)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
         return without_folders(answer)
 
@@ -99,7 +101,8 @@ def without_folders(answer: Answer) -> Answer:
         return tuple(replace(item, source=contract.file_name(item.source)) for item in cited)
 
     guess = answer.guess and replace(answer.guess, evidence=named(answer.guess.evidence))
-    return replace(answer, evidence=named(answer.evidence), closest=named(answer.closest), guess=guess)
+    parts = tuple(map(without_folders, answer.parts))
+    return replace(answer, evidence=named(answer.evidence), closest=named(answer.closest), guess=guess, parts=parts)
 
 
 def event(name: str, content: JsonObject) -> str:

@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.corpus.places import UPLOADED
 from hoptrail.errors import UsageError
+from hoptrail.index import contract
 from hoptrail.index.contents import Contents, DocumentSummary, Reached
 from hoptrail.index.syncing import IndexingReport
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
-from hoptrail.serving import contract
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.refusals import not_valid
 from hoptrail.structures.progress_tracker import Progress
@@ -69,8 +69,8 @@ class Before(Strict):
 
 
 class QuestionRequest(Strict):
-    """`recipe` and `language` default to the settings. `documents` (ids) limits the question to these. With `before`, a follow-up
-    such as `and when was she born?` is completed from that answer.
+    """`recipe` and `language` default to the settings. `documents` (ids) limits the question to these. With `before`, one earlier
+    answer or several, oldest first, a follow-up such as `and when was she born?` is completed from them.
     """
 
     question: Asked
@@ -78,7 +78,13 @@ class QuestionRequest(Strict):
     language: Name | None = None
     as_of: AsOf | None = None
     documents: Annotated[list[Name], Field(max_length=1000)] = []
-    before: Before | None = None
+    before: Before | Annotated[list[Before], Field(max_length=100)] | None = None
+
+    @property
+    def earlier(self) -> tuple[Answer, ...]:
+        """The answers before, oldest first."""
+        given = self.before if isinstance(self.before, list) else filter(None, [self.before])
+        return tuple(one.as_answer() for one in given)
 
 
 class Search(Strict):
