@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.index.contract import abstention
+from hoptrail.index.contract import FAILED, GUESSED, abstention
 from hoptrail.types.json_object import JsonObject
 
 CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text", "said")
@@ -18,6 +18,8 @@ CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
 """Characters that Markdown could take for markup, a link or an address."""
+_ESCAPED = re.compile(r"\\(.)")
+_CITATION = re.compile(r"\s*(?<!\\)\[\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,14 @@ def _about(statement: JsonObject) -> str:
     """The title of a statement's document, its date if it has one, and whether a later statement replaces it."""
     details = filter(None, (statement["date"], "replaced" if statement.get("replaced") else ""))
     return harmless(f"{statement['title']} ({', '.join(details)})".removesuffix(" ()"))
+
+
+def answer_in(text: str) -> str | None:
+    """The answer in a text that `written` made, which a client sends back; None for an abstention."""
+    head = text.partition("\n\n- ")[0].strip().rpartition("\n\n")[2]  # without citations, and without notes before it
+    if head.startswith((GUESSED.partition(".")[0], FAILED)):
+        return None
+    return _ESCAPED.sub(r"\1", _CITATION.sub("", head)).strip() or None
 
 
 def citations_of(answer: JsonObject) -> list[JsonObject]:

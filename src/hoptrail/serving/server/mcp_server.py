@@ -26,7 +26,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from hoptrail.index import contract
 from hoptrail.serving.answer_text import written
-from hoptrail.serving.server.mcp_tools import AgentTool, Caller, Trails, tools_of
+from hoptrail.serving.server.kept_answers import KeptAnswers
+from hoptrail.serving.server.mcp_tools import AgentTool, Caller, tools_of
 from hoptrail.serving.server.refusals import as_refusal, in_field, not_found
 from hoptrail.serving.server.services import Here, Place, Served, services_for
 from hoptrail.serving.server.workspaces import Workspace
@@ -136,7 +137,7 @@ class Agents:
 def agents_router(*, may_change: bool) -> APIRouter:
     """The router for agents over HTTP, at /mcp. It offers no tools that change documents unless `may_change`."""
     router, server = APIRouter(), Agents(_caller_over_http).server()
-    trails: defaultdict[tuple[str, frozenset[str] | None], Trails] = defaultdict(Trails)
+    trails: defaultdict[tuple[str, frozenset[str] | None], KeptAnswers] = defaultdict(KeptAnswers)
     """By workspace and the labels that limit the key."""
 
     @router.post("/mcp", include_in_schema=False)
@@ -179,7 +180,7 @@ async def serve_stdio(workspace: Workspace, *, may_change: bool) -> None:
     """Serve one agent over standard input and output until the input ends. Then stop jobs, keeping finished work."""
     services = services_for([workspace], workspace.index.settings.server)
     jobs = services.jobs[workspace.name]
-    caller = Caller(Place(workspace, jobs), services, Trails(), may_change)
+    caller = Caller(Place(workspace, jobs), services, KeptAnswers(), may_change)
     server = Agents(lambda _: caller).server()
     try:
         if may_change:

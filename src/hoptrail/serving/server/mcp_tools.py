@@ -7,12 +7,9 @@ what a document says.
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import StringIO
-from threading import Lock
 from typing import Any
 
 from fastapi import Request
@@ -23,60 +20,17 @@ from hoptrail.index import contract
 from hoptrail.serving.render import render_answer
 from hoptrail.serving.server import mcp_shapes as shapes
 from hoptrail.serving.server.job import OVER, Job
-from hoptrail.serving.server.refusals import not_found
+from hoptrail.serving.server.kept_answers import KeptAnswers
 from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import answer_to, searching
 from hoptrail.serving.server.wire import QuestionRequest, Search, as_file, contents_json, indexing_json
-from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
-from hoptrail.types import Answer, content_id
+from hoptrail.serving.server.workspaces import computes_here, indexing_of
 from hoptrail.types.json_object import JsonObject
 
-KEPT_TRAILS = 200
 WAIT_SECONDS = 60.0
 """How long `add` and `remove` wait for their job, which continues without them."""
 LOOK_SECONDS = 0.05
 SHOWN_JOBS = 5
-
-
-@dataclass(slots=True)
-class Trails:
-    """The latest answers of one workspace, by trail id, in memory only."""
-
-    _answers: OrderedDict[str, Answer] = field(default_factory=OrderedDict)
-    _lock: Lock = field(default_factory=Lock)
-
-    def keep(self, answer: Answer) -> str:
-        """Store an answer; returns its trail id."""
-        content = {**contract.answer_json(answer), "usage": None}
-        name = content_id("t", json.dumps(content, sort_keys=True))
-        with self._lock:
-            self._answers[name] = answer
-            self._answers.move_to_end(name)
-            if len(self._answers) > KEPT_TRAILS:
-                self._answers.popitem(last=False)
-        return name
-
-    def get(self, name: str) -> Answer:
-        """The answer with this trail id. Raises: Refusal: it is not, or no longer, here."""
-        with self._lock:
-            if name not in self._answers:
-                raise not_found("trail")
-            return self._answers[name]
-
-    def all(self) -> list[tuple[str, Answer]]:
-        """All answers with their ids, newest first."""
-        with self._lock:
-            return list(reversed(self._answers.items()))
-
-    def forget_removed(self, workspace: Workspace) -> None:
-        """Forget answers with evidence from removed documents, because they hold its text."""
-        answers = self.all()
-        documents = {item.document for _, answer in answers for item in answer.evidence}
-        existing = workspace.existing_ids(documents) if documents else documents
-        with self._lock:
-            for name, answer in answers:
-                if not existing.issuperset(item.document for item in answer.evidence):
-                    self._answers.pop(name, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +39,7 @@ class Caller:
 
     place: Place
     served: Services
-    trails: Trails
+    trails: KeptAnswers
     may_change: bool
     request: Request | None = None
 

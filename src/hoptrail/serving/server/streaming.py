@@ -131,16 +131,29 @@ async def answer_to(request: Request | None, served: Services, place: Place, ask
     return await served.desk.wait_for(request, work, computes=computes_here(place.workspace, asked.language))
 
 
-async def answered(request: Request, served: Services, place: Place, asked: QuestionRequest) -> JsonObject:
-    """The whole answer, as `hoptrail ask --json` prints it. Raises: as `answer_to`."""
+async def answered(
+    request: Request,
+    served: Services,
+    place: Place,
+    asked: QuestionRequest,
+    keep: Callable[[Answer], None] | None = None,
+) -> JsonObject:
+    """The whole answer, as `hoptrail ask --json` prints it; `keep` is told it. Raises: as `answer_to`."""
     answer = await answer_to(request, served, place, asked)
+    if keep:
+        keep(answer)
     return contract.answer_json(answer) | indexing_of(place.workspace)
 
 
 async def stream(
-    served: Services, place: Place, asked: QuestionRequest, format_event: Callable[[str, JsonObject], str] = event
+    served: Services,
+    place: Place,
+    asked: QuestionRequest,
+    format_event: Callable[[str, JsonObject], str] = event,
+    keep: Callable[[Answer], None] | None = None,
 ) -> StreamingResponse:
-    """The events of one question, formatted by `format_event`. Starts the work at once; closing the response stops it.
+    """The events of one question, formatted by `format_event`; `keep` is told the answer. Starts the work at once; closing the
+    response stops it.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised here, while the response can still have an error
     status.
     """
@@ -158,7 +171,13 @@ async def stream(
     names = {"recipe": asked.recipe or settings.recipe, "language": asked.language or settings.language}
     first = format_event("question", {"question": asked.question, **names})  # before a thread formats the next
     future, patience = desk.hand_in(work, place.client, computes=computes_here(workspace, asked.language))
-    future.add_done_callback(lambda _: events.put_nowait(None))
+
+    def done(answer: asyncio.Future[Answer]) -> None:
+        if keep and not answer.cancelled() and not answer.exception():
+            keep(answer.result())
+        events.put_nowait(None)
+
+    future.add_done_callback(done)
     return StreamingResponse(_events(first, events, future, patience, format_event, workspace), media_type=EVENTS)
 
 
