@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from command import Hoptrail
+from hoptrail import Index
 from hoptrail.serving.render import render_answer
 from hoptrail.types import Answer, Evidence, Hop, Kind, Trail, Verdict
 
@@ -17,13 +19,29 @@ DESIGNER = "Who designed the Candlerock Lighthouse?"
 
 
 def test_a_dialogue_answers_line_after_line(hoptrail: Hoptrail, harbour: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{DESIGNER}\n\nand where was she born?\n{'x' * 9000}\n"))
+    monkeypatch.setattr(
+        sys, "stdin", io.StringIO(f"{DESIGNER}\n\nand where was she born?\nthanks\nWhat about a dog?\n{'x' * 9000}\n")
+    )
     ended = hoptrail("ask", "--index", harbour)
     assert ended.code == 0
     assert "Answer: Ilse Marrow" in ended.out
     assert "Asked: Where was Ilse Marrow born?" in ended.out
     assert "Answer: Tarnwick" in ended.out
+    assert "\nYou are welcome.\n" in ended.out
+    assert "It is not clear what “What about a dog?” follows up" in ended.out
     assert "hoptrail: " in ended.err, "the question that is too long is refused, and ends nothing"
+
+
+def test_each_of_several_questions_has_its_own_answer_and_statement(hoptrail: Hoptrail, harbour: Path) -> None:
+    said = hoptrail("ask", f"Hello! {DESIGNER} Who painted the ceiling of the opera?", "--index", harbour).out
+    assert said.startswith(f"{DESIGNER}\nAnswer: Ilse Marrow")
+    assert "Who painted the ceiling of the opera?\nNot settled." in said
+
+
+def test_an_answer_gives_the_same_json_as_the_command(hoptrail: Hoptrail, harbour: Path) -> None:
+    ours = Index(harbour).ask(DESIGNER).to_json()
+    theirs = hoptrail("ask", DESIGNER, "--index", harbour, "--json").out.strip()
+    assert re.sub(r'"seconds": [0-9.e-]+', "", ours) == re.sub(r'"seconds": [0-9.e-]+', "", theirs)
 
 
 def test_a_dialogue_has_no_json(hoptrail: Hoptrail, harbour: Path) -> None:

@@ -7,10 +7,12 @@ number is forged.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from hoptrail.index.contract import FAILED, GUESSED, abstention
+from hoptrail.retrieval.corpus import QUESTION_LIMIT
+from hoptrail.types import Answer, AnswerKind
 from hoptrail.types.json_object import JsonObject
 
 CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text", "said")
@@ -34,6 +36,8 @@ def written(answer: JsonObject) -> Written:
     """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
     `answer` is the result of `contract.answer_json`.
     """
+    if answer["kind"] == "reply":
+        return Written(answer["answer"], ())
     notes = "".join(f"{harmless(note)}\n\n" for note in answer["notes"])
     if answer["answer"] is None and answer["closest"]:
         return _unsettled(notes + harmless(abstention(answer)), answer["closest"])
@@ -75,6 +79,20 @@ def answer_in(text: str) -> str | None:
     if head.startswith((GUESSED.partition(".")[0], FAILED)):
         return None
     return _ESCAPED.sub(r"\1", _CITATION.sub("", head)).strip() or None
+
+
+def answers_in(messages: Iterable[tuple[str, str]]) -> list[Answer]:
+    """The earlier answers in the messages of a chat, oldest first: role and text of each. What the user asked last, and is not
+    answered yet, has no text.
+    """
+    answers: list[Answer] = []
+    for role, text in messages:
+        said = text.strip()[:QUESTION_LIMIT]
+        if role == "user" and said:
+            answers.append(Answer(said, None, "", ""))
+        elif role == "assistant" and answers:
+            answers[-1] = replace(answers[-1], text=answer_in(said), kind=AnswerKind.SHORT)
+    return answers
 
 
 def citations_of(answer: JsonObject) -> list[JsonObject]:

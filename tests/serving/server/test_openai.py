@@ -76,6 +76,39 @@ def test_the_last_message_of_the_user_is_answered_with_citations(client: OpenAI)
     assert completion.usage.total_tokens == 0  # rules answered
 
 
+def test_a_follow_up_is_completed_from_the_messages_before(client: OpenAI) -> None:
+    messages: list[Any] = [{"role": "user", "content": "Hi! Who designed the Tallow Bridge?"}]
+    for follow_up, asked, answer in (
+        ("And where was she born?", "Where was Orla Finch born?", "Wrenmouth"),
+        ("Which river flows through that town?", "Which river flows through Wrenmouth?", "Isk"),
+    ):
+        said = client.chat.completions.create(model="trail", messages=messages)
+        messages += [
+            {"role": "assistant", "content": said.choices[0].message.content},
+            {"role": "user", "content": follow_up},
+        ]
+        details = extra_of(client.chat.completions.create(model="trail", messages=messages))
+        assert (details["question"], details["asked"], details["answer"]) == (follow_up, asked, answer)
+
+
+def test_several_questions_are_answered_line_by_line(client: OpenAI) -> None:
+    question = "Who designed the Tallow Bridge? Where does the Isk rise?"
+    completion = client.chat.completions.create(model="trail", messages=[{"role": "user", "content": question}])
+    first, second, *_ = (completion.choices[0].message.content or "").splitlines()
+    assert first.startswith("Who designed the Tallow Bridge? Orla Finch [1]")
+    assert second.startswith("Where does the Isk rise? ")
+    assert [part["asked"] for part in extra_of(completion)["parts"]] == [
+        f"{one.strip(' ?')}?" for one in question.split("? ")
+    ]
+
+
+def test_a_title_is_given_without_a_search(client: OpenAI) -> None:
+    task = '### Task:\nGenerate a title.\nJSON format: { "title": "…" }\n### Chat History:\nUSER: Who designed it?'
+    completion = client.chat.completions.create(model="trail", messages=[{"role": "user", "content": task}])
+    assert json.loads(completion.choices[0].message.content or "") == {"title": "Who designed it?"}
+    assert (extra_of(completion)["trail"], extra_of(completion)["kind"]) == ([], "reply")
+
+
 def test_a_stream_tells_hops_then_the_same_answer(client: OpenAI) -> None:
     whole = client.chat.completions.create(model="trail", messages=CHAT)
     options: Any = {"include_usage": True}

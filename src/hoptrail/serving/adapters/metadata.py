@@ -46,5 +46,5 @@ def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, JsonObject]]:
 
 def text_and_json(answer: Answer) -> tuple[str, JsonObject]:
     """An answer as text and as `hoptrail ask --json` prints it: with `kind`, `items`, `confidence` and `closest`."""
-    content = contract.answer_json(answer)
+    content = answer.to_dict()
     return written(content).text, content

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.index.conversation import MOST_TURNS
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
-from hoptrail.serving.answer_text import answer_in, citations_of, written
+from hoptrail.serving.answer_text import answers_in, citations_of, written
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.streaming import event
 from hoptrail.serving.server.wire import AsOf, Before
@@ -93,14 +93,8 @@ class ChatBody(OpenRequest):
 
 def turns_in(messages: Sequence[ChatMessage | InputItem]) -> list[Before]:
     """The user's messages before the last one, each with what the assistant answered; of a long conversation the last ones."""
-    turns: list[Before] = []
-    for message in messages:
-        text = _text_of(message.content).strip()[:QUESTION_LIMIT]
-        if message.role == "user" and text:
-            turns.append(Before(question=text, answer=None))
-        elif message.role == "assistant" and turns:
-            turns[-1] = turns[-1].model_copy(update={"answer": answer_in(text)})
-    return turns[:-1][-MOST_TURNS:]
+    answers = answers_in((message.role or "", _text_of(message.content)) for message in messages)
+    return [turn for answer in answers[:-1][-MOST_TURNS:] for turn in Before.of(answer)]
 
 
 def _text_of(content: str | list[MessagePart] | None) -> str:
