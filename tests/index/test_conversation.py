@@ -143,7 +143,7 @@ def test_a_model_completes_what_is_not_whole_in_one_counted_call(index: Index) -
     first = quoted("Peter Hahn", "The deputy of Nadia Fell is Peter Hahn.")
     then = quoted("Utrecht", "Peter Hahn was born in Utrecht in 1984.")
     script = ScriptedLanguage([(Read, first), (FollowUp, BORN), (Read, then), (Read, then), (FollowUp, None)])
-    talk = index.conversation("bm25", script)
+    talk = index.conversation(recipe="bm25", language=script)
     assert talk.ask("Who is the deputy of Nadia Fell?").usage.calls == 1
     answer = talk.ask("and where was he born?")
     assert (answer.asked, answer.text, answer.usage.calls) == (BORN, "Utrecht", 2)

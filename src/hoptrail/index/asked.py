@@ -48,9 +48,11 @@ class Choice(TypedDict, total=False):
     before: Answer | Sequence[Answer] | None
 
 
-def _several(choice: Choice) -> Sequence[Answer]:
-    before = choice.get("before") or ()
-    return (before,) if isinstance(before, Answer) else before
+class Asking(Choice, total=False):
+    """What `ask` takes beside the question."""
+
+    recipe: str | None
+    language: Language | str | None
 
 
 class AskedIndex:
@@ -150,51 +152,34 @@ class AskedIndex:
         ask nothing (`AnswerKind.REPLY`). See `Choice` for what may be searched.
         Raises: UsageError: the question is empty or far too long, `as_of` is no date, there is no such label or document.
         """
-        from hoptrail.index.conversation import answer_message
+        from hoptrail.index.conversation import answer_message, earlier
 
         check_question(question)
-        spoken = self.language(language) if language is None or isinstance(language, str) else language
-        used = self.recipe(recipe, spoken, view=self._chosen(choice))
-        return answer_message(question, _several(choice), used, spoken)
+        if language is None or isinstance(language, str):
+            language = self.language(language)
+        used = self.recipe(recipe, language, view=self._chosen(choice))
+        return answer_message(question, earlier(choice.get("before")), used, language)
 
-    async def aask(
-        self,
-        question: str,
-        recipe: str | None = None,
-        language: Language | str | None = None,
-        **choice: Unpack[Choice],
-    ) -> Answer:
+    async def aask(self, question: str, **asking: Unpack[Asking]) -> Answer:
         """`ask` in a thread, for servers: the event loop goes on meanwhile."""
-        return await asyncio.to_thread(self.ask, question, recipe, language, **choice)
+        return await asyncio.to_thread(self.ask, question, **asking)
 
-    def stream(
-        self,
-        question: str,
-        recipe: str | None = None,
-        language: Language | str | None = None,
-        **choice: Unpack[Choice],
-    ) -> Iterator[Hop | Answer]:
+    def stream(self, question: str, **asking: Unpack[Asking]) -> Iterator[Hop | Answer]:
         """The hops as they are found, then the answer, whose trail has those that count. Ending the iteration early stops the
         work before its next task. Raises: as `ask`.
         """
         from hoptrail.index.streamed import streamed
 
-        spoken = self.language(language) if language is None or isinstance(language, str) else language
-        return streamed(lambda observed: self.ask(question, recipe, observed, **choice), spoken)
+        language = asking.pop("language", None)
+        if language is None or isinstance(language, str):
+            language = self.language(language)
+        return streamed(lambda observed: self.ask(question, language=observed, **asking), language)
 
-    def conversation(
-        self, recipe: str | None = None, language: Language | str | None = None, **choice: Unpack[Choice]
-    ) -> Conversation:
+    def conversation(self, **asking: Unpack[Asking]) -> Conversation:
         """A conversation, in which a question may follow up the answers before it. Answers `before` begin it."""
         from hoptrail.index.conversation import Conversation
 
-        begun = _several(choice)
-        spoken = self.language(language) if language is None or isinstance(language, str) else language
-
-        def ask(message: str, before: Sequence[Answer]) -> Answer:
-            return self.ask(message, recipe, spoken, **{**choice, "before": [*begun, *before]})
-
-        return Conversation(ask)
+        return Conversation(self, asking)
 
     def search(
         self, question: str, recipe: str | None = None, limit: int | None = None, **choice: Unpack[Choice]
@@ -204,10 +189,10 @@ class AskedIndex:
         """
         question = check_question(question)
         language = LazyLanguage(self.language)
-        if before := _several(choice):
-            from hoptrail.index.conversation import completed
+        if before := choice.get("before"):
+            from hoptrail.index.conversation import completed, earlier
 
-            question = completed(question, before, language)
+            question = completed(question, earlier(before), language)
         return self.recipe(recipe, language, limit, self._chosen(choice)).retrieve(question)
 
     def view(self, as_of: str = "", labels: Collection[str] | None = None) -> View:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
@@ -16,27 +17,31 @@ from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.tasks import Finding, FollowUp, Language, Turn
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.types import Answer, AnswerKind, Evidence, Hit, Statement, Trail, Usage
+from hoptrail.types import Answer, AnswerKind, Evidence, Trail, Usage
+
+if TYPE_CHECKING:
+    from hoptrail.index.asked import AskedIndex, Asking
 
 MOST_TURNS = 8
 """Earlier turns that are looked at."""
-_SHOWN = 3
-"""Closest statements of an answer to several questions."""
 
 
 class Conversation:
-    """Questions and answers so far. `ask` takes what `Index.ask` takes beside the question."""
+    """The answers so far, oldest first; each has its `question` as typed and as `asked`."""
 
-    def __init__(self, ask: Callable[[str, Sequence[Answer]], Answer]) -> None:
-        self._ask = ask
-        self.answers: list[Answer] = []
-        """The answers so far, oldest first; each has its `question` as typed and as `asked`."""
+    def __init__(self, index: AskedIndex, asking: Asking) -> None:
+        self._index, self._asking = index, asking
+        self.answers = [*earlier(asking.get("before"))]
 
     def ask(self, message: str) -> Answer:
         """Answer a message, completed from the ones before. Raises: as `Index.ask` does; the conversation can go on."""
-        answer = self._ask(message, self.answers)
-        self.answers.append(answer)
-        return answer
+        self.answers.append(self._index.ask(message, **{**self._asking, "before": self.answers}))
+        return self.answers[-1]
+
+
+def earlier(before: Answer | Sequence[Answer] | None) -> Sequence[Answer]:
+    """The answers before, oldest first; one alone is the last."""
+    return (before,) if isinstance(before, Answer) else before or ()
 
 
 def answer_message(
@@ -132,11 +137,11 @@ def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> An
         tuple(_evidence(answers)),
         Trail(tuple(hop for one in answers for hop in one.trail)),
         sum((one.usage for one in answers), Usage()),
-        _once(hit for one in answers for hit in one.ranking),
+        tuple(dict.fromkeys(hit for one in answers for hit in one.ranking)),
         min(sure, default=None),
         AnswerKind.LIST,
         lines if settled else (),
-        tuple(_closest(answers)),
+        next((one.closest for one in answers if one.text is None), ()),
         asked=" ".join(one.asked for one in answers),
         parts=tuple(answers),
         notes=tuple(dict.fromkeys([*(note for one in answers for note in one.notes), *notes])),
@@ -149,14 +154,3 @@ def _evidence(answers: Sequence[Answer]) -> Iterator[Evidence]:
     for answer in answers:
         yield from (replace(item, hop=item.hop + hops) for item in answer.evidence)
         hops += len(answer.trail)
-
-
-def _once(hits: Iterable[Hit]) -> tuple[Hit, ...]:
-    return tuple({hit.unit.id: hit for hit in hits}.values())
-
-
-def _closest(answers: Sequence[Answer]) -> list[Statement]:
-    """The closest statements of the questions that are open, the first of each before the second of any."""
-    ranked = [(place, one) for answer in answers if answer.text is None for place, one in enumerate(answer.closest)]
-    ranked.sort(key=lambda item: item[0])
-    return list(dict.fromkeys(one for _, one in ranked))[:_SHOWN]

@@ -54,7 +54,7 @@ def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str
     # Raises for an unusable index or recipe before the first question.
     used = index.recipe(recipe, language, view=index.view(as_of))
     options.say_unfinished(index, used.name, recipe or index.settings.recipe)
-    conversation = index.conversation(recipe, language, as_of=as_of)
+    conversation = index.conversation(recipe=recipe, language=language, as_of=as_of)
     for line in _lines():
         try:
             options.console_of().print(render.render_answer(conversation.ask(line)))

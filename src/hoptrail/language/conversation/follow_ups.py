@@ -12,19 +12,8 @@ from dataclasses import dataclass
 
 from hoptrail.language.conversation.references import DEMONSTRATIVE, is_left_open, pointers, replace_pronouns
 from hoptrail.language.tasks import Turn
-from hoptrail.text.lexicon import (
-    ARTICLES,
-    BASE_VERBS,
-    COPULAS,
-    OPENERS,
-    ORGANISATION_NOUNS,
-    PERSON_NOUNS,
-    PLACE_NOUNS,
-    PREPOSITIONS,
-    PRONOUNS,
-    QUESTION_WORDS,
-    word_set,
-)
+from hoptrail.text import lexicon
+from hoptrail.text.lexicon import COPULAS, OPENERS, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.phrases import Token, adjacent, tokens_of
 from hoptrail.text.questions import Wanted, analyse, is_person_noun, type_of_noun
@@ -35,15 +24,13 @@ _ABOUT = re.compile(r"^(?:what|how) about (?=\w)", re.IGNORECASE)
 _PLACED = re.compile(rf"\b(?:{'|'.join(sorted(OPENERS | PREPOSITIONS))}) its?\b|^its\b", re.IGNORECASE)
 """Where `it` may be a place: as a subject, or after a preposition; not `open it`."""
 _PERSONS = word_set("he she him her his")
-_POSSESSIVES = word_set("my our your his her its their")
-_DETERMINERS = ARTICLES | _POSSESSIVES
-_LIVING = word_set("born live work die marry study join")
+_DETERMINERS = lexicon.ARTICLES | word_set("my our your his her its their")
+_LIVING = word_set("born live lives work works die marry study join")
 """Verbs whose subject is a person."""
-_BE = COPULAS | word_set("has have had")
 _GROUP_ENDS = word_set("last next first just still recently this")
-_ACTING = word_set("who when where why")
 _ADVERBIAL = word_set("when where why how")
-_PLACES = frozenset({Wanted.PLACE, Wanted.COUNTRY})
+_FIGURES = frozenset({Shape.DATE, Shape.NUMBER})
+_PLACES = lexicon.PLACE_NOUNS | lexicon.ORGANISATION_NOUNS
 _LONGEST_PIECE = 6
 """Words of an answer or a fragment that can stand within a question."""
 
@@ -52,7 +39,7 @@ def stands_alone(message: str) -> bool:
     """Whether a message can be understood without the ones before: it has a clause, and no pronoun that points back."""
     said = _OPENING.sub("", message.strip())
     pointed = any(map(_points, DEMONSTRATIVE.finditer(said)))
-    return not (pointed or _ABOUT.match(said) or is_left_open(said) or _bare(said) or _is_fragment(message, said))
+    return not (pointed or is_left_open(said) or _bare(said) or _is_fragment(message, said))
 
 
 def complete_follow_up(message: str, before: Sequence[Turn]) -> str | None:
@@ -61,20 +48,18 @@ def complete_follow_up(message: str, before: Sequence[Turn]) -> str | None:
     """
     said = _OPENING.sub("", message.strip())
     if stands_alone(message):
-        return message if said == message.strip() else f"{said[:1].upper()}{said[1:]}"
+        return message if said == message.strip() else said[:1].upper() + said[1:]
     if not before:
         return None
-    last = before[-1].asked
+    last, plain = before[-1], said.rstrip(" ?!.")
     if _bare(said):
-        whole = _with_question_words(said.rstrip(" ?!."), before[-1])
-    elif _ABOUT.match(said) or _is_fragment(message, said):
-        piece = _with_meanings(_ABOUT.sub("", said).rstrip(" ?!."), before)
-        whole = piece and _with_piece(piece, last)
+        whole = _with_question_words(plain, last.asked.rstrip(" ?!."), last.answer)
+    elif _is_fragment(message, said):
+        piece = _with_meanings(_ABOUT.sub("", plain), before)
+        whole = piece and _with_piece(piece, last.asked.rstrip(" ?!."))
     else:
-        whole = _with_meanings(said, before)
-    if not whole or is_left_open(whole):
-        return None
-    return f"{whole[:1].upper()}{whole[1:].rstrip(' ?!.')}?"
+        whole = _with_meanings(plain, before)
+    return f"{whole[:1].upper()}{whole[1:]}?" if whole and not is_left_open(whole) else None
 
 
 def _bare(said: str) -> bool:
@@ -82,18 +67,19 @@ def _bare(said: str) -> bool:
     tokens = tokens_of(said)
     if len(tokens) > 4 or not any(token.lower in QUESTION_WORDS for token in tokens[:2]):
         return False
-    acts = tokens[0].lower in _ACTING and any(token.content for token in tokens)  # `who runs it`
-    return not acts and not any(token.verb or token.name or token.lower in OPENERS | PRONOUNS for token in tokens)
+    acts = tokens[0].lower in _ADVERBIAL - {"how"} | {"who"} and any(token.content for token in tokens)  # `who runs it`
+    return not acts and not any(token.verb or token.name or token.lower in lexicon.PRONOUNS for token in tokens)
 
 
 def _is_fragment(message: str, said: str) -> bool:
-    """Whether a message has no clause, and is tied to the one before: by its first word, or as a short question."""
-    tokens = tokens_of(said)
-    if len(tokens) > 2 * _LONGEST_PIECE or any(token.lower in OPENERS | QUESTION_WORDS for token in tokens):
+    """Whether a message has no clause, and is tied to the one before: by its first words, or as a short question."""
+    tokens = tokens_of(_ABOUT.sub("", said))
+    if not tokens or len(tokens) > 2 * _LONGEST_PIECE:
         return False
-    first = tokens[0] if tokens else None
-    led = first is not None and (first.name or first.text[0].isdigit() or first.lower in PREPOSITIONS | _DETERMINERS)
-    tied = _OPENING.match(message.strip()) is not None
+    if any(token.lower in OPENERS | QUESTION_WORDS for token in tokens):
+        return False
+    led = tokens[0].name or tokens[0].text[0].isdigit() or tokens[0].lower in PREPOSITIONS | _DETERMINERS
+    tied = bool(_OPENING.match(message.strip()) or _ABOUT.match(said))
     return tied or (led and len(tokens) <= _LONGEST_PIECE and message.rstrip().endswith("?"))
 
 
@@ -115,60 +101,50 @@ class _Group:
 
 
 def _groups(question: str) -> Iterator[_Group]:
-    """The noun groups of a question: names, and what follows an article."""
+    """The noun groups of a question: names, what follows an article, and a bare subject (`may guests`)."""
     tokens, at = tokens_of(question), 0
     while at < len(tokens):
-        first = at
-        at += tokens[at].lower in _DETERMINERS
-        while at < len(tokens) and (at == first or adjacent(tokens, at)) and _goes_on(tokens, first, at):
-            at += 1
-        if at > first + 1 and _is_main_verb(tokens, first, at - 1):
-            at -= 1
-        group = tokens[first:at]
-        if group and (group[-1].content or len(group) > 1):
-            text = question[group[0].start : group[-1].end]
-            named = any(token.name for token in group)
-            yield _Group(text, group[0].start, group[-1].end, named, _is_person(question, tokens, first, at))
-        at = max(at, first + 1)
+        first, asked = at, at > 0 and tokens[at - 1].lower in OPENERS
+        at += 1
+        if tokens[first].lower in _DETERMINERS:
+            while at < len(tokens) and _goes_on(tokens, first, at):
+                at += 1
+            if asked and at > first + 2 and _is_main_verb(tokens, first, at - 1):
+                at -= 1
+            if at == first + 1:
+                continue
+        elif not (tokens[first].name or (asked and tokens[first].content and not tokens[first].verb)):
+            continue
+        start, end, named = tokens[first].start, tokens[at - 1].end, any(token.name for token in tokens[first:at])
+        yield _Group(question[start:end], start, end, named, _is_person(question, tokens, first, at - 1))
 
 
 def _goes_on(tokens: Sequence[Token], first: int, at: int) -> bool:
-    token = tokens[at]
-    if first == at or tokens[first].lower not in _DETERMINERS:  # without an article a name, or a subject: `may guests`
-        asked = at > 0 and tokens[at - 1].lower in OPENERS
-        return at == first and (token.name or (asked and token.content and not token.verb))
-    if at == first + 1:
-        return token.content
-    ends = token.participle or token.lower in _GROUP_ENDS or (tokens[at - 1].name and token.verb)
-    return token.content and not ends
+    """Whether a noun group with an article goes on with token `at`."""
+    token, ahead = tokens[at], tokens[at - 1]
+    ends = token.participle or token.lower in _GROUP_ENDS or (ahead.name and token.verb)
+    return adjacent(tokens, at) and token.content and not (ends and at > first + 1)
 
 
 def _is_main_verb(tokens: Sequence[Token], first: int, last: int) -> bool:
-    """Whether the last word of a group is the verb of the question: `does the boiler | cost`."""
-    if last < first + 2 or first == 0 or tokens[first - 1].lower not in OPENERS - _BE:
+    """Whether the last word of a subject is the verb of the question: `does the boiler | cost`."""
+    if tokens[first - 1].lower in COPULAS | {"has", "have", "had"}:
         return False
-    following = tokens[last + 1] if last + 1 < len(tokens) else None
-    return following is None or following.subject or tokens[last].lower in BASE_VERBS
+    return last + 1 == len(tokens) or tokens[last + 1].subject or tokens[last].lower in lexicon.BASE_VERBS
 
 
-def _is_person(question: str, tokens: Sequence[Token], first: int, end: int) -> bool | None:
+def _is_person(question: str, tokens: Sequence[Token], first: int, last: int) -> bool | None:
     """By the noun, the owner of kin or of an office, and verbs of a life; a name without them may be either."""
-    last = tokens[end - 1]
-    if not last.name:
-        return is_person_noun(last.text)
-    noun = last.text.split()[-1].lower()
-    ahead = tokens[first - 1].lower if first else ""
-    if (
-        tokens[first].lower in _DETERMINERS
-        or ahead in {"in", "at", "near"}
-        or noun in PLACE_NOUNS | ORGANISATION_NOUNS
-        or any(character.isdigit() for character in last.text)
-    ):
+    name = tokens[last]
+    if not name.name:
+        return is_person_noun(name.text)
+    placed = first > 0 and tokens[first - 1].lower in {"in", "at", "near"}
+    a_place = name.text.split()[-1].lower() in _PLACES or any(map(str.isdigit, name.text))
+    if placed or a_place or tokens[first].lower in _DETERMINERS:
         return False
-    owned = next((token for token in tokens[end:] if token.content and len(token.text) > 1), None)
-    owns = question[last.end : last.end + 1] in {"'", "’"} and owned is not None and is_person_noun(owned.text)
-    lives = any(not _LIVING.isdisjoint({token.lower, token.lower.rstrip("s"), token.lower[:-1]}) for token in tokens)
-    return True if owns or lives else None
+    owned = next((token for token in tokens[last + 1 :] if token.content and len(token.text) > 1), None)
+    owns = question[name.end : name.end + 1] in {"'", "’"} and owned is not None and is_person_noun(owned.text)
+    return True if owns or any(token.lower in _LIVING for token in tokens) else None
 
 
 def _with_meanings(text: str, before: Sequence[Turn]) -> str | None:
@@ -177,14 +153,14 @@ def _with_meanings(text: str, before: Sequence[Turn]) -> str | None:
     meanings = {word: _meaning(word, before, text) for word in pointers(text)}
     if not all(meanings.values()):
         return None
-    once = set(filter(None, meanings.values()))
+    put: set[str] = set()
 
     def meant(word: str) -> str | None:
         """Once each: after the name, the pronoun is clear."""
         meaning = meanings.get(word)
-        if meaning not in once:
+        if meaning is None or meaning in put:
             return None
-        once.discard(meaning)
+        put.add(meaning)
         return meaning
 
     return replace_pronouns(text, meant)
@@ -192,7 +168,7 @@ def _with_meanings(text: str, before: Sequence[Turn]) -> str | None:
 
 def _points(said: re.Match[str]) -> bool:
     """Whether a demonstrative is one, and does not open a clause: `that town`, not `that lies`."""
-    return said[0][:4].lower() == "this" or said[1].lower() in PERSON_NOUNS | PLACE_NOUNS | ORGANISATION_NOUNS
+    return said[0][:4].lower() == "this" or said[1].lower() in lexicon.PERSON_NOUNS | _PLACES
 
 
 def _meaning(pointer: str, before: Sequence[Turn], text: str = "") -> str | None:
@@ -203,11 +179,11 @@ def _meaning(pointer: str, before: Sequence[Turn], text: str = "") -> str | None
         elif pointer in {"they", "them", "their"}:
             names = _named(turn.answer)
             found = re.sub(r"[,;] (?=[^,;]+$)", " and ", names) if names else _person(turn) or _thing(turn)
-        elif pointer in PRONOUNS - {"it", "its"}:
+        elif pointer in lexicon.PRONOUNS - {"it", "its"}:
             return None
         else:
-            placed = type_of_noun(pointer) in _PLACES
-            found = (placed and _named(turn.answer)) or _thing(turn, placed=bool(_PLACED.search(text)))
+            place = _named(turn.answer) if type_of_noun(pointer) is Wanted.PLACE else None
+            found = place or _thing(turn, placed=bool(_PLACED.search(text)))
         if found:
             return found
     return None
@@ -218,133 +194,99 @@ def _named(answer: str | None) -> str | None:
     if not answer or len(words(answer)) > _LONGEST_PIECE or answer.rstrip().endswith((".", "!")):
         return None
     first = next(iter(find_mentions(answer)), None)
-    named = first is not None and first.shape in {Shape.NAME, Shape.QUOTED}
-    return re.sub(r"^(?:in|at|by|to|from) ", "", answer) if named else None
+    return None if first is None or first.shape in _FIGURES else re.sub(r"^(?:in|at|by|to|from) ", "", answer)
 
 
-def _asks_person(question: str) -> bool:
+def _wanted(question: str) -> Wanted | None:
     asked = analyse(question)
-    return asked is not None and asked.wanted is Wanted.PERSON
+    return asked.wanted if asked else None
 
 
 def _person(turn: Turn) -> str | None:
-    """The person asked for, by the question or by its latest hop; else the person whom the question names."""
+    """The person asked for, by the question or by its latest hop; else the person whom the question names; else what was asked
+    for, if it has a name: `Which dog won? Bella`.
+    """
     for question, answer in ((turn.asked, turn.answer), *((hop.asked, hop.answer) for hop in reversed(turn.hops))):
-        if _asks_person(question) and (name := _named(answer)):
+        if _wanted(question) is Wanted.PERSON and (name := _named(answer)):
             return name
     groups = [group for group in _groups(turn.asked) if group.person is not False]
-    groups.sort(key=lambda group: (not group.name, group.person is None))
     if groups:
-        return groups[0].text
-    asked = analyse(turn.asked)
-    return _named(turn.answer) if asked is not None and asked.wanted is Wanted.THING else None  # `Which dog …? Bella`
+        return min(groups, key=lambda group: (not group.name, group.person is None)).text
+    return _named(turn.answer) if _wanted(turn.asked) is Wanted.THING else None
 
 
 def _thing(turn: Turn, *, placed: bool = True) -> str | None:
     """The thing that `which` or `what` asked for, else a thing of the question, else (if `placed`) the answer, as a place."""
-    answer = None if _asks_person(turn.asked) else _named(turn.answer)
+    answer = None if _wanted(turn.asked) is Wanted.PERSON else _named(turn.answer)
     if answer and any(word.lower in {"which", "what"} for word in words(turn.asked)[:3]):
         return answer
     groups = [group for group in _groups(turn.asked) if group.person is not True]
-    groups.sort(key=lambda group: (group.person is None, not group.name))
-    if groups and groups[0].person is False:
-        return _owner(turn.asked, groups[0], groups)
-    return (answer if placed else None) or (groups[0].text if groups else None)
-
-
-def _owner(question: str, group: _Group, groups: Sequence[_Group]) -> str:
-    """In `what is the pressure of the boiler` the boiler, which is what the question is about."""
-    owner = next((one for one in groups if question[group.end : one.start].strip() == "of"), None)
-    return owner.text if owner else group.text
+    best = min(groups, key=lambda group: (group.person is None, not group.name), default=None)
+    if best is None or (best.person is None and answer and placed):
+        return answer if placed else None
+    # In `what is the pressure of the boiler`, the question is about the boiler.
+    owners = (one.text for one in groups if turn.asked[best.end : one.start].strip() == "of")
+    return next(owners, best.text)
 
 
 def _with_piece(piece: str, question: str) -> str | None:
     """The question with a piece in place of the like one: of the same preposition, a name for a name, a noun for a noun."""
+    groups, dates = list(_groups(question)), [one for one in find_mentions(question) if one.shape is Shape.DATE]
     said = tokens_of(piece)
-    if not said or len(said) > 2 * _LONGEST_PIECE:
-        return None
-    groups = list(_groups(question))
-    ahead = said[0].lower
-    if ahead in PREPOSITIONS:
-        same = next((token for token in tokens_of(question)[1:] if token.lower == ahead), None)
+    first = said[0].lower
+    if first in PREPOSITIONS:
+        same = next((token for token in tokens_of(question)[1:] if token.lower == first), None)
         if same is None:
-            return f"{question.rstrip(' ?!.')} {_lower_first(piece)}"
-        within = [*groups, *(one for one in find_mentions(question) if one.shape is Shape.DATE)]
-        group = next(
-            (one for one in within if not question[same.end : one.start].strip() and one.start > same.start), None
-        )
-        return _put(question, same.start, group.end, piece) if group else None
-    if figures := [
-        one for one in find_mentions(piece) if one.text == piece and one.shape in {Shape.DATE, Shape.NUMBER}
-    ]:
-        alike = [one for one in find_mentions(question) if one.shape is figures[0].shape]
-        return _put(question, alike[-1].start, alike[-1].end, piece) if alike else None
-    given = next(iter(_groups(piece)), None)
-    name = any(token.name for token in said)
-    article = given.article if given else ""
-    owner = re.match(r"(.+)['’]s ", piece)
-    same = [
-        one
-        for one in groups
-        if (owner and one.text == owner[1]) or one.text.split()[-1] == piece.rsplit(maxsplit=1)[-1]
+            placed = first in {"in", "at"} and question.lower().startswith(
+                "where"
+            )  # `Where … born in Utrecht` asks nothing
+            return None if placed else f"{question} {_within(piece)}"
+        ends = [one.end for one in (*groups, *dates) if question[same.end : one.start].isspace()]
+        return f"{question[: same.start]}{_within(piece)}{question[ends[0] :]}" if ends else None
+    owner, noun = re.match(r"(.+)['’]s ", piece), said[-1].text
+    group = next(iter(_groups(piece)), None)
+    name, article = any(token.name for token in said), group.article if group else ""
+    like = [(one.start, one.end) for one in groups if one.text.split()[-1] == noun or (owner and one.text == owner[1])]
+    like = like or [
+        (one.start, one.end) for one in groups if one.name == name and (name or not article or one.article == article)
     ]
-    alike = same or [one for one in groups if one.name == name and (name or one.article == (article or one.article))]
-    if not alike:
+    if piece[0].isdigit():
+        like = [(one.start, one.end) for one in dates]
+    if not like:
         return None
-    group = alike[-1]
-    bare = said[0].lower not in _DETERMINERS and group.article
-    return _put(question, group.start, group.end, f"{group.text.split()[0]} {piece}" if bare and not owner else piece)
+    start, end = like[-1]
+    the = question[start:end].split(maxsplit=1)[0]
+    bare = first not in _DETERMINERS and the.lower() in _DETERMINERS and not owner
+    return f"{question[:start]}{f'{the} {piece}' if bare else _within(piece)}{question[end:]}"
 
 
-def _put(question: str, start: int, end: int, piece: str) -> str:
-    return question[:start] + _lower_first(piece) + question[end:]
+def _within(piece: str) -> str:
+    """The piece as within a sentence: its first word in lower case, unless it is a name."""
+    return piece if tokens_of(piece)[0].name else piece[:1].lower() + piece[1:]
 
 
-def _lower_first(text: str) -> str:
-    """The text as within a sentence: its first word in lower case, unless it is a name."""
-    first = tokens_of(text)[:1]
-    return text if first and first[0].name else text[:1].lower() + text[1:]
-
-
-def _with_question_words(asking: str, turn: Turn) -> str | None:
-    """The question before with other question words: `Where was Ada born?` and `when` ask `When was Ada born?`."""
-    question = turn.asked.rstrip(" ?!.")
-    tokens = tokens_of(question)
-    verb = next((at for at, token in enumerate(tokens) if token.lower in OPENERS), None)
-    heads = [token.lower for token in tokens[:verb] if token.lower in QUESTION_WORDS]
-    said = [word.lower for word in words(asking)]
-    adverbial = said[0] in PREPOSITIONS or (not _ADVERBIAL.isdisjoint(said) and {"many", "much"}.isdisjoint(said))
-    if verb == 0:
-        return f"{asking} {_lower_first(question)}" if adverbial else None
-    if not heads:
-        return None
-    if verb is None:
-        return _of_action(asking, tokens, turn) if adverbial else None
-    rest = question[tokens[verb].start :]
-    if tokens[0].lower in PREPOSITIONS or (heads[0] in _ADVERBIAL and tokens[1].lower not in {"many", "much"}):
-        return f"{asking} {rest}" if adverbial else None
-    return _of_subject(asking, tokens, verb, turn) if adverbial else None
-
-
-def _of_subject(asking: str, tokens: Sequence[Token], verb: int, turn: Turn) -> str | None:
-    """`Who is the head of sales?`, answered by a name: `Since when is Nadia Fell the head of sales?`."""
-    name, question = _named(turn.answer), turn.asked.rstrip(" ?!.")
-    if name is None or tokens[verb].lower not in COPULAS or tokens[0].lower != "who":
-        return None
-    return f"{asking} {tokens[verb].text} {name}{question[tokens[verb].end :]}"
-
-
-def _of_action(asking: str, tokens: Sequence[Token], turn: Turn) -> str | None:
-    """`Who installed the boiler?` with `when`: `When was the boiler installed?`; `Who leads the team?`, answered by a name, with
-    `since when`: `Since when does Omar Quist lead the team?`. Only for regular verbs.
+def _with_question_words(asking: str, question: str, answer: str | None) -> str | None:
+    """The question before with other question words: `Where was Ada born?` and `when` ask `When was Ada born?`. Where it asked
+    for its subject, the answer takes that place, or the verb turns: `Who installed the boiler?` and `when` ask `When was the
+    boiler installed?`.
     """
-    if len(tokens) < 3 or tokens[0].lower != "who":
+    tokens, said = tokens_of(question), {word.lower for word in words(asking)}
+    verb = next((at for at, token in enumerate(tokens) if token.lower in OPENERS), None)
+    manner = tokens[0].lower in _ADVERBIAL | PREPOSITIONS and not (tokens[1:] and tokens[1].lower in {"many", "much"})
+    if said.isdisjoint(_ADVERBIAL | PREPOSITIONS) or not said.isdisjoint({"many", "much"}):
         return None
-    done, rest = tokens[1].lower, turn.asked.rstrip(" ?!.")[tokens[1].end :]
-    base = next((one for one in (done[:-1], done[:-2]) if one in BASE_VERBS and done.startswith(f"{one}")), "")
-    if done.endswith("s") and base and (name := _named(turn.answer)):
-        return f"{asking} does {name} {base}{rest}"
+    if verb == 0:
+        return f"{asking} {_within(question)}"
+    if verb is not None and manner:
+        return f"{asking} {question[tokens[verb].start :]}"
+    if tokens[0].lower != "who" or len(tokens) < 3:
+        return None
+    done, rest, name = tokens[1].lower, question[tokens[1].end :], _named(answer)
+    if done in COPULAS:
+        return f"{asking} {done} {name}{rest}" if name else None
+    if name and done.endswith("s") and done[:-1] in lexicon.BASE_VERBS:
+        return f"{asking} does {name} {done[:-1]}{rest}"
     group = next(iter(_groups(rest)), None)
-    if group is None or not done.endswith("ed") or rest[: group.start].strip() or group.text.endswith("s"):
+    if group is None or rest[: group.start].strip() or not done.endswith("ed") or group.text.endswith("s"):
         return None
     return f"{asking} was {group.text} {done}{rest[group.end :]}"
