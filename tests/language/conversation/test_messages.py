@@ -73,6 +73,8 @@ def test_what_a_question_needs_stays(message: str) -> None:
         ("Who wrote the book and who illustrated it?", ("Who wrote the book?", "Who illustrated it?")),
         ("When and where was Peter Hahn born?", ("When was Peter Hahn born?", BORN)),
         ("Is the gym open and can guests use it?", ("Is the gym open?", "Can guests use it?")),
+        ("Thanks, and where was she born?", ("And where was she born?",)),
+        ("Ok, and when?", ("And when?",)),
         (f"Hi, {BORN.lower()} And when?", ("Where was peter hahn born?", "And when?")),
     ],
 )

@@ -26,6 +26,8 @@ from serving.server.listening import listening
 from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp
 from world import FACTS
 
+PLAIN = {"kind": "short", "parts": [], "notes": []}
+"""What an answer has that is to one question, with nothing to note."""
 CHAT: list[Any] = [{"role": "user", "content": QUESTION}]
 
 
@@ -176,7 +178,7 @@ def test_an_abstention_says_so(client: OpenAI) -> None:
     assert (completion.choices[0].message.content or "").startswith(f"{head}\n\n- ")
     assert extra_of(completion)["abstained"] is True
     assert len(extra_of(completion)["closest"]) == 3
-    nothing: dict[str, Any] = {"answer": None, "evidence": [], "closest": [], "guess": None, "trail": []}
+    nothing: dict[str, Any] = {"answer": None, "evidence": [], "closest": [], "guess": None, "trail": [], **PLAIN}
     assert written(nothing).text == NOTHING_FOUND
     assert written(nothing | {"trail": [{"verdict": "failed"}]}).text == FAILED
 
@@ -331,6 +333,6 @@ def test_numbers_in_brackets_are_ours_alone() -> None:
         "text": "It is so\t[7].",
         "said": "It is so [7].",
     }
-    text = written({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}]}).text
+    text = written({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}], **PLAIN}).text
     assert text.splitlines()[0] == "So \\[9\\] [1][2]"
     assert text.splitlines()[2:] == [f"- [{n}] A \\[2\\] title: “It is so \\[7\\].”" for n in (1, 2)]

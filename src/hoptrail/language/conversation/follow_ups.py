@@ -19,7 +19,7 @@ from hoptrail.text.phrases import Token, adjacent, tokens_of
 from hoptrail.text.questions import Wanted, analyse, is_person_noun, type_of_noun
 from hoptrail.text.words import words
 
-_OPENING = re.compile(r"^(?:(?:and|but|so|then|also|now|or|ok|okay)\b[\s,:-]*)+(?=\w)", re.IGNORECASE)
+OPENING = re.compile(r"^(?:(?:and|but|so|then|also|now|or|ok|okay)\b[\s,:-]*)+(?=\w)", re.IGNORECASE)
 _ABOUT = re.compile(r"^(?:what|how) about (?=\w)", re.IGNORECASE)
 _PLACED = re.compile(rf"\b(?:{'|'.join(sorted(OPENERS | PREPOSITIONS))}) its?\b|^its\b", re.IGNORECASE)
 """Where `it` may be a place: as a subject, or after a preposition; not `open it`."""
@@ -37,7 +37,7 @@ _LONGEST_PIECE = 6
 
 def stands_alone(message: str) -> bool:
     """Whether a message can be understood without the ones before: it has a clause, and no pronoun that points back."""
-    said = _OPENING.sub("", message.strip())
+    said = OPENING.sub("", message.strip())
     pointed = any(map(_points, DEMONSTRATIVE.finditer(said)))
     return not (pointed or is_left_open(said) or _bare(said) or _is_fragment(message, said))
 
@@ -46,7 +46,7 @@ def complete_follow_up(message: str, before: Sequence[Turn]) -> str | None:
     """`message` completed from the turns before, the latest last; None: it cannot be completed well. What stands alone only loses
     the word that ties it to the message before: `and where is Tarnwick?` asks `Where is Tarnwick?`.
     """
-    said = _OPENING.sub("", message.strip())
+    said = OPENING.sub("", message.strip())
     if stands_alone(message):
         return message if said == message.strip() else said[:1].upper() + said[1:]
     if not before:
@@ -79,7 +79,7 @@ def _is_fragment(message: str, said: str) -> bool:
     if any(token.lower in OPENERS | QUESTION_WORDS for token in tokens):
         return False
     led = tokens[0].name or tokens[0].text[0].isdigit() or tokens[0].lower in PREPOSITIONS | _DETERMINERS
-    tied = bool(_OPENING.match(message.strip()) or _ABOUT.match(said))
+    tied = bool(OPENING.match(message.strip()) or _ABOUT.match(said))
     return tied or (led and len(tokens) <= _LONGEST_PIECE and message.rstrip().endswith("?"))
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hoptrail.language.conversation.follow_ups import stands_alone
+from hoptrail.language.conversation.follow_ups import OPENING, stands_alone
 from hoptrail.language.questions.indirect_questions import direct
 from hoptrail.text.lexicon import FUNCTION_WORDS, OPENERS, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.mentions import find_mentions
@@ -94,7 +94,7 @@ def _sentences(line: str) -> Iterator[str]:
 def _core(sentence: str) -> str:
     """A sentence without the words around its question; empty if there are only such words."""
     core = _ADDRESS.sub("", sentence.strip("\"'“”„` "))
-    if _is_around(core):
+    if _is_around(core) and not (core.endswith("?") and _asks(core)):
         return ""
     for border in reversed(list(_BORDER.finditer(core))):
         ahead, rest = core[: border.start()], core[border.end() :]
@@ -120,12 +120,10 @@ def _is_where_to_look(text: str) -> bool:
 
 
 def _asks(text: str) -> bool:
-    """Whether a text begins as a question or a request does."""
-    said = [word.lower for word in words(text[:80])[:2]]
-    if not said:
-        return False
-    opens = said[0] in QUESTION_WORDS | OPENERS | _REQUESTS or direct(text) != text
-    return opens or (len(said) > 1 and said[0] in PREPOSITIONS and said[1] in QUESTION_WORDS)
+    """Whether a text begins as a question or a request does, after `and`."""
+    first, second = ([word.lower for word in words(OPENING.sub("", text[:80]))] + ["", ""])[:2]
+    opens = first in QUESTION_WORDS | OPENERS | _REQUESTS or direct(text) != text
+    return opens or (first in PREPOSITIONS and second in QUESTION_WORDS)
 
 
 def _parts(question: str) -> Iterator[str]:
