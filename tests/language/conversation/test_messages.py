@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
 from hoptrail.language.conversation.messages import HELP, WRITING, read_message
+from hoptrail.language.conversation.references import is_left_open
+from hoptrail.language.tasks import Turn
 
 BORN = "Where was Peter Hahn born?"
 
@@ -107,6 +113,62 @@ def test_what_asks_nothing_of_the_documents_gets_a_reply(message: str, reply: st
 
 def test_a_model_is_asked_to_write() -> None:
     assert read_message("Summarise the report.", writes=True).questions == ("Summarise the report.",)
+
+
+WORDS = [
+    *("and", "what", "about", "who", "was", "the", "it", "she", "Ada", "Brio", "3", "2024", "born", ",", "?", ".", ":"),
+    *("please", "thanks", "#1", "“", "”", "that", "town", "this", "how", "much", "in", "of", "for"),
+]
+    "and",
+    "what",
+    "about",
+    "who",
+    "was",
+    "the",
+    "it",
+    "she",
+    "Ada",
+    "Brio",
+    "3",
+    "2024",
+    "born",
+    ",",
+    "?",
+    ".",
+    ":",
+    "please",
+    "thanks",
+    "#1",
+    "“",
+    "”",
+    "that",
+    "town",
+    "this",
+    "how",
+    "much",
+    "in",
+    "of",
+    "for",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=12), st.lists(st.sampled_from(WORDS), max_size=8))
+@settings(max_examples=150, deadline=None)
+def test_any_words_are_read_and_followed_up(message: list[str], before: list[str]) -> None:
+    """Nothing fails, and what is completed is a question that points to nothing."""
+    text, turn = " ".join(message), Turn(" ".join(before), " ".join(before[:3]) or None)
+    read = read_message(text)
+    assert read.reply or len(read.questions) >= 1
+    completed = complete_follow_up(text, [turn])
+    assert completed is None or stands_alone(text) or not is_left_open(completed)
+
+
+def test_a_long_message_is_read_in_bounded_time() -> None:
+    started = time.process_time()
+    for text in (", please" * 900, "who is it and " * 500, "a: b, " * 1300, "I am. " * 1300, "(" * 8000):
+        read_message(text)
+        stands_alone(text)
+    assert time.process_time() - started < 5
 
 
 def test_a_chat_window_gets_a_title_from_its_first_line() -> None:

@@ -272,11 +272,11 @@ def _with_question_words(asking: str, question: str, answer: str | None) -> str 
     """
     tokens, said = tokens_of(question), {word.lower for word in words(asking)}
     verb = next((at for at, token in enumerate(tokens) if token.lower in OPENERS), None)
-    manner = tokens[0].lower in _ADVERBIAL | PREPOSITIONS and not (tokens[1:] and tokens[1].lower in {"many", "much"})
-    if said.isdisjoint(_ADVERBIAL | PREPOSITIONS) or not said.isdisjoint({"many", "much"}):
+    if not tokens or said.isdisjoint(_ADVERBIAL | PREPOSITIONS) or not said.isdisjoint({"many", "much"}):
         return None
     if verb == 0:
         return f"{asking} {_within(question)}"
+    manner = tokens[0].lower in _ADVERBIAL | PREPOSITIONS and not (tokens[1:] and tokens[1].lower in {"many", "much"})
     if verb is not None and manner:
         return f"{asking} {question[tokens[verb].start :]}"
     if tokens[0].lower != "who" or len(tokens) < 3:

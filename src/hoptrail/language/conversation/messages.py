@@ -48,7 +48,8 @@ _PAIR = re.compile(
     rf"({'|'.join(sorted(QUESTION_WORDS))}),? and ({'|'.join(sorted(QUESTION_WORDS))}) (.+)", re.IGNORECASE
 )
 _USER = re.compile(r"^\s*(?:user|human):\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
-_LONGEST_TITLE = 60
+_LONGEST_TITLE, _LONGEST_LEAD, _LONGEST_PARTED = 60, 200, 600
+"""Characters of a title, of the words before a question, and of a question that is taken apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def _core(sentence: str) -> str:
     core = _ADDRESS.sub("", sentence.strip("\"'“”„` "))
     if _is_around(core) and not (core.endswith("?") and _asks(core)):
         return ""
-    for border in reversed(list(_BORDER.finditer(core))):
+    for border in reversed(list(_BORDER.finditer(core, 0, _LONGEST_LEAD))):
         ahead, rest = core[: border.start()], core[border.end() :]
         if (_is_around(ahead) or _is_where_to_look(ahead)) and _asks(rest):
             core = rest
@@ -131,7 +132,7 @@ def _parts(question: str) -> Iterator[str]:
     if pair := _PAIR.fullmatch(question):
         yield from (f"{one.capitalize()} {pair[3]}" for one in pair.group(1, 2))
         return
-    for joint in _JOINT.finditer(question):
+    for joint in _JOINT.finditer(question) if len(question) <= _LONGEST_PARTED else ():
         ahead, rest = question[: joint.start()], question[joint.end() :]
         if _is_whole(ahead) and _is_clause(ahead, rest):
             yield f"{ahead}?"
