@@ -33,6 +33,7 @@ TEAM = "Who leads the PR team?"
         ("Which dog won the race?", "Bella", "who trained her?", "Who trained Bella?"),
         ("Who came?", "Nadia Fell, Peter Hahn", "When did they leave?", "When did Nadia Fell and Peter Hahn leave?"),
         (JOINED, "2012", "Why did he leave it?", "Why did Marek leave the choir?"),
+        ("Who is head of sales?", "Nadia Fell", "and her deputy?", "Who is Nadia Fell's deputy?"),
         # things
         (RESET, STEPS, "and who installed it?", INSTALLED),
         (INSTALLED, "Lowe Engineering", "and when was it last serviced?", "When was the boiler last serviced?"),

@@ -252,6 +252,9 @@ def _with_piece(piece: str, question: str) -> str | None:
     ]
     if piece[0].isdigit():
         like = [(one.start, one.end) for one in dates]
+    if not like and owner:  # `Who is head of sales?` and `her deputy`
+        is_ = re.match(r"(?:who|what) (?:is|was) ", question, re.IGNORECASE)
+        return f"{is_[0]}{piece}" if is_ else None
     if not like:
         return None
     start, end = like[-1]
