@@ -80,6 +80,7 @@ def test_what_a_follow_up_asks(before: str, answer: str | None, message: str, as
     ("before", "answer", "message"),
     [
         (INSTALLED, "Lowe Engineering", "What about a full service?"),  # no piece of the question is like it
+        (AARHUS, "Aarhus", "What about a dog?"),
         (AARHUS, "Aarhus", "And when did she open it?"),  # nobody opens a town
         (RESET, STEPS, "Where was she born?"),  # no person was spoken of
         (RESET, STEPS, "Is that allowed?"),

@@ -65,7 +65,7 @@ def complete_follow_up(message: str, before: Sequence[Turn]) -> str | None:
 def _bare(said: str) -> bool:
     """Whether a message is question words alone: `since when?`, `in which year?`."""
     tokens = tokens_of(said)
-    if len(tokens) > 4 or not any(token.lower in QUESTION_WORDS for token in tokens[:2]):
+    if len(tokens) > 4 or _ABOUT.match(said) or not any(token.lower in QUESTION_WORDS for token in tokens[:2]):
         return False
     acts = tokens[0].lower in _ADVERBIAL - {"how"} | {"who"} and any(token.content for token in tokens)  # `who runs it`
     return not acts and not any(token.verb or token.name or token.lower in lexicon.PRONOUNS for token in tokens)
@@ -231,7 +231,8 @@ def _thing(turn: Turn, *, placed: bool = True) -> str | None:
 
 def _with_piece(piece: str, question: str) -> str | None:
     """The question with a piece in place of the like one: of the same preposition, a name for a name, a noun for a noun."""
-    groups, dates = list(_groups(question)), [one for one in find_mentions(question) if one.shape is Shape.DATE]
+    groups = list(_groups(question))
+    dates = [(one.start, one.end) for one in find_mentions(question) if one.shape is Shape.DATE]
     said = tokens_of(piece)
     first = said[0].lower
     if first in PREPOSITIONS:
@@ -241,7 +242,8 @@ def _with_piece(piece: str, question: str) -> str | None:
                 "where"
             )  # `Where … born in Utrecht` asks nothing
             return None if placed else f"{question} {_within(piece)}"
-        ends = [one.end for one in (*groups, *dates) if question[same.end : one.start].isspace()]
+        spans = [*((one.start, one.end) for one in groups), *dates]
+        ends = [end for start, end in spans if question[same.end : start].isspace()]
         return f"{question[: same.start]}{_within(piece)}{question[ends[0] :]}" if ends else None
     owner, noun = re.match(r"(.+)['’]s ", piece), said[-1].text
     group = next(iter(_groups(piece)), None)
@@ -251,7 +253,7 @@ def _with_piece(piece: str, question: str) -> str | None:
         (one.start, one.end) for one in groups if one.name == name and (name or not article or one.article == article)
     ]
     if piece[0].isdigit():
-        like = [(one.start, one.end) for one in dates]
+        like = dates
     if not like and owner:  # `Who is head of sales?` and `her deputy`
         is_ = re.match(r"(?:who|what) (?:is|was) ", question, re.IGNORECASE)
         return f"{is_[0]}{piece}" if is_ else None
