@@ -116,7 +116,7 @@ def test_each_of_several_questions_is_answered_and_the_open_ones_are_named(index
     assert answer.confidence == min(one.confidence or 0 for one in answer.parts if one.text)
     assert {item.hop for item in answer.evidence} == {0, len(answer.trail) - 1}
     for item in answer.evidence:
-        assert answer.trail[item.hop].answer in item.text
+        assert (answer.trail[item.hop].answer or "?") in item.text
     assert "Who painted the ceiling?\nNot settled." in str(answer)
 
 
@@ -142,7 +142,7 @@ def quoted(answer: str, quote: str) -> QuotedReading:
 def test_a_model_completes_what_is_not_whole_in_one_counted_call(index: Index) -> None:
     first = quoted("Peter Hahn", "The deputy of Nadia Fell is Peter Hahn.")
     then = quoted("Utrecht", "Peter Hahn was born in Utrecht in 1984.")
-    script = ScriptedLanguage([(Read, first), (FollowUp, BORN), (Read, then), (Read, then), (FollowUp, None)])
+    script = ScriptedLanguage([(Read, first), (FollowUp, BORN), (Read, then), (Read, then)])
     talk = index.conversation(recipe="bm25", language=script)
     assert talk.ask("Who is the deputy of Nadia Fell?").usage.calls == 1
     answer = talk.ask("and where was he born?")

@@ -6,12 +6,12 @@ Modules that a search does not need are imported where they are used, so that a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import hoptrail.index.contract  # noqa: F401 - gives answers `to_dict` and `to_json`
 from hoptrail.corpus.places import index_folder
@@ -27,32 +27,10 @@ from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.types import Answer, Hop, Ranking
 
 if TYPE_CHECKING:
-    from hoptrail.index.conversation import Conversation
+    from hoptrail.index.conversation import Asking, Choice, Conversation
     from hoptrail.index.settings import Settings
     from hoptrail.language.factory import LanguageContext
     from hoptrail.language.tasks import Language
-
-
-class Choice(TypedDict, total=False):
-    """What is searched, and what is followed up.
-
-    - `as_of` (`2024`, `2024-03` or `2024-03-05`): only what was said by that date.
-    - `labels`: only documents that have one of these labels.
-    - `documents`: only documents with one of these ids.
-    - `before`: the earlier answers, oldest first, or the last one.
-    """
-
-    as_of: str
-    labels: Collection[str] | None
-    documents: str | Collection[str] | None
-    before: Answer | Sequence[Answer] | None
-
-
-class Asking(Choice, total=False):
-    """What `ask` takes beside the question."""
-
-    recipe: str | None
-    language: Language | str | None
 
 
 class AskedIndex:
@@ -149,7 +127,7 @@ class AskedIndex:
         **choice: Unpack[Choice],
     ) -> Answer:
         """Answer a message, or abstain, with evidence and trail. It may ask several questions, follow up the answers `before`, or
-        ask nothing (`AnswerKind.REPLY`). See `Choice` for what may be searched.
+        ask nothing (`AnswerKind.REPLY`). See `conversation.Choice` for what may be searched.
         Raises: UsageError: the question is empty or far too long, `as_of` is no date, there is no such label or document.
         """
         from hoptrail.index.conversation import answer_message, earlier
@@ -157,35 +135,40 @@ class AskedIndex:
         check_question(question)
         if language is None or isinstance(language, str):
             language = self.language(language)
-        used = self.recipe(recipe, language, view=self._chosen(choice))
+        used = self.recipe(recipe, language, view=_chosen(self, choice))
         return answer_message(question, earlier(choice.get("before")), used, language)
 
     async def aask(self, question: str, **asking: Unpack[Asking]) -> Answer:
         """`ask` in a thread, for servers: the event loop goes on meanwhile."""
         return await asyncio.to_thread(self.ask, question, **asking)
 
-    def stream(self, question: str, **asking: Unpack[Asking]) -> Iterator[Hop | Answer]:
+    def stream(
+        self,
+        question: str,
+        recipe: str | None = None,
+        language: Language | str | None = None,
+        **choice: Unpack[Choice],
+    ) -> Generator[Hop | Answer, None, None]:
         """The hops as they are found, then the answer, whose trail has those that count. Ending the iteration early stops the
         work before its next task. Raises: as `ask`.
         """
         from hoptrail.index.streamed import streamed
 
-        language = asking.pop("language", None)
         if language is None or isinstance(language, str):
             language = self.language(language)
-        return streamed(lambda observed: self.ask(question, language=observed, **asking), language)
+        return streamed(lambda observed: self.ask(question, recipe, observed, **choice), language)
 
     def conversation(self, **asking: Unpack[Asking]) -> Conversation:
         """A conversation, in which a question may follow up the answers before it. Answers `before` begin it."""
         from hoptrail.index.conversation import Conversation
 
-        return Conversation(self, asking)
+        return Conversation(self.ask, asking)
 
     def search(
         self, question: str, recipe: str | None = None, limit: int | None = None, **choice: Unpack[Choice]
     ) -> Ranking:
-        """Retrieval only: at most `limit` hits of the recipe, best first. See `Choice` for what may be searched; with `before`, a
-        follow-up is completed first.
+        """Retrieval only: at most `limit` hits of the recipe, best first. See `conversation.Choice` for what may be searched;
+        with `before`, a follow-up is completed first.
         """
         question = check_question(question)
         language = LazyLanguage(self.language)
@@ -193,7 +176,7 @@ class AskedIndex:
             from hoptrail.index.conversation import completed, earlier
 
             question = completed(question, earlier(before), language)
-        return self.recipe(recipe, language, limit, self._chosen(choice)).retrieve(question)
+        return self.recipe(recipe, language, limit, _chosen(self, choice)).retrieve(question)
 
     def view(self, as_of: str = "", labels: Collection[str] | None = None) -> View:
         """The view up to a date, of documents that have one of `labels` (None: of all documents).
@@ -201,20 +184,21 @@ class AskedIndex:
         """
         return View(as_of, None if labels is None else patterns_of(self.settings.labels, labels))
 
-    def _chosen(self, choice: Choice) -> View:
-        """The view of what was chosen. Raises: UsageError: one of the documents is not here."""
-        view, documents = self.view(choice.get("as_of", ""), choice.get("labels")), choice.get("documents")
-        if documents is None:
-            return view
-        ids = frozenset([documents] if isinstance(documents, str) else documents)
-        with self.reading(view) as snapshot:
-            missing = sorted(ids - {entry.id for entry in snapshot.register.of(ids)})
-        if missing:
-            raise UsageError(f"there is no document {missing[0]!r} here; `contents().documents` has the ids.")
-        return replace(view, documents=ids)
-
     @cached_property
     def _language_context(self) -> LanguageContext:
         from hoptrail.language.factory import LanguageContext
 
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)
+
+
+def _chosen(index: AskedIndex, choice: Choice) -> View:
+    """The view of what was chosen. Raises: UsageError: one of the documents is not here."""
+    view, documents = index.view(choice.get("as_of", ""), choice.get("labels")), choice.get("documents")
+    if documents is None:
+        return view
+    ids = frozenset([documents] if isinstance(documents, str) else documents)
+    with index.reading(view) as snapshot:
+        missing = sorted(ids - {entry.id for entry in snapshot.register.of(ids)})
+    if missing:
+        raise UsageError(f"there is no document {missing[0]!r} here; `contents().documents` has the ids.")
+    return replace(view, documents=ids)

@@ -6,9 +6,9 @@ questions; a question that does not stand alone is completed, by the model if th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TypedDict
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
@@ -19,23 +19,42 @@ from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.types import Answer, AnswerKind, Evidence, Trail, Usage
 
-if TYPE_CHECKING:
-    from hoptrail.index.asked import AskedIndex, Asking
-
 MOST_TURNS = 8
 """Earlier turns that are looked at."""
+
+
+class Choice(TypedDict, total=False):
+    """What is searched, and what is followed up.
+
+    - `as_of` (`2024`, `2024-03` or `2024-03-05`): only what was said by that date.
+    - `labels`: only documents that have one of these labels.
+    - `documents`: only documents with one of these ids.
+    - `before`: the earlier answers, oldest first, or the last one.
+    """
+
+    as_of: str
+    labels: Collection[str] | None
+    documents: str | Collection[str] | None
+    before: Answer | Sequence[Answer] | None
+
+
+class Asking(Choice, total=False):
+    """What `ask` takes beside the question."""
+
+    recipe: str | None
+    language: Language | str | None
 
 
 class Conversation:
     """The answers so far, oldest first; each has its `question` as typed and as `asked`."""
 
-    def __init__(self, index: AskedIndex, asking: Asking) -> None:
-        self._index, self._asking = index, asking
+    def __init__(self, ask: Callable[..., Answer], asking: Asking) -> None:
+        self._ask, self._asking = ask, asking
         self.answers = [*earlier(asking.get("before"))]
 
     def ask(self, message: str) -> Answer:
         """Answer a message, completed from the ones before. Raises: as `Index.ask` does; the conversation can go on."""
-        self.answers.append(self._index.ask(message, **{**self._asking, "before": self.answers}))
+        self.answers.append(self._ask(message, **{**self._asking, "before": self.answers}))
         return self.answers[-1]
 
 
@@ -61,7 +80,7 @@ def answer_message(
     if read.reply:
         return Answer(asked, read.reply, recipe.name, language.name, kind=AnswerKind.REPLY)
     turns = turns_of(before)
-    answers = []
+    answers: list[Answer] = []
     questions = read.questions[:MOST_QUESTIONS]
     if writes and len(questions) == 1 and stands_alone(questions[0]):
         questions = (asked,)  # a model is shown the wishes in a message, which rules leave out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from threading import Event
@@ -12,7 +12,7 @@ from hoptrail.language.tasks import Language
 from hoptrail.types import Answer, Hop
 
 
-def streamed(work: Callable[[Language], Answer], language: Language) -> Iterator[Hop | Answer]:
+def streamed(work: Callable[[Language], Answer], language: Language) -> Generator[Hop | Answer, None, None]:
     """The hops that `work` finds with `language`, then its answer. Raises: what `work` raises."""
     found: SimpleQueue[Hop | None] = SimpleQueue()
     left = Event()
