@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hoptrail.serving import contract
+from hoptrail.index import contract
 from hoptrail.types import Answer, Evidence, Kind
 from test_docs import COMMANDS, ROOT, SKILL
 

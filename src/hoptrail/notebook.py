@@ -12,6 +12,8 @@ SHOWN_DOCUMENTS = 10
 
 def answer_html(answer: Answer) -> str:
     """An answer, its confidence, and the trail with its evidence; for an abstention, the closest statements."""
+    if answer.parts:
+        return f"<div>{''.join(map(answer_html, answer.parts))}</div>"
     head = (
         f"<p><strong>{escape(answer.text)}</strong>{_sure(answer)}</p>"
         if answer.text is not None

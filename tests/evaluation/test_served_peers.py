@@ -13,7 +13,7 @@ from benchmarks.peers.served import Speed, cpu_milliseconds, in_rounds, middle, 
 from benchmarks.serving import load, speed
 from fastapi.testclient import TestClient
 
-from hoptrail.serving.contract import found_json
+from hoptrail.index.contract import found_json
 from hoptrail.types import Hit
 from world import FACTS, make_document, make_passage
 

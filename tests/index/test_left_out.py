@@ -19,9 +19,9 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.walking import EXCLUDED, IGNORED, Selection, files_in
 from hoptrail.errors import UsageError
+from hoptrail.index.contract import contents_json
 from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
-from hoptrail.serving.contract import contents_json
 from hoptrail.serving.options import console_of
 from hoptrail.serving.render import render_contents, render_indexing
 from hoptrail.structures.catalogue import structures_by_name

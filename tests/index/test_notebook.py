@@ -29,7 +29,7 @@ ANSWER = Answer("Who built it?", "Orla Finch", "trail", "offline", (CITED,), Tra
 
 
 def test_an_answer_is_a_line_and_in_a_notebook_its_trail() -> None:
-    assert repr(ANSWER) == "<Answer 'Orla Finch', sure (0.90), 1 hops, 1 citations>"
+    assert repr(ANSWER) == "<Answer 'Orla Finch', sure (0.90), 1 hop, 1 citations>"
     shown = ANSWER._repr_html_()
     assert "<strong>Orla Finch</strong> (sure, confidence 0.90)" in shown
     assert "Who built the bridge? → Orla Finch" in shown

@@ -20,12 +20,12 @@ from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.index import syncing
 from hoptrail.index.contents import Reached
+from hoptrail.index.contract import contents_json
 from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.recipes.catalogue import usable
-from hoptrail.serving.contract import contents_json
 from hoptrail.serving.options import say_unfinished
 from hoptrail.structures import declaration
 from hoptrail.structures.catalogue import structures_by_name

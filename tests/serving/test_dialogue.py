@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -10,55 +11,37 @@ import pytest
 from rich.console import Console
 
 from command import Hoptrail
-from hoptrail.language.following import resolve_follow_up
-from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail import Index
 from hoptrail.serving.render import render_answer
 from hoptrail.types import Answer, Evidence, Hop, Kind, Trail, Verdict
 
 DESIGNER = "Who designed the Candlerock Lighthouse?"
-RIVER = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
-
-
-def answered(question: str, *hops: tuple[str, str]) -> Answer:
-    trail = Trail(tuple(Hop(asked, asked, (), answer, Verdict.ANSWERED) for asked, answer in hops))
-    return Answer(question, hops[-1][1], "trail", "offline", (), trail)
-
-
-@pytest.mark.parametrize(
-    ("before", "question", "expected"),
-    [
-        (answered(DESIGNER, (DESIGNER, "Ilse Marrow")), "and when was she born?", "When was Ilse Marrow born?"),
-        (
-            answered(RIVER, ("Who is the designer?", "Ilse Marrow"), ("Where was she born?", "Tarnwick")),
-            "Where did she live?",
-            "Where did Ilse Marrow live?",
-        ),
-        (
-            answered(RIVER, ("Who is the designer?", "Ilse Marrow"), ("Which river is it?", "River Lathe")),
-            "How long is it?",
-            "How long is River Lathe?",
-        ),
-        (
-            answered("When was Ilse Marrow born?", ("When was Ilse Marrow born?", "2 June 1832")),
-            "And where was she born?",
-            "Where was Ilse Marrow born?",
-        ),
-        (answered(DESIGNER, (DESIGNER, "Ilse Marrow")), "Where is Tarnwick?", "Where is Tarnwick?"),
-        (None, "and when was she born?", "and when was she born?"),
-    ],
-)
-def test_a_follow_up_stands_alone_by_the_trail_before(before: Answer | None, question: str, expected: str) -> None:
-    assert resolve_follow_up(question, before, OfflineLanguage()) == expected
 
 
 def test_a_dialogue_answers_line_after_line(hoptrail: Hoptrail, harbour: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{DESIGNER}\n\nand where was she born?\n{'x' * 9000}\n"))
+    monkeypatch.setattr(
+        sys, "stdin", io.StringIO(f"{DESIGNER}\n\nand where was she born?\nthanks\nWhat about a dog?\n{'x' * 9000}\n")
+    )
     ended = hoptrail("ask", "--index", harbour)
     assert ended.code == 0
     assert "Answer: Ilse Marrow" in ended.out
     assert "Asked: Where was Ilse Marrow born?" in ended.out
     assert "Answer: Tarnwick" in ended.out
+    assert "\nYou are welcome.\n" in ended.out
+    assert "It is not clear what “What about a dog?” follows up" in ended.out
     assert "hoptrail: " in ended.err, "the question that is too long is refused, and ends nothing"
+
+
+def test_each_of_several_questions_has_its_own_answer_and_statement(hoptrail: Hoptrail, harbour: Path) -> None:
+    said = hoptrail("ask", f"Hello! {DESIGNER} Who painted the ceiling of the opera?", "--index", harbour).out
+    assert said.startswith(f"{DESIGNER}\nAnswer: Ilse Marrow")
+    assert "Who painted the ceiling of the opera?\nNot settled." in said
+
+
+def test_an_answer_gives_the_same_json_as_the_command(hoptrail: Hoptrail, harbour: Path) -> None:
+    ours = Index(harbour).ask(DESIGNER).to_json()
+    theirs = hoptrail("ask", DESIGNER, "--index", harbour, "--json").out.strip()
+    assert re.sub(r'"seconds": [0-9.e-]+', "", ours) == re.sub(r'"seconds": [0-9.e-]+', "", theirs)
 
 
 def test_a_dialogue_has_no_json(hoptrail: Hoptrail, harbour: Path) -> None:

@@ -5,13 +5,15 @@ Modules that a search does not need are imported where they are used, so that a 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+from collections.abc import Collection, Generator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
+import hoptrail.index.contract  # noqa: F401 - gives answers `to_dict` and `to_json`
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.view import EVERYTHING, View
@@ -22,9 +24,10 @@ from hoptrail.models.encoder import Encoder
 from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, check_question
-from hoptrail.types import Answer, Ranking
+from hoptrail.types import Answer, Hop, Ranking
 
 if TYPE_CHECKING:
+    from hoptrail.index.conversation import Asking, Choice, Conversation
     from hoptrail.index.settings import Settings
     from hoptrail.language.factory import LanguageContext
     from hoptrail.language.tasks import Language
@@ -121,30 +124,59 @@ class AskedIndex:
         question: str,
         recipe: str | None = None,
         language: Language | str | None = None,
-        *,
-        as_of: str = "",
-        labels: Collection[str] | None = None,
+        **choice: Unpack[Choice],
     ) -> Answer:
-        """Answer a question, or abstain, with evidence and trail. `as_of` (`2024`, `2024-03` or `2024-03-05`) restricts the
-        answer to what was said by that date, `labels` to documents that have one of them.
-        Raises: UsageError: the question is empty or far too long, `as_of` is no date, or there is no such label.
+        """Answer a message, or abstain, with evidence and trail. It may ask several questions, follow up the answers `before`, or
+        ask nothing (`AnswerKind.REPLY`). See `conversation.Choice` for what may be searched.
+        Raises: UsageError: the question is empty or far too long, `as_of` is no date, there is no such label or document.
         """
-        question = check_question(question)
-        return self.recipe(recipe, language, view=self.view(as_of, labels)).answer(question)
+        from hoptrail.index.conversation import answer_message, earlier
 
-    def search(
+        check_question(question)
+        if language is None or isinstance(language, str):
+            language = self.language(language)
+        used = self.recipe(recipe, language, view=_chosen(self, choice))
+        return answer_message(question, earlier(choice.get("before")), used, language)
+
+    async def aask(self, question: str, **asking: Unpack[Asking]) -> Answer:
+        """`ask` in a thread, for servers: the event loop goes on meanwhile."""
+        return await asyncio.to_thread(self.ask, question, **asking)
+
+    def stream(
         self,
         question: str,
         recipe: str | None = None,
-        limit: int | None = None,
-        *,
-        as_of: str = "",
-        labels: Collection[str] | None = None,
+        language: Language | str | None = None,
+        **choice: Unpack[Choice],
+    ) -> Generator[Hop | Answer, None, None]:
+        """The hops as they are found, then the answer, whose trail has those that count. Ending the iteration early stops the
+        work before its next task. Raises: as `ask`.
+        """
+        from hoptrail.index.streamed import streamed
+
+        if language is None or isinstance(language, str):
+            language = self.language(language)
+        return streamed(lambda observed: self.ask(question, recipe, observed, **choice), language)
+
+    def conversation(self, **asking: Unpack[Asking]) -> Conversation:
+        """A conversation, in which a question may follow up the answers before it. Answers `before` begin it."""
+        from hoptrail.index.conversation import Conversation
+
+        return Conversation(self.ask, asking)
+
+    def search(
+        self, question: str, recipe: str | None = None, limit: int | None = None, **choice: Unpack[Choice]
     ) -> Ranking:
-        """Retrieval only: at most `limit` hits of the recipe, best first. `as_of` and `labels` are those of `ask`."""
+        """Retrieval only: at most `limit` hits of the recipe, best first. See `conversation.Choice` for what may be searched;
+        with `before`, a follow-up is completed first.
+        """
         question = check_question(question)
         language = LazyLanguage(self.language)
-        return self.recipe(recipe, language, limit, self.view(as_of, labels)).retrieve(question)
+        if before := choice.get("before"):
+            from hoptrail.index.conversation import completed, earlier
+
+            question = completed(question, earlier(before), language)
+        return self.recipe(recipe, language, limit, _chosen(self, choice)).retrieve(question)
 
     def view(self, as_of: str = "", labels: Collection[str] | None = None) -> View:
         """The view up to a date, of documents that have one of `labels` (None: of all documents).
@@ -157,3 +189,16 @@ class AskedIndex:
         from hoptrail.language.factory import LanguageContext
 
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)
+
+
+def _chosen(index: AskedIndex, choice: Choice) -> View:
+    """The view of what was chosen. Raises: UsageError: one of the documents is not here."""
+    view, documents = index.view(choice.get("as_of", ""), choice.get("labels")), choice.get("documents")
+    if documents is None:
+        return view
+    ids = frozenset([documents] if isinstance(documents, str) else documents)
+    with index.reading(view) as snapshot:
+        missing = sorted(ids - {entry.id for entry in snapshot.register.of(ids)})
+    if missing:
+        raise UsageError(f"there is no document {missing[0]!r} here; `contents().documents` has the ids.")
+    return replace(view, documents=ids)

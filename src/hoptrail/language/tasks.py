@@ -81,6 +81,23 @@ class Complete(Task[str]):
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A question of a conversation, as completed, with its answer (None: none was given) and the hops that led to it."""
+
+    asked: str
+    answer: str | None
+    hops: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp(Task[str | None]):
+    """Rewrite `message` so that it stands alone, from the turns before it, the latest last. None: it cannot be done well."""
+
+    message: str
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Clarify(Task[str]):
     """Reword `question` with `context`, so that it says which of several things called `name` it is about."""
 
@@ -209,6 +226,7 @@ TASK_NAMES: dict[type[Task[object]], str] = {
     Summarise: "summarise",
     Decompose: "decompose",
     Complete: "complete",
+    FollowUp: "follow_up",
     Clarify: "clarify",
     Read: "answer",
     Assess: "assess",

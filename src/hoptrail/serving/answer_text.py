@@ -7,10 +7,12 @@ number is forged.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from hoptrail.serving.contract import abstention
+from hoptrail.index.contract import FAILED, GUESSED, abstention
+from hoptrail.retrieval.corpus import QUESTION_LIMIT
+from hoptrail.types import Answer, AnswerKind
 from hoptrail.types.json_object import JsonObject
 
 CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text", "said")
@@ -18,6 +20,8 @@ CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
 """Characters that Markdown could take for markup, a link or an address."""
+_ESCAPED = re.compile(r"\\(.)")
+_CITATION = re.compile(r"\s*(?<!\\)\[\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +36,24 @@ def written(answer: JsonObject) -> Written:
     """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
     `answer` is the result of `contract.answer_json`.
     """
+    if answer["kind"] == "reply":
+        return Written(answer["answer"], ())
+    notes = "".join(f"{harmless(note)}\n\n" for note in answer["notes"])
     if answer["answer"] is None and answer["closest"]:
-        return _unsettled(harmless(abstention(answer)), answer["closest"])
-    head = harmless(abstention(answer) if answer["answer"] is None else answer["answer"])
+        return _unsettled(notes + harmless(abstention(answer)), answer["closest"])
     citations = citations_of(answer)
-    head += " " * bool(citations)
-    quotations: list[tuple[int, JsonObject]] = []
-    for one in citations:
-        quotations.append((len(head), one))
-        head += f"[{one['number']}]"
+    numbers = {_span(one): one for one in citations}
+    head, quotations = notes, list[tuple[int, JsonObject]]()
+    for part in answer["parts"] or [answer]:
+        text = harmless(abstention(part).removesuffix(" Closest:") if part["answer"] is None else part["answer"])
+        head += f"{harmless(part['asked'])} {text}" if answer["parts"] else text
+        cited = dict.fromkeys(map(_span, part["evidence"]))
+        head += " " * bool(cited)
+        for span in cited:
+            quotations.append((len(head), numbers[span]))
+            head += f"[{numbers[span]['number']}]"
+        head += "\n"
+    head = head.removesuffix("\n")
     lines = [f"- [{one['number']}] {_about(one)}: “{harmless(one['said'])}”" for one in citations]
     return Written("\n".join([head, *([""] if lines else []), *lines]), tuple(quotations))
 
@@ -60,13 +73,39 @@ def _about(statement: JsonObject) -> str:
     return harmless(f"{statement['title']} ({', '.join(details)})".removesuffix(" ()"))
 
 
+def answer_in(text: str) -> str | None:
+    """The answer in a text that `written` made, which a client sends back; None for an abstention."""
+    head = text.partition("\n\n- ")[0].strip().rpartition("\n\n")[2]  # without citations, and without notes before it
+    if head.startswith((GUESSED.partition(".")[0], FAILED)):
+        return None
+    return _ESCAPED.sub(r"\1", _CITATION.sub("", head)).strip() or None
+
+
+def answers_in(messages: Iterable[tuple[str, str]]) -> list[Answer]:
+    """The earlier answers in the messages of a chat, oldest first: role and text of each. What the user asked last, and is not
+    answered yet, has no text.
+    """
+    answers: list[Answer] = []
+    for role, text in messages:
+        said = text.strip()[:QUESTION_LIMIT]
+        if role == "user" and said:
+            answers.append(Answer(said, None, "", ""))
+        elif role == "assistant" and answers:
+            answers[-1] = replace(answers[-1], text=answer_in(said), kind=AnswerKind.SHORT)
+    return answers
+
+
 def citations_of(answer: JsonObject) -> list[JsonObject]:
     """The cited spans of an answer without repeats, numbered from 1 as in its text."""
-    spans = {(item["document"], item["start"], item["end"]): item for item in answer["evidence"]}
+    spans = {_span(item): item for item in answer["evidence"]}
     return [
         {"number": number, **{name: item[name] for name in CITED}}
         for number, item in enumerate(spans.values(), start=1)
     ]
+
+
+def _span(item: JsonObject) -> tuple[str, int, int]:
+    return item["document"], item["start"], item["end"]
 
 
 def harmless(text: str) -> str:

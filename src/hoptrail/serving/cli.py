@@ -17,10 +17,11 @@ from hoptrail.corpus.index_location import refuse_documents
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError, exhausted
+from hoptrail.index import contract
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
 from hoptrail.plugins import found, loaded
-from hoptrail.serving import cli_asking, cli_evaluation, cli_serving, contract, options, render, setup
+from hoptrail.serving import cli_asking, cli_evaluation, cli_serving, options, render, setup
 from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.types.json_object import JsonObject

@@ -5,23 +5,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from hoptrail.corpus.source_files import file_of
 from hoptrail.errors import UsageError
+from hoptrail.index import contract
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import OFFLINE, LazyLanguage
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.serving import contract, options, render
+from hoptrail.serving import options, render
 from hoptrail.serving.setup import find_models
-from hoptrail.types import Answer
+from hoptrail.types import Answer, AnswerKind
+
+if TYPE_CHECKING:
+    from hoptrail.index.conversation import Conversation
 
 PROMPT = "? "
 _HISTORY_LENGTH = 1_000
@@ -64,7 +68,7 @@ def ask(
         answer = index.ask(question, recipe, language, as_of=as_of)
     options.say_unfinished(index, answer.recipe, recipe or index.settings.recipe)
     if as_json:
-        options.print_json(contract.answer_json(answer))
+        options.print_json(answer.to_dict())
     else:
         options.console_of().print(render.render_answer(answer, folded=not trail))
         _offer_model(answer)
@@ -109,20 +113,21 @@ def search(
 
 @dataclass(slots=True)
 class _Dialogue:
-    """Answers line by line. A follow-up is completed from the previous answer; a line that is refused ends nothing."""
+    """Answers line by line. A follow-up is completed from the answers before; a line that is refused ends nothing."""
 
     index: Index
     recipe: str | None
     language: str | None
     as_of: str
     trail: bool
-    before: Answer | None = None
+    conversation: Conversation = field(init=False)
 
     def answer_all(self) -> None:
         """Answer every line of the input."""
         # Raises for an unusable index or recipe before the first question.
         used = self.index.recipe(self.recipe, self.language, view=self.index.view(self.as_of))
         options.say_unfinished(self.index, used.name, self.recipe or self.index.settings.recipe)
+        self.conversation = self.index.conversation(recipe=self.recipe, language=self.language, as_of=self.as_of)
         for line in _lines():
             name, _, argument = line.partition(" ")
             if name in ("/quit", "/exit", "/q"):
@@ -136,13 +141,8 @@ class _Dialogue:
                 options.say(f"hoptrail: {error}")
 
     def _answer(self, line: str) -> None:
-        from hoptrail.language.following import resolve_follow_up
-
         with options.waiting():
-            asked = resolve_follow_up(line, self.before, self.index.language(self.language))
-            self.before = answer = self.index.ask(asked, self.recipe, self.language, as_of=self.as_of)
-        if asked != line:
-            options.console_of().print(render.plain(f"Asked: {asked}", "italic"), soft_wrap=True)
+            answer = self.conversation.ask(line)
         options.console_of().print(render.render_answer(answer, folded=not self.trail))
 
     def _obey(self, name: str, argument: str) -> None:
@@ -150,11 +150,12 @@ class _Dialogue:
         if name not in ("/sources", "/open", "/trail"):
             options.say(Text(HELP))
             return
-        if self.before is None:
+        answers = [one for one in self.conversation.answers if one.kind is not AnswerKind.REPLY]
+        if not answers:
             raise UsageError(f"{name} is about the last answer, and there is none yet.")
-        sources = render.sources_of(self.before)
+        sources = render.sources_of(answers[-1])
         if name == "/trail":
-            options.console_of().print(render.render_answer(self.before))
+            options.console_of().print(render.render_answer(answers[-1]))
         elif name == "/sources":
             for number, source in enumerate(sources, start=1):
                 options.console_of().print(render.render_source(str(number), source))

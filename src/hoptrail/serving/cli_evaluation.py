@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hoptrail.errors import MadeByAnother, UsageError
+from hoptrail.index import contract
 from hoptrail.language.lazy import CHAT, OFFLINE
-from hoptrail.serving import contract, options, render
+from hoptrail.serving import options, render
 from hoptrail.types import Usage
 from hoptrail.types.json_object import JsonObject
 

@@ -18,12 +18,12 @@ from hoptrail.corpus.places import index_folder, writer_now
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexUnavailable, UsageError, disk_errors
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
+from hoptrail.index import contract
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import changed_keys
 from hoptrail.recipes.registry import settings_key
-from hoptrail.serving import contract
 from hoptrail.serving.render import near, plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
 from hoptrail.system import interrupts

@@ -21,8 +21,8 @@ from rich.tree import Tree
 from hoptrail.corpus.source_files import file_of
 from hoptrail.documents.file_contents import NO_DOCUMENT
 from hoptrail.errors import DocumentError
+from hoptrail.index.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED, file_name
 from hoptrail.serving.answer_text import one_line
-from hoptrail.serving.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED, file_name
 from hoptrail.text.words import content_stems, terms
 from hoptrail.types import (
     SURE,
@@ -79,18 +79,27 @@ class _Indented:
 
 
 def render_answer(answer: Answer, *, folded: bool = False) -> RenderableType:
-    """The answer, how sure it is and the statement it rests on with its place, or what comes closest; then, unless `folded`, how
-    it was found.
+    """What was really asked, the answer, how sure it is and the statement it rests on with its place, or what comes closest;
+    then, unless `folded`, how it was found. Of several questions each has its own answer.
     """
+    if answer.kind is AnswerKind.REPLY:
+        return plain(answer.text or "")
+    heads: list[RenderableType] = [plain(note, "yellow") for note in answer.notes]
+    if answer.parts:
+        for number, one in enumerate(answer.parts):
+            heads += [*[Text()][:number], plain(one.asked, "bold"), *_conclusion(one)]
+    else:
+        asked = [] if answer.asked == answer.question else [plain(f"Asked: {answer.asked}", "italic")]
+        heads += [*asked, *_conclusion(answer)]
     if folded:
-        return Group(*_conclusion(answer))
+        return Group(*heads)
     tree = Tree(plain(answer.question, "bold"), guide_style="dim")
     for position, hop in enumerate(answer.trail):
         _add_hop(tree, position, hop, [item for item in answer.evidence if item.hop == position])
     usage = answer.usage
     spent = f", {usage.calls} calls, {usage.prompt_tokens + usage.completion_tokens} tokens" if usage.calls else ""
     footer = Text(f"recipe {answer.recipe}, language {answer.language}, {usage.seconds:.2f} s{spent}", style="dim")
-    return Group(*_conclusion(answer), Text(), tree, footer)
+    return Group(*heads, Text(), tree, footer)
 
 
 def near(path: str) -> str:
@@ -105,7 +114,8 @@ def number_of(count: int, what: str) -> str:
 
 def sources_of(answer: Answer) -> list[Cited]:
     """What an answer rests on, or what comes closest, each once, in the order shown."""
-    shown = answer.closest if answer.text is None else answer.evidence
+    parts = answer.parts or (answer,)
+    shown = [cited for one in parts for cited in (one.closest if one.text is None else one.evidence)]
     return list({(one.document, one.start, one.end): one for one in shown}.values())
 
 

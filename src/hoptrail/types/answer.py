@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from hoptrail.types.json_object import JsonObject
 from hoptrail.types.unit import Kind, Ranking
 
 SURE, LIKELY = 0.8, 0.5
@@ -14,7 +15,7 @@ SURE, LIKELY = 0.8, 0.5
 
 
 class AnswerKind(StrEnum):
-    """The kind of an answer; `NONE` is an abstention."""
+    """The kind of an answer; `NONE` is an abstention, `REPLY` what is said to a message that asks nothing of the documents."""
 
     SHORT = "short"
     YES_NO = "yes-no"
@@ -22,6 +23,7 @@ class AnswerKind(StrEnum):
     STEPS = "steps"
     PASSAGE = "passage"
     NONE = "none"
+    REPLY = "reply"
 
 
 class Verdict(StrEnum):
@@ -105,6 +107,10 @@ class Hop:
     answer: str | None
     verdict: Verdict
 
+    def __repr__(self) -> str:
+        found = self.verdict.value if self.answer is None else repr(self.answer)
+        return f"<Hop {self.asked!r} -> {found}, {len(self.hits)} hits>"
+
 
 @dataclass(frozen=True, slots=True)
 class Trail:
@@ -114,6 +120,9 @@ class Trail:
 
     def __iter__(self) -> Iterator[Hop]:
         return iter(self.hops)
+
+    def __getitem__(self, at: int) -> Hop:
+        return self.hops[at]
 
     def __len__(self) -> int:
         return len(self.hops)
@@ -126,7 +135,8 @@ class Answer:
     `ranking` is what the recipe retrieved over all hops, best first; a recipe may order it by what was read. `confidence` is the
     probability, 0 to 1, that the answer is right (for an abstention: the answer that was held back); None where the recipe does
     not estimate it. `items` are those of a list, or the steps of a procedure. `closest` are the best statements for the question,
-    best first. An abstention may have a `guess`. `asked` is the question as completed from a conversation.
+    best first. An abstention may have a `guess`. `asked` is the question as completed from a conversation. `parts` are the
+    answers to several questions of one message, whose lines are the `items`. `notes` say what else a reader must know.
     """
 
     question: str
@@ -143,6 +153,8 @@ class Answer:
     closest: tuple[Statement, ...] = ()
     guess: Guess | None = None
     asked: str = ""
+    parts: tuple[Answer, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "asked", self.asked or self.question)
@@ -161,10 +173,28 @@ class Answer:
     def __repr__(self) -> str:
         text = "not settled" if self.text is None else repr(self.text)
         sure = "" if self.confidence is None else f", {self.certainty} ({self.confidence:.2f})"
-        return f"<Answer {text}{sure}, {len(self.trail)} hops, {len(self.evidence)} citations>"
+        hops = "1 hop" if len(self.trail) == 1 else f"{len(self.trail)} hops"
+        return f"<Answer {text}{sure}, {hops}, {len(self.evidence)} citations>"
+
+    def __str__(self) -> str:
+        """The answer with the sentences that it rests on; for an abstention, the guess, or the closest statements."""
+        if self.parts:
+            return "\n\n".join(f"{one.asked}\n{one}" for one in self.parts)
+        shown: Sequence[Cited] = [item for item in self.evidence if item.hop == self.evidence[-1].hop]
+        head = self.text
+        if head is None:
+            shown = self.guess.evidence if self.guess else self.closest
+            head = f"Not settled. Perhaps: {self.guess.text}" if self.guess else "Not settled."
+        elif self.confidence is not None:
+            head += f" ({self.certainty}, confidence {self.confidence:.2f})"
+        cited = (f"  {one.said} [{', '.join(filter(None, (one.title, one.place, one.date)))}]" for one in shown)
+        return "\n".join([*self.notes, head, *dict.fromkeys(cited)])
 
     _repr_html_: ClassVar[Callable[[Answer], str]]
     """The answer as a notebook shows it: `hoptrail.notebook` sets it, so that records know nothing of HTML."""
+    to_dict: ClassVar[Callable[[Answer], JsonObject]]
+    """The object of `ask --json`; `hoptrail.index.contract` sets it and `to_json`, its text."""
+    to_json: ClassVar[Callable[[Answer], str]]
 
     @property
     def failed(self) -> bool:

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from hoptrail.types.document import Block, Span
 
+_EXCERPT = 80
+"""Characters of its text that the line of a hit shows."""
+
 
 class Kind(StrEnum):
     """The kind of a unit."""
@@ -101,6 +104,11 @@ class Hit:
     unit: Unit
     score: float
     channel: str
+
+    def __repr__(self) -> str:
+        text = " ".join(self.unit.text[: 2 * _EXCERPT].split())
+        text = text if len(text) <= _EXCERPT else f"{text[:_EXCERPT].rstrip()}…"
+        return f"<Hit {self.unit.title!r} {self.score:.4g} {self.channel}: {text!r}>"
 
 
 Ranking = tuple[Hit, ...]

@@ -3,7 +3,7 @@
     sentence graph           sentences, linked by key entities (EC), likeness (SS) and     structures/sentences.py,
                              nearness in the text (SA)                                     structures/sentence_graph.py
     question decomposition   sequential, parallel or comparing sub-questions               task decompose
-    sub-question rewriting   one that points back is rewritten by the language with all    language/anaphora.py, task complete
+    sub-question rewriting   one that points back is rewritten by the language with all    language/conversation/references.py, task complete
                              earlier answers, a call each
     seed retrieval           dense candidates, reranked; the first are seeds               here, `SentenceSearch`
     expansion                add neighbours until the evidence settles the                 here, task assess
@@ -36,8 +36,7 @@ from typing import ClassVar, Literal
 
 from hoptrail.corpus.structure_names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
 from hoptrail.errors import TaskFailed
-from hoptrail.language.anaphora import word_references
-from hoptrail.language.completing import complete
+from hoptrail.language.conversation.references import complete, word_references
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Finding, Integrate, Summarise

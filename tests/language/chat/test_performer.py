@@ -19,6 +19,7 @@ from hoptrail.language.tasks import (
     Equate,
     Extract,
     Finding,
+    FollowUp,
     Integrate,
     Read,
     Reading,
@@ -28,6 +29,7 @@ from hoptrail.language.tasks import (
     Step,
     Summarise,
     Task,
+    Turn,
     Verify,
 )
 from hoptrail.types import Fact, Kind, Span, Triple, Unit
@@ -134,6 +136,16 @@ def test_complete_stands_alone(fake: FakeAI, speaking: Speaking) -> None:
     assert value == "Where was Orla Finch born?"
     assert "#1 Who designed the Tallow Bridge? -> Orla Finch" in fake.log[0].prompt
     assert "(not found)" not in fake.log[0].prompt
+
+
+def test_a_follow_up_is_completed_unless_a_name_is_made_up(fake: FakeAI, speaking: Speaking) -> None:
+    turns = (Turn("When was Orla Finch born?", "1871"),)
+    language = speaking(by_task({"follow_up": {"question": "Where was Orla  Finch born?"}}))
+    reply = language.perform(FollowUp("and where?", turns))
+    assert (reply.value, reply.usage.calls) == ("Where was Orla Finch born?", 1)
+    assert [task_of(asked.body) for asked in fake.log] == ["follow_up"]
+    language = speaking(by_task({"follow_up": {"question": "Where was Ada Lunt born?"}}))
+    assert language.perform(FollowUp("and where then?", turns)).value is None
 
 
 @pytest.mark.parametrize(

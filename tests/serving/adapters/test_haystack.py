@@ -13,6 +13,7 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"  # read when it is imported
 pytest.importorskip("haystack", reason="haystack-ai is not installed")
 
 from haystack import Pipeline
+from haystack.dataclasses import ChatMessage
 
 from hoptrail.serving.adapters.haystack import HoptrailAnswerer, HoptrailRetriever
 
@@ -54,6 +55,12 @@ def test_an_answerer_hands_over_what_the_answer_rests_on(index: Index) -> None:
     assert (unsettled.meta["abstained"], len(unsettled.meta["closest"])) == (True, 3)
     again = Pipeline.loads(pipeline.dumps(), allowed_modules=[HoptrailAnswerer.__module__])
     assert isinstance(again.get_component("hoptrail"), HoptrailAnswerer)
+
+
+def test_a_follow_up_is_completed_from_the_messages_of_a_chat(index: Index) -> None:
+    messages = [ChatMessage.from_user("Who designed the Tallow Bridge?"), ChatMessage.from_assistant("Orla Finch [1]")]
+    (answer,) = HoptrailAnswerer(index).run("And where was she born?", messages)["answers"]
+    assert (answer.data, answer.meta["asked"]) == ("Wrenmouth", "Where was Orla Finch born?")
 
 
 def test_an_index_may_be_named_by_its_folder(index: Index, question: str) -> None:

@@ -22,9 +22,9 @@ from mcp_types import CallToolResult
 
 from command import Hoptrail
 from hoptrail.index.contents import DocumentSummary
+from hoptrail.serving.server.kept_answers import KEPT, KeptAnswers
 from hoptrail.serving.server.mcp_server import DOCUMENT, TRAIL, resources
 from hoptrail.serving.server.refusals import Refusal
-from hoptrail.serving.server.trails import KEPT_TRAILS, Trails
 from hoptrail.types import Answer
 from serving.server.listening import listening
 from serving.server.served import AGENT, NORTH, QUESTION, SECRET, SOUTH, MakeApp, call_tool, client_of, listed_tools
@@ -340,8 +340,8 @@ def test_an_agent_that_leaves_is_not_worked_for(address: str, monkeypatch: pytes
 
 
 def test_only_the_latest_trails_are_kept() -> None:
-    trails, workspace = Trails(), cast("Any", None)  # not asked: no answer has evidence
-    names = [trails.keep(Answer(f"Question {number}?", None, "trail", "offline")) for number in range(KEPT_TRAILS + 1)]
+    trails, workspace = KeptAnswers(), cast("Any", None)  # not asked: no answer has evidence
+    names = [trails.keep(Answer(f"Question {number}?", None, "trail", "offline")) for number in range(KEPT + 1)]
     assert [name for name, _ in trails.all()] == names[:0:-1]
     assert trails.keep(Answer("Question 5?", None, "trail", "offline")) == names[5]
     assert trails.all()[0][0] == names[5]

@@ -17,15 +17,17 @@ from openai import OpenAI
 
 from hoptrail import Index
 from hoptrail.errors import EndpointBusy
+from hoptrail.index.contract import FAILED, NOTHING_FOUND
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.answer_text import CITED, harmless, written
-from hoptrail.serving.contract import FAILED, NOTHING_FOUND
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.listening import listening
 from serving.server.served import NORTH, QUESTION, SOUTH, MakeApp
 from world import FACTS
 
+PLAIN = {"kind": "short", "parts": [], "notes": []}
+"""What an answer has that is to one question, with nothing to note."""
 CHAT: list[Any] = [{"role": "user", "content": QUESTION}]
 
 
@@ -74,6 +76,39 @@ def test_the_last_message_of_the_user_is_answered_with_citations(client: OpenAI)
     assert (completion.model, completion.choices[0].finish_reason) == ("trail", "stop")
     assert completion.usage is not None
     assert completion.usage.total_tokens == 0  # rules answered
+
+
+def test_a_follow_up_is_completed_from_the_messages_before(client: OpenAI) -> None:
+    messages: list[Any] = [{"role": "user", "content": "Hi! Who designed the Tallow Bridge?"}]
+    for follow_up, asked, answer in (
+        ("And where was she born?", "Where was Orla Finch born?", "Wrenmouth"),
+        ("Which river flows through that town?", "Which river flows through Wrenmouth?", "Isk"),
+    ):
+        said = client.chat.completions.create(model="trail", messages=messages)
+        messages += [
+            {"role": "assistant", "content": said.choices[0].message.content},
+            {"role": "user", "content": follow_up},
+        ]
+        details = extra_of(client.chat.completions.create(model="trail", messages=messages))
+        assert (details["question"], details["asked"], details["answer"]) == (follow_up, asked, answer)
+
+
+def test_several_questions_are_answered_line_by_line(client: OpenAI) -> None:
+    question = "Who designed the Tallow Bridge? Where does the Isk rise?"
+    completion = client.chat.completions.create(model="trail", messages=[{"role": "user", "content": question}])
+    first, second, *_ = (completion.choices[0].message.content or "").splitlines()
+    assert first.startswith("Who designed the Tallow Bridge? Orla Finch [1]")
+    assert second.startswith("Where does the Isk rise? ")
+    assert [part["asked"] for part in extra_of(completion)["parts"]] == [
+        f"{one.strip(' ?')}?" for one in question.split("? ")
+    ]
+
+
+def test_a_title_is_given_without_a_search(client: OpenAI) -> None:
+    task = '### Task:\nGenerate a title.\nJSON format: { "title": "…" }\n### Chat History:\nUSER: Who designed it?'
+    completion = client.chat.completions.create(model="trail", messages=[{"role": "user", "content": task}])
+    assert json.loads(completion.choices[0].message.content or "") == {"title": "Who designed it?"}
+    assert (extra_of(completion)["trail"], extra_of(completion)["kind"]) == ([], "reply")
 
 
 def test_a_stream_tells_hops_then_the_same_answer(client: OpenAI) -> None:
@@ -143,7 +178,7 @@ def test_an_abstention_says_so(client: OpenAI) -> None:
     assert (completion.choices[0].message.content or "").startswith(f"{head}\n\n- ")
     assert extra_of(completion)["abstained"] is True
     assert len(extra_of(completion)["closest"]) == 3
-    nothing: dict[str, Any] = {"answer": None, "evidence": [], "closest": [], "guess": None, "trail": []}
+    nothing: dict[str, Any] = {"answer": None, "evidence": [], "closest": [], "guess": None, "trail": [], **PLAIN}
     assert written(nothing).text == NOTHING_FOUND
     assert written(nothing | {"trail": [{"verdict": "failed"}]}).text == FAILED
 
@@ -298,6 +333,6 @@ def test_numbers_in_brackets_are_ours_alone() -> None:
         "text": "It is so\t[7].",
         "said": "It is so [7].",
     }
-    text = written({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}]}).text
+    text = written({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}], **PLAIN}).text
     assert text.splitlines()[0] == "So \\[9\\] [1][2]"
     assert text.splitlines()[2:] == [f"- [{n}] A \\[2\\] title: “It is so \\[7\\].”" for n in (1, 2)]

@@ -13,7 +13,7 @@ from openai import OpenAI
 from openai.types.responses import Response, ResponseOutputText
 
 from serving.server.listening import listening
-from serving.server.served import NORTH, QUESTION, MakeApp
+from serving.server.served import NORTH, OPERATOR, QUESTION, MakeApp
 from world import FACTS
 
 UNSETTLED = "Who painted the ceiling of the opera in Vantry?"
@@ -77,6 +77,30 @@ def test_messages_of_a_conversation_are_taken_and_the_last_of_the_user_is_asked(
     ]
     asked: Any = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": QUESTION}]}
     assert details_of(client.responses.create(model="trail", input=[*earlier, asked]))["question"] == QUESTION
+
+
+def test_a_follow_up_goes_on_from_an_earlier_response(client: OpenAI) -> None:
+    first = client.responses.create(model="trail", input="Who designed the Tallow Bridge?")
+    followed = client.responses.create(
+        model="trail", input="And where was she born?", previous_response_id=first.id, stream=True
+    )
+    then = next(event.response for event in followed if event.type == "response.completed")
+    assert (details_of(then)["asked"], details_of(then)["answer"]) == ("Where was Orla Finch born?", "Wrenmouth")
+    assert (then.previous_response_id, (then.model_extra or {})["store"]) == (first.id, True)
+    third = client.responses.create(model="trail", input="And when?", previous_response_id=then.id, store=False)
+    assert details_of(third)["asked"] == "When was Orla Finch born?"
+    for gone in (third.id, "resp_of_somebody_else"):
+        with pytest.raises(openai.NotFoundError):
+            client.responses.create(model="trail", input="And why?", previous_response_id=gone)
+
+
+def test_nobody_goes_on_from_the_response_of_another_key(client: OpenAI, address: str) -> None:
+    first = client.responses.create(model="trail", input="Who designed the Tallow Bridge?")
+    with (
+        OpenAI(base_url=f"{address}/v1", api_key=OPERATOR, max_retries=0) as other,
+        pytest.raises(openai.NotFoundError),
+    ):
+        other.responses.create(model="trail", input="And where was she born?", previous_response_id=first.id)
 
 
 def test_an_abstention_is_a_message_with_the_closest_statements(client: OpenAI) -> None:
@@ -151,7 +175,7 @@ IMAGE = {"type": "input_image", "image_url": "http://127.0.0.1:9/x.png", "detail
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tools": [TOOL]}, "Tools are not supported"),
     ({"text": {"format": {"type": "json_object"}}}, "Response formats"),
-    ({"previous_response_id": "resp_1"}, "Earlier responses"),
+    ({"conversation": "conv_1"}, "Stored conversations"),
     ({"background": True}, "in the background"),
     (
         {"input": [{"role": "user", "content": [{"type": "input_text", "text": "Who?"}, IMAGE]}]},

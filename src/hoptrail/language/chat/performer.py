@@ -18,7 +18,6 @@ from pydantic import BaseModel
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language import tasks
-from hoptrail.language.anaphora import is_completion, points_back
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.citing import parse_answer, reading_from
 from hoptrail.language.chat.context import sentences_of, show_findings
@@ -28,8 +27,14 @@ from hoptrail.language.chat.ladder import Climbed, Draft, Draw, Ladder
 from hoptrail.language.chat.origins import RecentTexts
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.chat.summarising import summarise_all
-from hoptrail.language.completing import resolve_references, unresolved
-from hoptrail.language.tasks import Decomposition, Reading, Reply, Samples, Step, Task
+from hoptrail.language.conversation.references import (
+    is_completion,
+    names_nothing_new,
+    points_back,
+    resolve_references,
+    unresolved,
+)
+from hoptrail.language.tasks import Decomposition, Finding, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
 from hoptrail.text.normal_forms import squeeze
@@ -38,7 +43,7 @@ from hoptrail.types import Extraction, Unit, Usage
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)
 Uncited = TypeVar("Uncited", schemas.ConclusionReply, schemas.RecallReply)
-Output = Extraction | str | Decomposition | Reading | float | Samples | bool
+Output = Extraction | str | None | Decomposition | Reading | float | Samples | bool
 
 MOST_QUESTIONS = 12
 """Most sub-questions of one decomposition."""
@@ -81,7 +86,9 @@ class ChatLanguage:
         performed at present.
         """
         started = time.perf_counter()
-        ladder = self._decomposer if isinstance(task, tasks.Decompose | tasks.Complete) else self._ladder
+        ladder = (
+            self._decomposer if isinstance(task, tasks.Decompose | tasks.Complete | tasks.FollowUp) else self._ladder
+        )
         asked = _TaskRun(ladder, self._drafting, self._origins.of(_task_texts(task)))
         try:
             value = asked.output(task)
@@ -111,7 +118,7 @@ class _TaskRun:
                 return self._summarise(units, words)
             case tasks.Decompose():
                 return self._decompose(task)
-            case tasks.Complete() | tasks.Clarify():
+            case tasks.Complete() | tasks.Clarify() | tasks.FollowUp():
                 return self._complete(task)
             case tasks.Read(question, evidence, abstain):
                 return self._read(question, evidence, abstain)
@@ -158,12 +165,14 @@ class _TaskRun:
         questions = tuple(dict.fromkeys(squeeze(question) for question in reply.questions if question.strip()))
         return Decomposition(questions[: 1 if one else MOST_QUESTIONS])
 
-    def _complete(self, task: tasks.Complete | tasks.Clarify) -> str:
+    def _complete(self, task: tasks.Complete | tasks.Clarify | tasks.FollowUp) -> str | None:
         """Resolve numbers by rule, unless the model is to rewrite them; ask it only where something answered is pointed at."""
         if isinstance(task, tasks.Clarify):
             values = {"question": squeeze(task.question), "name": squeeze(task.name), "context": squeeze(task.context)}
             reply, _ = self._climb_required("clarify", self._drafting.fixed("clarify", **values), schemas.CompleteReply)
             return squeeze(reply.question)
+        if isinstance(task, tasks.FollowUp):
+            return self._follow_up(task.message, task.turns)
         question = resolve_references(task.question, task.findings)
         answered = tuple(finding for finding in task.findings if finding.answer is not None)
         asked = question
@@ -176,6 +185,14 @@ class _TaskRun:
         reply, _ = self._climb_required("complete", draft, schemas.CompleteReply)
         completed = squeeze(reply.question)
         return completed if is_completion(task.question, completed, answered) else question
+
+    def _follow_up(self, message: str, turns: Sequence[tasks.Turn]) -> str | None:
+        """The message as the model completes it, unless that brings in a name that nobody has said."""
+        said = [Finding(turn.asked, turn.asked, turn.answer) for turn in turns]
+        draft = self._drafting.fixed("follow_up", message=squeeze(message), turns=show_findings(said))
+        reply, _ = self._climb_required("follow_up", draft, schemas.CompleteReply)
+        completed = squeeze(reply.question)
+        return completed if completed and names_nothing_new(completed, message, turns) else None
 
     def _read(self, question: str, evidence: Sequence[Unit], abstain: tasks.Abstain) -> Reading:
         if not evidence:
@@ -287,7 +304,8 @@ def _traced(draft: Drafted, origins: tuple[str, ...]) -> Drafted:
 def _task_texts(task: object) -> list[str]:
     """The texts of a task that may contain words of earlier replies: its own and those of its findings, not its units."""
     given = [getattr(task, field.name) for field in fields(task)] if is_dataclass(task) else []
-    findings = (astuple(finding) for finding in getattr(task, "findings", ()))
+    earlier = (*getattr(task, "findings", ()), *getattr(task, "turns", ()))
+    findings = (astuple(finding)[:3] for finding in earlier)
     return [text for text in chain(given, *findings) if type(text) is str]
 
 

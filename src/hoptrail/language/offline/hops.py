@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.closeness import UNITS
-from hoptrail.language.completing import complete, unresolved
+from hoptrail.language.conversation.references import complete, unresolved
 from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
 from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison
 from hoptrail.language.questions.plans import Plan

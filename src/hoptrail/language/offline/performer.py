@@ -18,7 +18,8 @@ from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close, encoder_similarity
-from hoptrail.language.completing import clarify, complete
+from hoptrail.language.conversation.follow_ups import complete_follow_up
+from hoptrail.language.conversation.references import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.concluding import conclude, read_by_hops
 from hoptrail.language.offline.evidence import OpenedEvidence, open_evidence
@@ -43,7 +44,7 @@ from hoptrail.types import AnswerKind, Extraction, Fact, Unit, Usage
 NAME = "offline"
 
 T = TypeVar("T")
-Output = Extraction | str | tasks.Decomposition | Reading | float | tasks.Samples | bool
+Output = Extraction | str | None | tasks.Decomposition | Reading | float | tasks.Samples | bool
 
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question with an unresolved reference cannot be answered."""
@@ -196,6 +197,8 @@ def _without_evidence(task: object) -> Output:
     match task:
         case tasks.Complete(question, findings):
             return complete(question, findings)
+        case tasks.FollowUp(message, turns):
+            return complete_follow_up(message, turns)
         case tasks.Clarify(question, _, context):
             return clarify(question, context)
         case tasks.Equate(_, one, other):  # the same words: the rules know no synonyms

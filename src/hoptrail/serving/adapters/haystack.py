@@ -16,10 +16,12 @@ from hoptrail.index.index import Index
 from hoptrail.index.settings import Settings, settings_from, to_toml
 from hoptrail.language.chat.context import readable_of
 from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, text_and_json
+from hoptrail.serving.answer_text import answers_in
 from hoptrail.types.json_object import JsonObject
 
 try:
     from haystack import Document, GeneratedAnswer, component, default_to_dict
+    from haystack.dataclasses import ChatMessage
 except ImportError as error:
     raise ImportError(f"haystack-ai is missing ({error}): `pip install hoptrail[haystack]`") from error
 
@@ -65,7 +67,8 @@ class HoptrailRetriever:
 @component
 class HoptrailAnswerer:
     """Answers from an index: one answer, with its evidence as documents. Its `meta` is what `hoptrail ask --json` prints, with
-    `confidence` and the `closest` statements. If nothing is settled, the text says so and `meta["abstained"]` is true.
+    `confidence` and the `closest` statements. If nothing is settled, the text says so and `meta["abstained"]` is true. With the
+    earlier `messages` of a chat, a follow-up is completed from them; `meta["asked"]` is what was really asked.
     """
 
     def __init__(self, index: Index | str | Path, recipe: str | None = None, settings: str = "") -> None:
@@ -74,9 +77,10 @@ class HoptrailAnswerer:
         self.recipe = recipe
 
     @component.output_types(answers=list[GeneratedAnswer])
-    def run(self, query: str) -> dict[str, list[GeneratedAnswer]]:
+    def run(self, query: str, messages: list[ChatMessage] | None = None) -> dict[str, list[GeneratedAnswer]]:
         """Raises: UsageError: the question is empty, or there is no such recipe."""
-        answer = self.index.ask(query, self.recipe)
+        before = answers_in((message.role.value, message.text or "") for message in messages or ())
+        answer = self.index.ask(query, self.recipe, before=before)
         text, content = text_and_json(answer)
         documents = [Document(id=name, content=one.text, meta=meta) for name, one, meta in evidence_of(answer)]
         return {"answers": [GeneratedAnswer(answer.text or text, query, documents, content)]}

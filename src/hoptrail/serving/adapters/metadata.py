@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hoptrail.index import contract
 from hoptrail.index.index import Index
-from hoptrail.serving import contract
 from hoptrail.serving.answer_text import written
 from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
 from hoptrail.types.json_object import JsonObject
@@ -46,5 +46,5 @@ def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, JsonObject]]:
 
 def text_and_json(answer: Answer) -> tuple[str, JsonObject]:
     """An answer as text and as `hoptrail ask --json` prints it: with `kind`, `items`, `confidence` and `closest`."""
-    content = contract.answer_json(answer)
+    content = answer.to_dict()
     return written(content).text, content

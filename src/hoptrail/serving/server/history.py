@@ -137,6 +137,8 @@ def _cited(answer: JsonObject) -> Iterator[JsonObject]:
     yield from answer["evidence"]
     yield from answer["closest"]
     yield from (answer["guess"] or {}).get("evidence", ())
+    for part in answer["parts"]:
+        yield from _cited(part)
 
 
 def _documents_of(answer: JsonObject) -> set[str]:

@@ -1,7 +1,8 @@
 """The supported part of OpenAI's chat API and of Open Responses: requests, and answers in their forms, whole or as events.
 
 A response has the text of the chat API (`answer_text`). Every citation is an annotation of it, with the exact place and the
-quotation in the field `hoptrail`. Nothing is stored: a response can be neither fetched nor continued later.
+quotation in the field `hoptrail`. The latest responses are kept in memory, to be gone on from (`previous_response_id`); they
+cannot be fetched.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hoptrail.index.conversation import MOST_TURNS
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
-from hoptrail.serving.answer_text import citations_of, written
+from hoptrail.serving.answer_text import answers_in, citations_of, written
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.streaming import event
-from hoptrail.serving.server.wire import AsOf
+from hoptrail.serving.server.wire import AsOf, Before
 from hoptrail.types.json_object import JsonObject
 
 DONE = "data: [DONE]\n\n"
 """Ends a stream."""
-TEXTS = frozenset({"text", "input_text"})
+TEXTS = frozenset({"text", "input_text", "output_text"})
 """Types of the parts of a message that are text, in both APIs."""
 
 
@@ -42,7 +44,7 @@ class MessagePart(OpenRequest):
 
 
 class ChatMessage(OpenRequest):
-    """A message, whose content is a text or a list of parts. Only the last one of the user is read."""
+    """A message, whose content is a text or a list of parts."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[MessagePart] | None = None
@@ -55,7 +57,9 @@ class StreamOptions(OpenRequest):
 
 
 class ChatBody(OpenRequest):
-    """The user's last message is the question; earlier ones are ignored. The model is a recipe. `as_of` is our extension."""
+    """The user's last message is the question, which may follow up the ones before. The model is a recipe. `as_of` is our
+    extension.
+    """
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=1000)]
@@ -81,6 +85,21 @@ class ChatBody(OpenRequest):
         }
         return question_in(self.messages, "messages", unsupported)
 
+    @property
+    def before(self) -> list[Before]:
+        """The earlier questions with their answers, oldest first."""
+        return turns_in(self.messages)
+
+
+def turns_in(messages: Sequence[ChatMessage | InputItem]) -> list[Before]:
+    """The user's messages before the last one, each with what the assistant answered; of a long conversation the last ones."""
+    answers = answers_in((message.role or "", _text_of(message.content)) for message in messages)
+    return [turn for answer in answers[:-1][-MOST_TURNS:] for turn in Before.of(answer)]
+
+
+def _text_of(content: str | list[MessagePart] | None) -> str:
+    return content if isinstance(content, str) else "\n".join(part.text or "" for part in content or [])
+
 
 def question_in(messages: Sequence[ChatMessage | InputItem], field_name: str, unsupported: Mapping[str, object]) -> str:
     """The text of the user's last message; `field_name` names the field of the messages in errors.
@@ -90,10 +109,9 @@ def question_in(messages: Sequence[ChatMessage | InputItem], field_name: str, un
         if requested:
             raise _unsupported(what)
     content = next((message.content for message in reversed(messages) if message.role == "user"), None)
-    parts = [MessagePart(type="text", text=content)] if isinstance(content, str) else content or []
-    if any(part.type not in TEXTS for part in parts):
+    if isinstance(content, list) and any(part.type not in TEXTS for part in content):
         raise _unsupported("Images, sound and files in messages")
-    question = "\n".join(part.text or "" for part in parts).strip()
+    question = _text_of(content).strip()
     if not question:
         raise not_valid(f"{field_name}: there is no question, which is the user's last message.")
     if len(question) > QUESTION_LIMIT:
@@ -177,7 +195,7 @@ def _usage(answer: JsonObject) -> JsonObject:
 
 _QUOTED_KEYS = ("title", "heading_path", "place", "date", "replaced", "start", "end")
 _UNUSED = (
-    *("incomplete_details", "previous_response_id", "instructions", "reasoning", "user", "max_output_tokens"),
+    *("incomplete_details", "instructions", "reasoning", "user", "max_output_tokens"),
     *("max_tool_calls", "safety_identifier", "prompt_cache_key"),
 )
 """Fields of a response that have no value here."""
@@ -192,7 +210,6 @@ _CONSTANT: JsonObject = {
     "presence_penalty": 0,
     "frequency_penalty": 0,
     "top_logprobs": 0,
-    "store": False,
     "background": False,
     "service_tier": "default",
 }
@@ -207,8 +224,8 @@ class InputItem(OpenRequest):
 
 
 class ResponseRequest(OpenRequest):
-    """The user's last message in `input` is the question; earlier ones are ignored. The model is a recipe. `as_of` is our
-    extension.
+    """The user's last message in `input` is the question, which may follow up the ones before and the earlier response. The model
+    is a recipe. `as_of` is our extension.
     """
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
@@ -218,7 +235,8 @@ class ResponseRequest(OpenRequest):
     metadata: Annotated[dict[str, Annotated[str, Field(max_length=512)]], Field(max_length=16)] | None = None
     tools: list[Any] | None = None
     text: JsonObject | None = None
-    previous_response_id: str | None = None
+    previous_response_id: Annotated[str, Field(max_length=100)] | None = None
+    store: bool | None = None
     conversation: Any = None
     prompt: Any = None
     background: bool | None = None
@@ -229,12 +247,20 @@ class ResponseRequest(OpenRequest):
         unsupported = {
             "Tools": self.tools,
             "Response formats": ((self.text or {}).get("format") or {}).get("type", "text") != "text",
-            "Earlier responses": self.previous_response_id or self.conversation,
+            "Stored conversations": self.conversation,
             "Stored prompts": self.prompt,
             "Responses in the background": self.background,
         }
-        messages = [InputItem(role="user", content=self.input)] if isinstance(self.input, str) else self.input
-        return question_in(messages, "input", unsupported)
+        return question_in(self._messages, "input", unsupported)
+
+    @property
+    def before(self) -> list[Before]:
+        """The earlier questions of the input with their answers, oldest first."""
+        return turns_in(self._messages)
+
+    @property
+    def _messages(self) -> list[InputItem]:
+        return [InputItem(role="user", content=self.input)] if isinstance(self.input, str) else self.input
 
 
 @dataclass(slots=True)
@@ -243,6 +269,8 @@ class ResponseWriter:
 
     model: str
     metadata: dict[str, str] = field(default_factory=dict)
+    previous: str | None = None
+    store: bool = True
     id: str = field(default_factory=lambda: f"resp_{secrets.token_hex(12)}")
     item: str = field(default_factory=lambda: f"msg_{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
@@ -299,6 +327,8 @@ class ResponseWriter:
             "output": output,
             **dict.fromkeys(_UNUSED),
             **_CONSTANT,
+            "previous_response_id": self.previous,
+            "store": self.store,
             "metadata": self.metadata,
             "error": None,
             "usage": None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, cast
@@ -10,6 +11,7 @@ from fastapi import Depends, Query, Request
 
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.jobs import Jobs
+from hoptrail.serving.server.kept_answers import KeptAnswers
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Desk
 from hoptrail.serving.server.refusals import Refusal, not_found
@@ -32,6 +34,8 @@ class Services:
     desk: Desk
     limits: ServerLimits
     metrics: Metrics
+    responses: defaultdict[tuple[str, str], KeptAnswers]
+    """The latest responses by workspace and client."""
 
 
 def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Services:
@@ -41,7 +45,7 @@ def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Servi
         one.name: Jobs(one, Uploads(one.index.folder, limits, one.index.settings.reading), metrics, limits.waiting_jobs)
         for one in workspaces
     }
-    return Services(named, jobs, Desk(limits, metrics), limits, metrics)
+    return Services(named, jobs, Desk(limits, metrics), limits, metrics, defaultdict(KeptAnswers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Streams answers hop by hop, as server-sent events.
 
     question   {question, recipe, language}            work has begun
-    completed  {question, asked}                       a follow-up, and the completed question
+    completed  {question, asked}                       a message, and a question of it as it is really asked
     asked      {hop, question, asked}                  a sub-question, and the question actually asked
     hop        {hop, question, asked, hits, answer, verdict, evidence}
     answer     as `hoptrail ask --json`                the last event: its trail says which hops count
@@ -21,13 +21,13 @@ from typing import TypeVar
 from fastapi import Request
 from fastapi.responses import StreamingResponse
 
-from hoptrail.language.following import resolve_follow_up
+from hoptrail.index import contract
+from hoptrail.index.conversation import answer_message
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.serving import contract
 from hoptrail.serving.server.history import kept
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import WorkDeadline, result_of
@@ -75,18 +75,20 @@ def answering(
     """The work that answers a question, to be run in a thread.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
     """
-    question = question_of(asked)
+    question_of(asked)
     language = workspace.language(asked.language)
     plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "", documents=asked.documents)
 
     def work(patience: WorkDeadline) -> Answer:
         narrator = Narrator(plain.corpus, send_event, metrics)
         listened = ObservedLanguage(language, Listener(narrator.asked, narrator.found, patience))
-        whole = resolve_follow_up(question, asked.before.as_answer(), listened) if asked.before else question
-        if whole != question:
-            send_event("completed", {"question": question, "asked": whole})
         recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
-        answer = replace(recipe.answer(whole), question=question, asked=whole)
+
+        def begun(whole: str) -> None:
+            if whole != asked.question:
+                send_event("completed", {"question": asked.question, "asked": whole})
+
+        answer = answer_message(asked.question, asked.earlier, recipe, listened, begun)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
         return without_folders(answer)
 
@@ -100,7 +102,8 @@ def without_folders(answer: Answer) -> Answer:
         return tuple(replace(item, source=contract.file_name(item.source)) for item in cited)
 
     guess = answer.guess and replace(answer.guess, evidence=named(answer.guess.evidence))
-    return replace(answer, evidence=named(answer.evidence), closest=named(answer.closest), guess=guess)
+    parts = tuple(map(without_folders, answer.parts))
+    return replace(answer, evidence=named(answer.evidence), closest=named(answer.closest), guess=guess, parts=parts)
 
 
 def event(name: str, content: JsonObject) -> str:
@@ -129,16 +132,35 @@ async def answer_to(request: Request | None, served: Services, place: Place, ask
     return await served.desk.wait_for(request, work, computes=computes_here(place.workspace, asked.language))
 
 
-async def answered(request: Request, served: Services, place: Place, asked: QuestionRequest) -> JsonObject:
-    """The whole answer, as `hoptrail ask --json` prints it. Raises: as `answer_to`."""
-    answer = contract.answer_json(await answer_to(request, served, place, asked))
-    return answer | indexing_of(place.workspace) | await asyncio.to_thread(kept, place, asked, answer)
+async def answered(
+    request: Request,
+    served: Services,
+    place: Place,
+    asked: QuestionRequest,
+    keep: Callable[[Answer], None] | None = None,
+) -> JsonObject:
+    """The whole answer, as `hoptrail ask --json` prints it; `keep` is told it. Raises: as `answer_to`."""
+    return await _told(await answer_to(request, served, place, asked), place, asked, keep)
+
+
+async def _told(
+    answer: Answer, place: Place, asked: QuestionRequest, keep: Callable[[Answer], None] | None
+) -> JsonObject:
+    if keep:
+        keep(answer)
+    content = contract.answer_json(answer)
+    return content | indexing_of(place.workspace) | await asyncio.to_thread(kept, place, asked, content)
 
 
 async def stream(
-    served: Services, place: Place, asked: QuestionRequest, format_event: Callable[[str, JsonObject], str] = event
+    served: Services,
+    place: Place,
+    asked: QuestionRequest,
+    format_event: Callable[[str, JsonObject], str] = event,
+    keep: Callable[[Answer], None] | None = None,
 ) -> StreamingResponse:
-    """The events of one question, formatted by `format_event`. Starts the work at once; closing the response stops it.
+    """The events of one question, formatted by `format_event`; `keep` is told the answer. Starts the work at once; closing the
+    response stops it.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised here, while the response can still have an error
     status.
     """
@@ -159,9 +181,7 @@ async def stream(
     future.add_done_callback(lambda _: events.put_nowait(None))
 
     async def last() -> str:
-        answer = contract.answer_json(result_of(future))
-        more = indexing_of(workspace) | await asyncio.to_thread(kept, place, asked, answer)
-        return format_event("answer", answer | more)
+        return format_event("answer", await _told(result_of(future), place, asked, keep))
 
     return StreamingResponse(_events(first, events, last, future, patience, format_event), media_type=EVENTS)
 

@@ -8,18 +8,18 @@ from dataclasses import asdict
 from io import BytesIO
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from hoptrail.corpus.places import UPLOADED
 from hoptrail.errors import UsageError
+from hoptrail.index import contract
 from hoptrail.index.contents import Contents, DocumentSummary, Reached
 from hoptrail.index.syncing import IndexingReport
 from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
-from hoptrail.serving import contract
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.refusals import not_valid
 from hoptrail.structures.progress_tracker import Progress
-from hoptrail.types import Answer, Block, Document, Hop, Trail, Verdict
+from hoptrail.types import Answer, AnswerKind, Block, Document, Hop, Trail, Verdict
 from hoptrail.types.json_object import JsonObject
 
 MOST_UNREAD = 100
@@ -59,6 +59,19 @@ class Before(Strict):
     answer: Annotated[str, Field(max_length=QUESTION_LIMIT)] | None
     trail: Annotated[list[EarlierHop], Field(max_length=100)] = []
 
+    @classmethod
+    def of(cls, answer: Answer) -> list[Before]:
+        """What an answer of this server leaves for the next question; of several questions each."""
+        return [
+            cls.model_construct(
+                question=one.asked,
+                answer=one.text,
+                trail=[EarlierHop.model_construct(asked=hop.asked, answer=hop.answer) for hop in one.trail],
+            )
+            for one in answer.parts or (answer,)
+            if one.kind is not AnswerKind.REPLY
+        ]
+
     def as_answer(self) -> Answer:
         """The same as an `Answer` without evidence."""
         hops = tuple(
@@ -68,10 +81,18 @@ class Before(Strict):
         return Answer(self.question, self.answer, recipe="", language="", trail=Trail(hops))
 
 
+def _several(given: object) -> object:
+    return given if isinstance(given, list) else [] if given is None else [given]
+
+
+Earlier = Annotated[list[Before], Field(max_length=100), BeforeValidator(_several)]
+"""The answers that a question may follow up, oldest first; one may come alone."""
+
+
 class QuestionRequest(Strict):
-    """`recipe` and `language` default to the settings. `documents` (ids) limits the question to these. With `before`, a follow-up
-    such as `and when was she born?` is completed from that answer. `keep` keeps the answer in the client's history, in a `thread`
-    or as the first of one.
+    """`recipe` and `language` default to the settings. `documents` (ids) limits the question to these. With `before`, one earlier
+    answer or several, oldest first, a follow-up such as `and when was she born?` is completed from them. `keep` keeps the answer
+    in the client's history, in a `thread` or as the first of one.
     """
 
     question: Asked
@@ -79,9 +100,14 @@ class QuestionRequest(Strict):
     language: Name | None = None
     as_of: AsOf | None = None
     documents: Annotated[list[Name], Field(max_length=1000)] = []
-    before: Before | None = None
+    before: Earlier = []
     keep: bool = False
     thread: Name | None = None
+
+    @property
+    def earlier(self) -> tuple[Answer, ...]:
+        """The answers before, oldest first."""
+        return tuple(one.as_answer() for one in self.before)
 
 
 class Search(Strict):

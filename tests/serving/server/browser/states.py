@@ -10,7 +10,7 @@ from typing import Any
 
 from documents.file_makers import text_pdf
 from hoptrail import Index
-from hoptrail.serving import contract
+from hoptrail.index import contract
 from hoptrail.text.statements import wording_of
 from hoptrail.types import (
     Answer,

@@ -39,7 +39,6 @@ export function askView(told, watch) {
     under?.abort();
     suggesting?.abort(); // what is asked goes before what might be
     const own = under = new AbortController();
-    const before = afresh ? null : shown.at(-1)?.answers[0];
     if (afresh) { shown = []; turns.replaceChildren(); }
     const names = recipes.names();
     recipes.element.open = false;
@@ -52,14 +51,14 @@ export function askView(told, watch) {
     stop.onclick = () => own.abort();
     say("Question sent.");
     if (!afresh) { next.input.value = ""; turn.element.scrollIntoView({ block: "start" }); stop.focus({ preventScroll: true }); }
-    const asked = { question, documents: [...chosen().keys()], before: before && previous(before), keep: true, thread: before?.thread };
+    const asked = { question, documents: [...chosen().keys()], before: shown.flatMap(({ answers }) => previous(answers[0])).slice(-8), keep: true, thread: shown.at(-1)?.answers[0].thread };
     const answers = await Promise.all(views.map((one, place) => follow(one, turn, { ...asked, recipe: names[place] }, own.signal)));
     if (under !== own) return;
     stop.hidden = true;
     const known = answers.filter(Boolean);
     under = null;
     if (known.length) shown.push({ question, answers: known });
-    following.hidden = !answered(shown);
+    following.hidden = !shown.length;
     unseen = known[0]?.id ?? "";
     if (["ask", "answer"].includes(shownAddress().view)) arrived();
     if (!afresh) (following.hidden ? field : next).input.focus({ preventScroll: true });
@@ -118,7 +117,7 @@ export function askView(told, watch) {
       answers.forEach((answer, place) => { views[place].answered(answer); turn.completed(answer.asked ?? answer.question); });
       return turn.element;
     }));
-    following.hidden = !answered(shown);
+    following.hidden = !shown.length;
   }
   view.focusFirst = () => {
     grow(field.input);
@@ -138,11 +137,9 @@ function turnView(question, views) {
   return { element, completed: (asked) => { whole.hidden = asked === question; whole.textContent = `Asked as: ${asked}`; } };
 }
 
-/** Whether there is an answer to follow on from. */
-const answered = (entries) => entries.length > 0 && !entries.at(-1).answers[0].abstained;
-
-/** What an answer leaves for the question that follows on from it. */
-const previous = (answer) => ({ question: answer.asked ?? answer.question, answer: answer.answer, trail: answer.trail.map(({ asked, answer: found }) => ({ asked, answer: found })) });
+/** What an answer leaves for the question that follows on from it; each of several. */
+const previous = (answer) => (answer.parts?.length ? answer.parts : [answer]).filter(({ kind }) => kind !== "reply").map((one) => (
+  { question: one.asked ?? one.question, answer: one.answer, trail: one.trail.map(({ asked, answer: found }) => ({ asked, answer: found })) }));
 
 async function follow(view, turn, asked, signal) {
   try {
@@ -151,7 +148,7 @@ async function follow(view, turn, asked, signal) {
       if (name === "asked") { view.asked(content); say(`Step ${content.hop + 1}: ${content.asked}`); }
       if (name === "hop") { view.found(content); say(content.answer === null ? `Step ${content.hop + 1}: nothing settles it.` : `Step ${content.hop + 1}: ${content.answer}`); }
       if (name === "error") { view.failed({ message: content.error.message, whatToDo: content.error.what_to_do }); return null; }
-      if (name === "answer") { view.answered(content); say(content.abstained ? (content.guess ? `Not settled. Perhaps: ${content.guess.text}` : "Not settled.") : `Answer: ${content.answer}`); return content; }
+      if (name === "answer") { view.answered(content); turn.completed(content.asked); say(content.abstained ? (content.guess ? `Not settled. Perhaps: ${content.guess.text}` : "Not settled.") : `Answer: ${content.answer}`); return content; }
     }
     view.failed({ message: "The connection ended before the answer.", whatToDo: "Ask again." });
   } catch (error) {

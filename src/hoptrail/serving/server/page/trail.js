@@ -62,8 +62,9 @@ export class TrailView {
     this.summary.textContent = `How this was ${answer.abstained ? "looked for" : "found"}`;
     this.steps.open = false;
     this.steps.hidden = !answer.trail.length;
-    this.glance.replaceChildren(h("p", { class: "fine" }, summary(answer)), (!answer.abstained && answer.trail.length > 1 && picture(answer, cited)) || "");
-    this.ending.replaceChildren(answer.abstained ? abstention(answer) : answerView(answer, cited), ...soFar(answer));
+    this.glance.replaceChildren(h("p", { class: "fine" }, summary(answer)), (!answer.abstained && !answer.parts?.length && answer.trail.length > 1 && picture(answer, cited)) || "");
+    this.ending.replaceChildren(...answer.notes?.map((note) => h("p", { class: "fine" }, note)) ?? [], ...answer.parts?.length
+      ? answer.parts.flatMap((one) => [h("h4", {}, one.asked), endingOf(one, cited)]) : [endingOf(answer, cited)], ...soFar(answer));
   }
 
   failed(error) {
@@ -122,6 +123,9 @@ function quote(item, all, cited) {
   }).catch(() => {}); // the sentence itself is shown already; opening it tells what is wrong
   return button;
 }
+
+/** What a question ends in; a reply to a message that asks nothing is its text alone. */
+const endingOf = (answer, cited) => answer.kind === "reply" ? h("p", {}, answer.answer) : answer.abstained ? abstention(answer) : answerView(answer, cited);
 
 const key = (item) => `${item.document}:${item.start}:${item.end}`;
 

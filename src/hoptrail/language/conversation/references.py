@@ -1,20 +1,21 @@
-"""Detect sub-questions that point back to earlier answers, and validate completions (ChainRAG, "Sub-question Rewriting").
+"""Words of a question that point back to earlier answers: find them, and put the answers in their place.
 
-A sub-question points back by a placeholder (`#1`), a demonstrative (`this author`), a pronoun before any name, or, in a question
-without names, a definite description of what an earlier sub-question asked for (`the author`, after asking who wrote something).
-Only whole words count: `Martin` has no `he`. English only; a filler pronoun (`is it true that`) is not recognised here.
+A sub-question (ChainRAG, "Sub-question Rewriting") points back by a placeholder (`#1`), a demonstrative (`this author`), a
+pronoun before any name, or, in a question without names, a definite description of what an earlier sub-question asked for (`the
+author`, after asking who wrote something). Only whole words count: `Martin` has no `he`. English only; a filler pronoun (`is it
+true that`) is not recognised here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 
-from hoptrail.language.completing import REFERENCE
-from hoptrail.language.tasks import Finding
+from hoptrail.language.tasks import Finding, Turn
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
 from hoptrail.text.mentions import find_names
+from hoptrail.text.phrases import REFERENCE
 from hoptrail.text.questions import Wanted, analyse, type_of_noun
 from hoptrail.text.words import Word, content_stems, stem, words
 
@@ -23,10 +24,14 @@ _BEFORE_DEMONSTRATIVE_THAT = AUXILIARIES | COPULAS | PREPOSITIONS
 _PERSONAL = PRONOUNS - _DEMONSTRATIVES - {"that"}
 _FILLER = re.compile(r"\bit (?=(?:[a-z]+ )?(?:that|to|for|whether|if)\b)", re.IGNORECASE)
 _VERB_ENDINGS = ("ed", "ing")
+DEMONSTRATIVE = re.compile(r"\b(?:this|that|these|those)\s+([a-z]{3,30})\b(?!')", re.IGNORECASE)
 _NOUN_ASKED = re.compile(
     r"\b(?:(?:which|what) (?!is\b|was\b|are\b|were\b|did\b|do\b|does\b)|(?:is|was|are|were) the )([a-z]+)\b",
     re.IGNORECASE,
 )
+_OWNERS = word_set("his her its their")
+_REPLACED = _OWNERS | word_set("he she it they him them")
+_MOST_ANALYSED = 2_000
 _NOUNS = {Wanted.PERSON: "person", Wanted.PLACE: "place", Wanted.DATE: "date", Wanted.NUMBER: "number"}
 
 
@@ -35,30 +40,80 @@ def points_back(question: str, findings: Sequence[Finding]) -> bool:
     if not findings:
         return False
     described = [] if _names(question) else _described(words(question))
-    return bool(_pointers(question)) or any(_asked_for(noun, findings) for noun in described)
+    return bool(pointers(question)) or any(_asked_for(noun, findings) for noun in described)
 
 
 def is_left_open(completed: str) -> bool:
     """Whether a completed sub-question still says `#1`, `this author` or `she`. `It` before a clause is filler."""
-    return bool(_pointers(_FILLER.sub("so ", completed)))
+    return bool(pointers(_FILLER.sub("so ", completed)))
 
 
-def _pointers(question: str) -> list[str]:
+def pointers(question: str) -> list[str]:
     """Placeholders, demonstratives, and pronouns before any name."""
     said = words(question)
     first_name = min((start for start, _ in _names(question)), default=len(question))
-    return REFERENCE.findall(question) + [
-        word.lower
-        for at, word in enumerate(said)
-        if _is_demonstrative(said, at) or (word.lower in _PERSONAL and word.start < first_name)
+    return [
+        *REFERENCE.findall(question),
+        *(
+            word.lower
+            for at, word in enumerate(said)
+            if _is_demonstrative(said, at) or (word.lower in _PERSONAL and word.start < first_name)
+        ),
     ]
+
+
+def complete(question: str, findings: Sequence[Finding]) -> str:
+    """`question` with its references replaced; a reference to an unanswered finding stays.
+
+    A demonstrative with a noun (`this author`), and a pronoun in a question without a name, become the latest answer.
+    """
+    question = resolve_references(question, findings)
+    latest = next((finding.answer for finding in reversed(findings) if finding.answer), None)
+    if latest is None or len(question) > _MOST_ANALYSED or REFERENCE.search(question):
+        return question
+    # Only a demonstrative with a noun: not `that was` or `this is`.
+    kept = FUNCTION_WORDS | {"question"}
+    pointed = DEMONSTRATIVE.sub(lambda said: said[0] if said[1].lower() in kept else latest, question, count=1)
+    if pointed != question:
+        return pointed
+    return question if find_names(question) else replace_pronouns(question, lambda _: latest)
+
+
+def replace_pronouns(question: str, meant: Callable[[str], str | None]) -> str:
+    """`question` with what each personal pronoun means in its place, as an owner (`Ada's`) where it is one; None: it stays."""
+    said, end, parts = words(question), 0, []
+    for at, word in enumerate(said):
+        name = meant(word.lower) if word.lower in _REPLACED else None
+        if name is None:
+            continue
+        following = said[at + 1] if at + 1 < len(said) and said[at + 1].start == word.end + 1 else None
+        owns = word.lower in _OWNERS and following is not None and following.lower not in FUNCTION_WORDS
+        parts += [question[end : word.start], f"{name}'s" if owns else name]
+        end = word.end
+    return "".join([*parts, question[end:]])
+
+
+def resolve_references(question: str, findings: Sequence[Finding]) -> str:
+    """`question` with the answer to the n-th finding, if any, in place of `#n`."""
+    answers = dict(enumerate((finding.answer for finding in findings), start=1))
+    return REFERENCE.sub(lambda match: answers.get(int(match.group()[1:])) or match.group(), question)
+
+
+def clarify(question: str, context: str) -> str:
+    """`question` followed by its context: it is only used as a search query, so the words suffice."""
+    return question if context in question else f"{question} {context}"
+
+
+def unresolved(question: str) -> bool:
+    """Whether a reference such as `#2` remains."""
+    return REFERENCE.search(question) is not None
 
 
 def word_references(question: str, earlier: Sequence[str]) -> str:
     """The sub-question in words: `Where was this person born?` for `Where was #1 born?` after `Who wrote it?`."""
 
     def pointing(match: re.Match[str]) -> str:
-        place = int(match.group(1)) - 1
+        place = int(match.group()[1:]) - 1
         return f"this {_kind_asked(earlier[place])}" if 0 <= place < len(earlier) else match.group()
 
     return REFERENCE.sub(pointing, question)
@@ -79,6 +134,12 @@ def is_completion(question: str, completed: str, findings: Sequence[Finding]) ->
     names = _bag(" ".join(name for _, name in _names(question)))
     answered = _bag(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
     return names <= after and not answered.isdisjoint(after - before)
+
+
+def names_nothing_new(completed: str, message: str, turns: Sequence[Turn]) -> bool:
+    """Whether every name of a completed message is in the message or in the turns before."""
+    said = _bag(" ".join([message, *(f"{turn.asked} {turn.answer or ''}" for turn in turns)]))
+    return _bag(" ".join(name for _, name in _names(completed))) <= said
 
 
 def _names(question: str) -> list[tuple[int, str]]:

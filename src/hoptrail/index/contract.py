@@ -57,7 +57,17 @@ def answer_json(answer: Answer) -> JsonObject:
         "closest": [_cited_json(statement) | {"said": statement.said} for statement in answer.closest],
         "guess": answer.guess and _guess_json(answer.guess),
         "asked": answer.asked,
+        "parts": [answer_json(one) for one in answer.parts],
+        "notes": list(answer.notes),
     }
+
+
+def answer_to_json(answer: Answer) -> str:
+    """The text of `ask --json`."""
+    return to_text(answer_json(answer))
+
+
+Answer.to_dict, Answer.to_json = answer_json, answer_to_json
 
 
 def search_json(question: str, recipe: str, ranking: Ranking) -> JsonObject:

@@ -1,0 +1,175 @@
+"""A conversation with an index: its questions and answers so far, from which a follow-up is completed.
+
+Every door answers a message here: Python, the terminal, the page, the HTTP API, chat windows and agents. A message becomes
+questions; a question that does not stand alone is completed, by the model if there is one, else by rules; each is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypedDict
+
+from hoptrail.errors import TaskFailed
+from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
+from hoptrail.language.conversation.messages import MOST_QUESTIONS, read_message
+from hoptrail.language.lazy import OFFLINE
+from hoptrail.language.tasks import Finding, FollowUp, Language, Turn
+from hoptrail.recipes.recipe import Recipe
+from hoptrail.retrieval.corpus import check_question
+from hoptrail.types import Answer, AnswerKind, Evidence, Trail, Usage
+
+MOST_TURNS = 8
+"""Earlier turns that are looked at."""
+
+
+class Choice(TypedDict, total=False):
+    """What is searched, and what is followed up.
+
+    - `as_of` (`2024`, `2024-03` or `2024-03-05`): only what was said by that date.
+    - `labels`: only documents that have one of these labels.
+    - `documents`: only documents with one of these ids.
+    - `before`: the earlier answers, oldest first, or the last one.
+    """
+
+    as_of: str
+    labels: Collection[str] | None
+    documents: str | Collection[str] | None
+    before: Answer | Sequence[Answer] | None
+
+
+class Asking(Choice, total=False):
+    """What `ask` takes beside the question."""
+
+    recipe: str | None
+    language: Language | str | None
+
+
+class Conversation:
+    """The answers so far, oldest first; each has its `question` as typed and as `asked`."""
+
+    def __init__(self, ask: Callable[..., Answer], asking: Asking) -> None:
+        self._ask, self._asking = ask, asking
+        self.answers = [*earlier(asking.get("before"))]
+
+    def ask(self, message: str) -> Answer:
+        """Answer a message, completed from the ones before. Raises: as `Index.ask` does; the conversation can go on."""
+        self.answers.append(self._ask(message, **{**self._asking, "before": self.answers}))
+        return self.answers[-1]
+
+
+def earlier(before: Answer | Sequence[Answer] | None) -> Sequence[Answer]:
+    """The answers before, oldest first; one alone is the last."""
+    return (before,) if isinstance(before, Answer) else before or ()
+
+
+def answer_message(
+    message: str,
+    before: Sequence[Answer],
+    recipe: Recipe,
+    language: Language,
+    begun: Callable[[str], None] = lambda _: None,
+) -> Answer:
+    """Answer a message by a recipe that uses `language`, completed from the answers `before`, oldest first. `begun` is told each
+    question that is really asked.
+    Raises: UsageError: the message is empty or far too long.
+    """
+    asked = check_question(message)
+    writes = not language.name.startswith(OFFLINE)
+    read = read_message(message, writes=writes)
+    if read.reply:
+        return Answer(asked, read.reply, recipe.name, language.name, kind=AnswerKind.REPLY)
+    turns = turns_of(before)
+    answers: list[Answer] = []
+    questions = read.questions[:MOST_QUESTIONS]
+    if writes and len(questions) == 1 and stands_alone(questions[0]):
+        questions = (asked,)  # a model is shown the wishes in a message, which rules leave out
+    for question in questions:
+        whole, note, usage = _completed(question, [] if read.introduced and not answers else turns, language)
+        begun(whole)
+        answer = recipe.answer(whole)
+        answer = replace(answer, question=question, asked=whole, usage=answer.usage + usage)
+        answers.append(replace(answer, notes=(*answer.notes, note)) if note else answer)
+        turns.append(_turn(answers[-1]))
+    left = [f"Not asked: {question}" for question in read.questions[MOST_QUESTIONS:]]
+    if len(answers) == 1:
+        return replace(answers[0], question=asked)
+    return _joined(asked, answers, left)
+
+
+def completed(message: str, before: Sequence[Answer], language: Language) -> str:
+    """The question to search for: a message without the words around its questions, completed from the answers before."""
+    read = read_message(message, writes=True)
+    question = " ".join(read.questions) or check_question(message)
+    return _completed(question, [] if read.introduced else turns_of(before), language)[0]
+
+
+def turns_of(answers: Iterable[Answer]) -> list[Turn]:
+    """The last turns, oldest first; replies are none. What was not completed yet, as in messages that a client sends, is."""
+    turns: list[Turn] = []
+    for answer in [one for whole in answers for one in (whole.parts or (whole,))][-MOST_TURNS:]:
+        if answer.kind is AnswerKind.REPLY:
+            continue
+        whole = answer.asked
+        if answer.asked == answer.question:
+            read = read_message(answer.question, writes=True)
+            questions = read.questions if len(read.questions) == 1 else (answer.question,)
+            whole = complete_follow_up(questions[0], turns) or answer.asked
+        turns.append(replace(_turn(answer), asked=whole))
+    return turns
+
+
+def _turn(answer: Answer) -> Turn:
+    hops = tuple(Finding(hop.question, hop.asked, hop.answer) for hop in answer.trail)
+    return Turn(answer.asked, answer.text, hops)
+
+
+def _completed(question: str, turns: Sequence[Turn], language: Language) -> tuple[str, str, Usage]:
+    """The question as it is to be asked, a note if it could not be completed, and what completing it cost."""
+    if not turns:
+        return question, "", Usage()
+    if stands_alone(question):
+        return complete_follow_up(question, turns) or question, "", Usage()
+    usage = Usage()
+    try:
+        reply = language.perform(FollowUp(question, tuple(turns)))
+        if reply.value not in {None, turns[-1].asked}:  # to ask the same again is no follow-up
+            return reply.value, "", reply.usage
+        usage = reply.usage
+    except TaskFailed as failure:
+        usage = failure.usage or usage
+    return question, f"It is not clear what “{question}” follows up: it was asked as it stands.", usage
+
+
+def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> Answer:
+    """One answer to several questions: a line for each, the open ones named; `parts` has the answers. It is as sure as its most
+    doubtful line.
+    """
+    lines = tuple(f"{one.asked} {'Not settled.' if one.text is None else one.text}" for one in answers)
+    settled = [one for one in answers if one.text is not None]
+    sure = [one.confidence for one in settled if one.confidence is not None]
+    return Answer(
+        message,
+        "\n".join(lines) if settled else None,
+        answers[0].recipe,
+        answers[0].language,
+        tuple(_evidence(answers)),
+        Trail(tuple(hop for one in answers for hop in one.trail)),
+        sum((one.usage for one in answers), Usage()),
+        tuple(dict.fromkeys(hit for one in answers for hit in one.ranking)),
+        min(sure, default=None),
+        AnswerKind.LIST,
+        lines if settled else (),
+        next((one.closest for one in answers if one.text is None), ()),
+        asked=" ".join(one.asked for one in answers),
+        parts=tuple(answers),
+        notes=tuple(dict.fromkeys([*(note for one in answers for note in one.notes), *notes])),
+    )
+
+
+def _evidence(answers: Sequence[Answer]) -> Iterator[Evidence]:
+    """The evidence of all answers, with the places of their hops in the joint trail."""
+    hops = 0
+    for answer in answers:
+        yield from (replace(item, hop=item.hop + hops) for item in answer.evidence)
+        hops += len(answer.trail)
