@@ -242,18 +242,12 @@ def path(draw: random.Random) -> Path:
     """A question that needs two statements, with those that answer it and near ones that do not."""
     if draw.random() < 0.65:
         one, other = _full(draw)
-        described, headers, key = (
-            draw.choice(_OF_PEOPLE)(one, other, draw),
-            _PERSONAL,
-            draw.choice(("name", "name", "who", "member")),
-        )
+        described, headers = draw.choice(_OF_PEOPLE)(one, other, draw), list(_PERSONAL)
+        key = draw.choice(("name", "name", "who", "member"))
     else:
         one, other = _named_thing(draw)
-        described, headers, key = (
-            _trouble(one, other, draw),
-            _OF_THINGS,
-            draw.choice(("name", "address", "code", "item", "no")),
-        )
+        described, headers = _trouble(one, other, draw), list(_OF_THINGS)
+        key = draw.choice(("name", "address", "code", "item", "no"))
     asked, *beside = draw.sample(headers, draw.randint(2, min(5, len(headers))))
     makers: dict[str, Callable[[random.Random], str]] = {header: VALUES[header] for header in (asked, *beside)}
     if draw.random() < 0.25:  # another person is asked for
