@@ -86,9 +86,9 @@ def chart(presentation: Any, kind: Any, data: Any) -> None:
 
 
 def months() -> CategoryChartData:
-    data = CategoryChartData()
+    data = CategoryChartData()  # type: ignore[no-untyped-call]
     data.categories = ["May", "June"]
-    data.add_series("Boats", (12, 30.5))
+    data.add_series("Boats", (12, 30.5))  # type: ignore[no-untyped-call]
     return data
 
 

@@ -157,7 +157,7 @@ def test_empty_cells_of_a_text_file_stand_for_merged_ones() -> None:
 )
 def test_a_column_without_a_name_makes_the_first_row_of_values_no_header(text: str) -> None:
     first, *_ = text.split(",")
-    assert csv_rows(text)[1][first] == "Ann"  # type: ignore[call-overload]
+    assert csv_rows(text)[1][first] == "Ann"  # type: ignore[call-overload, index]
 
 
 def test_names_of_columns_may_occur_twice_above_values() -> None:

@@ -19,7 +19,7 @@ from hoptrail.errors import UsageError
 from hoptrail.index.settings import Settings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.environment import NO_KEY, configured_base_url, find_key
-from hoptrail.serving import options, render
+from hoptrail.serving import options
 from hoptrail.system.atomic_write import replace_file
 
 USUAL = tuple(f"http://127.0.0.1:{port}/v1" for port in ["11434", "1234", "8080", "8000"])
@@ -92,7 +92,7 @@ def setup(
     url: Annotated[str | None, typer.Option(metavar="URL", help="Where to look, instead of this machine.")] = None,
 ) -> None:
     """Find a chat model on this machine, try it, and write the settings that use it."""
-    from hoptrail.serving.doctor import examine
+    from hoptrail.serving.doctor import examine, render_check
 
     if out.exists():
         raise UsageError(f"{out} is there already: name another file by --out, or remove it")
@@ -102,7 +102,7 @@ def setup(
     failed = False
     for check in examine(Settings(chat=chosen.chat), None):
         failed = failed or (check.needed and not check.works)
-        options.console_of().print(render.render_check(check), soft_wrap=True)
+        options.console_of().print(render_check(check), soft_wrap=True)
     if failed:
         raise typer.Exit(options.FAILED)
     chat = chosen.chat
@@ -123,7 +123,7 @@ def _choose(found: Sequence[Found], named: str) -> Found:
         return found[0]
     if not sys.stdin.isatty():
         raise UsageError("several models answer: name one by --model")
-    number: int = typer.prompt("Which one", default=1, type=int)
-    if not 1 <= number <= len(found):
-        raise UsageError(f"there is no number {number}")
-    return found[number - 1]
+    chosen: int = typer.prompt("Which one", default=1, type=int)
+    if not 1 <= chosen <= len(found):
+        raise UsageError(f"there is no number {chosen}")
+    return found[chosen - 1]

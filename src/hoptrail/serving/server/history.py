@@ -73,7 +73,7 @@ def threads(
 def thread(here: Here, name: str) -> JsonObject:
     """A kept answer, after the earlier ones of its thread."""
     turns = _history(here).turns(name)
-    documents = frozenset().union(*(cited for _, cited in turns))
+    documents = set[str]().union(*(cited for _, cited in turns))
     if not turns or here.every_document(documents) != documents:
         raise not_found("answer")
     found = here.workspace.corpus().documents(documents) if documents else {}
@@ -160,8 +160,5 @@ def _with_quotations(answer: JsonObject, documents: dict[str, Document]) -> Json
     for item in _cited(answer):
         document = documents[item["document"]]
         said = wording_of(document, Span(document.id, item["start"], item["end"]))
-        if "hop" in item:  # evidence, not a closest statement, whose text is its wording
-            item |= {"text": document.text[item["start"] : item["end"]], "said": said}
-        else:
-            item["text"] = said
+        item |= {"text": document.text[item["start"] : item["end"]], "said": said}
     return answer

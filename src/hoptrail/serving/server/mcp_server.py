@@ -148,15 +148,15 @@ class Agents(MCPServer[Any]):
             raise MCPError(protocol.INVALID_PARAMS, "The only prompt is answer, and it needs a question.")
         return await super().get_prompt(name, arguments, context)
 
-    async def _list_pages(self, context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def _list_pages(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Lists resources in pages, which the official server does not. Raises: MCPError: the cursor is invalid."""
-        listed = await call_next(context)  # checks the request
-        if context.method != "resources/list":
+        listed = await call_next(ctx)  # checks the request
+        if ctx.method != "resources/list":
             return listed
-        cursor = str((context.params or {}).get("cursor") or "0")
+        cursor = str((ctx.params or {}).get("cursor") or "0")
         if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
             raise MCPError(protocol.INVALID_PARAMS, "This server did not issue the cursor.")
-        caller, start = self.caller_of(cast("Request | None", context.request)), int(cursor)
+        caller, start = self.caller_of(cast("Request | None", ctx.request)), int(cursor)
         page, total = await asyncio.to_thread(lambda: resources(caller, start))
         more = str(start + PAGE) if total > start + PAGE else None
         return protocol.ListResourcesResult(resources=page, next_cursor=more)
