@@ -303,8 +303,7 @@ def recipes(as_json: options.AsJson = False) -> None:
         options.print_json(rows)
     else:
         width = max(map(len, recipe_names()))
-        own: list[str] = []
-        others: list[str] = []
+        own, others = list[str](), list[str]()
         for row in rows:
             is_own = recipe_class(row["name"]).__module__.startswith("hoptrail.")
             (own if is_own else others).append(f"{row['name']:{width}} {row['description']}")

@@ -3,8 +3,8 @@
     sentence graph           sentences, linked by key entities (EC), likeness (SS) and     structures/sentences.py,
                              nearness in the text (SA)                                     structures/sentence_graph.py
     question decomposition   sequential, parallel or comparing sub-questions               task decompose
-    sub-question rewriting   one that points back is rewritten by the language, with all   conversation/references.py, task complete
-                             earlier answers, a call each
+    sub-question rewriting   one that points back is rewritten by the language with all    language/conversation/,
+                             earlier answers, a call each                                  task complete
     seed retrieval           dense candidates, reranked; the first are seeds               here, `SentenceSearch`
     expansion                add neighbours until the evidence settles the                 here, task assess
                              sub-question or a cap is met

@@ -160,8 +160,5 @@ def _with_quotations(answer: JsonObject, documents: dict[str, Document]) -> Json
     for item in _cited(answer):
         document = documents[item["document"]]
         said = wording_of(document, Span(document.id, item["start"], item["end"]))
-        if "hop" in item:  # evidence, not a closest statement, whose text is its wording
-            item |= {"text": document.text[item["start"] : item["end"]], "said": said}
-        else:
-            item["text"] = said
+        item |= {"text": document.text[item["start"] : item["end"]], "said": said}
     return answer
