@@ -21,7 +21,6 @@ from hoptrail.language.lazy import OFFLINE, LazyLanguage
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import options, render
-from hoptrail.serving.setup import find_models
 from hoptrail.types import Answer, AnswerKind
 
 if TYPE_CHECKING:
@@ -79,6 +78,8 @@ def ask(
 def _offer_model(answer: Answer) -> None:
     """Name a chat model on this machine below what the offline language did not settle, in a terminal."""
     if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty():
+        from hoptrail.serving.setup import find_models
+
         for found in find_models()[:1]:
             options.say(f"{found} may settle it: `hoptrail setup` tries it and writes the settings.")
 

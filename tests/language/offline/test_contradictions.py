@@ -107,8 +107,8 @@ def test_both_are_cited_where_documents_differ(tmp_path: Path) -> None:
     index = Index(tmp_path / "index")
     index.add(folder, "trail")
     answer = index.ask(DEPOSIT, recipe="trail")
-    assert answer.guess is not None  # that neither holds is as likely
-    shown = " ".join(one.text for one in answer.guess.evidence)
+    evidence = answer.evidence if answer.guess is None else answer.guess.evidence
+    shown = " ".join(one.text for one in evidence)
     assert "20 euros" in shown
     assert "35 euros" in shown
 

@@ -110,7 +110,7 @@ def read(question: str) -> Reading:
         ("ferry crossing time", AnswerKind.SHORT, "25 minutes"),
         ("BO MARSH STARTED WHEN", AnswerKind.SHORT, "2019-08-12"),
         ("who is at the ticket desk on 10 november", AnswerKind.SHORT, "Ed Lowe"),
-        ("how many WX-3 are there", AnswerKind.SHORT, "12"),
+        ("how many WX-3 do we have", AnswerKind.SHORT, "12"),
         ("Guarantee on the hull in the stores?", AnswerKind.SHORT, "five years"),
         ("List the crew", AnswerKind.LIST, "Ada Lunt; Bo Marsh; Cy Teal; Di Rook"),
         ("which names have Dunmere as their home port", AnswerKind.LIST, "Ada Lunt; Cy Teal"),
