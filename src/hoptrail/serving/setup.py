@@ -16,7 +16,6 @@ from typing import Annotated, Any
 import typer
 
 from hoptrail.errors import UsageError
-from hoptrail.index.settings import Settings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.environment import NO_KEY, configured_base_url, find_key
 from hoptrail.serving import options
@@ -92,6 +91,7 @@ def setup(
     url: Annotated[str | None, typer.Option(metavar="URL", help="Where to look, instead of this machine.")] = None,
 ) -> None:
     """Find a chat model on this machine, try it, and write the settings that use it."""
+    from hoptrail.index.settings import Settings
     from hoptrail.serving.doctor import examine, render_check
 
     if out.exists():
