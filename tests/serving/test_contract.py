@@ -29,7 +29,7 @@ QUESTIONS = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_te
 QUESTION = (EXAMPLES / "question.txt").read_text(encoding="utf-8").strip()
 
 ANSWER = ["question", "answer", "abstained", "recipe", "language", "evidence", "trail", "usage"]
-ANSWER += ["kind", "items", "confidence", "closest", "guess", "asked"]
+ANSWER += ["kind", "items", "confidence", "closest", "guess", "asked", "parts", "notes"]
 CLOSEST = ["document", "title", "heading_path", "file", "place", "date", "start", "end", "text", "unit"]
 EVIDENCE = [*CLOSEST, "kind", "hop", "replaced", "said"]
 HOP = ["question", "asked", "hits", "answer", "verdict"]

@@ -331,7 +331,7 @@ def test_a_workspace_without_documents_says_so(make_app: MakeApp, tmp_path: Path
         assert (shown["empty"], shown["contents"]) == (True, None)
         answer = client.post("/api/ask", json={"question": "Who?"})
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "empty_workspace")
-        assert client.get("/api/documents").json() == {"total": 0, "documents": []}
+        assert client.get("/api/documents").json() == {"total": 0, "documents": [], "folders": []}
         assert client.get("/api/recipes").status_code == 200
         job = client.post("/api/documents", json=[{"title": "Ash", "text": "The ash was felled in Dorn."}]).json()
         assert ended(client, job)["state"] == "done"

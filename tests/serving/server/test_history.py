@@ -29,7 +29,7 @@ def names(client: TestClient, words: str = "") -> list[str]:
 
 def flowing(answer: dict[str, Any]) -> dict[str, Any]:
     """The answer with the closest statements on one line each: a passage read again has no line breaks between sentences."""
-    return {**answer, "closest": [{**one, "text": " ".join(one["text"].split())} for one in answer["closest"]]}
+    return {**answer, "closest": [{**one, "said": " ".join(one["said"].split())} for one in answer["closest"]]}
 
 
 def files_with(folder: Path, text: str) -> list[str]:
