@@ -89,24 +89,24 @@ def test_what_is_too_long_is_found(tmp_path: Path) -> None:
 # --- how much there is
 
 LINES = {
-    ".": 556,
-    "corpus": 5944,
-    "documents": 8381,
+    ".": 558,
+    "corpus": 6099,
+    "documents": 12054,
     "evaluation": 2511,
     "execution": 87,
-    "hoptrail": 44550,
+    "hoptrail": 49832,
     "hoptrail_papers": 12345,
     "hoptrail_scale": 2221,
-    "index": 1816,
-    "language": 6758,
-    "models": 3967,
+    "index": 2259,
+    "language": 7304,
+    "models": 3850,
     "recipes": 1566,
     "retrieval": 1508,
-    "serving": 7043,
+    "serving": 7548,
     "structures": 1766,
     "system": 179,
-    "text": 1930,
-    "types": 538,
+    "text": 1979,
+    "types": 576,
 }
 """Lines of each folder of the engine (`.` are the modules at the top), and of each package."""
 
@@ -114,11 +114,11 @@ COUNTS = {
     "settings": 424,
     "settings of the engine": 110,
     "presets": 109,
-    "patterns in language": 105,
-    "words in language": 1235,
-    "patterns in text": 45,
-    "words in text": 2099,
-    "numbers": 634,
+    "patterns in language": 108,
+    "words in language": 1433,
+    "patterns in text": 47,
+    "words in text": 2103,
+    "numbers": 698,
 }
 """What a user or a reader must know one by one. Settings and presets are those of all recipes; those of the engine are without
 the recipes and structures of other packages. A pattern is a call of `re`; words are those in the strings of a module's constants,
@@ -126,8 +126,8 @@ patterns included, and numbers are those of these constants.
 """
 
 WALK = {
-    "files": 74,
-    "depth": 28,
+    "files": 80,
+    "depth": 32,
 }
 """What one question goes through (`benchmarks/calls.py`)."""
 

@@ -1,4 +1,4 @@
-"""Asking an index: recipes over the visible part of its last committed state. `index` adds what changes it.
+"""AskOptions an index: recipes over the visible part of its last committed state. `index` adds what changes it.
 
 Modules that a search does not need are imported where they are used, so that a search starts quickly.
 """
@@ -27,7 +27,7 @@ from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.types import Answer, Hop, Ranking
 
 if TYPE_CHECKING:
-    from hoptrail.index.conversation import Asking, Choice, Conversation
+    from hoptrail.index.conversation import AskOptions, Conversation, SearchOptions
     from hoptrail.index.settings import Settings
     from hoptrail.language.factory import LanguageContext
     from hoptrail.language.tasks import Language
@@ -124,10 +124,10 @@ class AskedIndex:
         question: str,
         recipe: str | None = None,
         language: Language | str | None = None,
-        **choice: Unpack[Choice],
+        **choice: Unpack[SearchOptions],
     ) -> Answer:
         """Answer a message, or abstain, with evidence and trail. It may ask several questions, follow up the answers `before`, or
-        ask nothing (`AnswerKind.REPLY`). See `conversation.Choice` for what may be searched.
+        ask nothing (`AnswerKind.REPLY`). See `conversation.SearchOptions` for what may be searched.
         Raises: UsageError: the question is empty or far too long, `as_of` is no date, there is no such label or document.
         """
         from hoptrail.index.conversation import answer_message, earlier
@@ -138,7 +138,7 @@ class AskedIndex:
         used = self.recipe(recipe, language, view=_chosen(self, choice))
         return answer_message(question, earlier(choice.get("before")), used, language)
 
-    async def aask(self, question: str, **asking: Unpack[Asking]) -> Answer:
+    async def aask(self, question: str, **asking: Unpack[AskOptions]) -> Answer:
         """`ask` in a thread, for servers: the event loop goes on meanwhile."""
         return await asyncio.to_thread(self.ask, question, **asking)
 
@@ -147,7 +147,7 @@ class AskedIndex:
         question: str,
         recipe: str | None = None,
         language: Language | str | None = None,
-        **choice: Unpack[Choice],
+        **choice: Unpack[SearchOptions],
     ) -> Generator[Hop | Answer, None, None]:
         """The hops as they are found, then the answer, whose trail has those that count. Ending the iteration early stops the
         work before its next task. Raises: as `ask`.
@@ -158,17 +158,17 @@ class AskedIndex:
             language = self.language(language)
         return streamed(lambda observed: self.ask(question, recipe, observed, **choice), language)
 
-    def conversation(self, **asking: Unpack[Asking]) -> Conversation:
+    def conversation(self, **asking: Unpack[AskOptions]) -> Conversation:
         """A conversation, in which a question may follow up the answers before it. Answers `before` begin it."""
         from hoptrail.index.conversation import Conversation
 
         return Conversation(self.ask, asking)
 
     def search(
-        self, question: str, recipe: str | None = None, limit: int | None = None, **choice: Unpack[Choice]
+        self, question: str, recipe: str | None = None, limit: int | None = None, **choice: Unpack[SearchOptions]
     ) -> Ranking:
-        """Retrieval only: at most `limit` hits of the recipe, best first. See `conversation.Choice` for what may be searched;
-        with `before`, a follow-up is completed first.
+        """Retrieval only: at most `limit` hits of the recipe, best first. See `conversation.SearchOptions` for what may be
+        searched; with `before`, a follow-up is completed first.
         """
         question = check_question(question)
         language = LazyLanguage(self.language)
@@ -191,7 +191,7 @@ class AskedIndex:
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)
 
 
-def _chosen(index: AskedIndex, choice: Choice) -> View:
+def _chosen(index: AskedIndex, choice: SearchOptions) -> View:
     """The view of what was chosen. Raises: UsageError: one of the documents is not here."""
     view, documents = index.view(choice.get("as_of", ""), choice.get("labels")), choice.get("documents")
     if documents is None:

@@ -14,7 +14,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
 from hoptrail.language.conversation.messages import MOST_QUESTIONS, read_message
 from hoptrail.language.lazy import OFFLINE
-from hoptrail.language.tasks import Finding, FollowUp, Language, Turn
+from hoptrail.language.tasks import Exchange, Finding, FollowUp, Language
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.types import Answer, AnswerKind, Evidence, Trail, Usage
@@ -23,7 +23,7 @@ MOST_TURNS = 8
 """Earlier turns that are looked at."""
 
 
-class Choice(TypedDict, total=False):
+class SearchOptions(TypedDict, total=False):
     """What is searched, and what is followed up.
 
     - `as_of` (`2024`, `2024-03` or `2024-03-05`): only what was said by that date.
@@ -38,7 +38,7 @@ class Choice(TypedDict, total=False):
     before: Answer | Sequence[Answer] | None
 
 
-class Asking(Choice, total=False):
+class AskOptions(SearchOptions, total=False):
     """What `ask` takes beside the question."""
 
     recipe: str | None
@@ -48,7 +48,7 @@ class Asking(Choice, total=False):
 class Conversation:
     """The answers so far, oldest first; each has its `question` as typed and as `asked`."""
 
-    def __init__(self, ask: Callable[..., Answer], asking: Asking) -> None:
+    def __init__(self, ask: Callable[..., Answer], asking: AskOptions) -> None:
         self._ask, self._asking = ask, asking
         self.answers = [*earlier(asking.get("before"))]
 
@@ -104,9 +104,9 @@ def completed(message: str, before: Sequence[Answer], language: Language) -> str
     return _completed(question, [] if read.introduced else turns_of(before), language)[0]
 
 
-def turns_of(answers: Iterable[Answer]) -> list[Turn]:
+def turns_of(answers: Iterable[Answer]) -> list[Exchange]:
     """The last turns, oldest first; replies are none. What was not completed yet, as in messages that a client sends, is."""
-    turns: list[Turn] = []
+    turns: list[Exchange] = []
     for answer in [one for whole in answers for one in (whole.parts or (whole,))][-MOST_TURNS:]:
         if answer.kind is AnswerKind.REPLY:
             continue
@@ -119,12 +119,12 @@ def turns_of(answers: Iterable[Answer]) -> list[Turn]:
     return turns
 
 
-def _turn(answer: Answer) -> Turn:
+def _turn(answer: Answer) -> Exchange:
     hops = tuple(Finding(hop.question, hop.asked, hop.answer) for hop in answer.trail)
-    return Turn(answer.asked, answer.text, hops)
+    return Exchange(answer.asked, answer.text, hops)
 
 
-def _completed(question: str, turns: Sequence[Turn], language: Language) -> tuple[str, str, Usage]:
+def _completed(question: str, turns: Sequence[Exchange], language: Language) -> tuple[str, str, Usage]:
     """The question as it is to be asked, a note if it could not be completed, and what completing it cost."""
     if not turns:
         return question, "", Usage()

@@ -81,7 +81,7 @@ class Complete(Task[str]):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Exchange:
     """A question of a conversation, as completed, with its answer (None: none was given) and the hops that led to it."""
 
     asked: str
@@ -94,7 +94,7 @@ class FollowUp(Task[str | None]):
     """Rewrite `message` so that it stands alone, from the turns before it, the latest last. None: it cannot be done well."""
 
     message: str
-    turns: tuple[Turn, ...]
+    turns: tuple[Exchange, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,24 +14,20 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
 from hoptrail.corpus.source_files import file_of
 from hoptrail.documents.file_contents import NO_DOCUMENT
 from hoptrail.errors import DocumentError
-from hoptrail.index.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED, file_name
+from hoptrail.index.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED
 from hoptrail.serving.answer_text import one_line
 from hoptrail.text.words import content_stems, terms
 from hoptrail.types import (
     SURE,
     Answer,
     AnswerKind,
-    Block,
-    BlockKind,
     Cited,
-    Document,
     Evidence,
     Hop,
     Usage,
@@ -40,12 +36,10 @@ from hoptrail.types import (
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
-    from hoptrail.index.contents import Contents, DocumentSummary
     from hoptrail.index.syncing import IndexingReport
     from hoptrail.models.chat import ChatSettings
     from hoptrail.models.spending import Ledger
 
-SHOWN_DOCUMENTS = 50
 SHOWN_NOTES = 20
 SHOWN_EXTENSIONS = 8
 EXCERPT = 240
@@ -58,7 +52,7 @@ def plain(text: str, style: str = "") -> Text:
     return Text(one_line(text), style=style)
 
 
-def _lines(text: str) -> Text:
+def lines_of(text: str) -> Text:
     """The lines of a text that say something, each as `plain`."""
     return Text("\n").join(plain(line) for line in text.splitlines() if line.strip())
 
@@ -121,7 +115,7 @@ def sources_of(answer: Answer) -> list[Cited]:
 
 def render_source(label: str, item: Cited, marked: Collection[str] = (), value: str = "") -> RenderableType:
     """A statement below where it stands, each row or item on a line. Words of the `marked` stems and a `value` stand out."""
-    said = _lines(item.said)
+    said = lines_of(item.said)
     for word in terms(said.plain) if marked else ():
         if word.stem in marked:
             said.stylize("bold", word.start, word.end)
@@ -248,7 +242,7 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         head.append("\n       asked: ").append_text(plain(hop.asked, "italic"))
     branch = tree.add(head)
     for item in evidence:
-        sentence = _lines(item.said)
+        sentence = lines_of(item.said)
         if hop.answer:
             sentence.highlight_words([plain(hop.answer).plain], "bold green", case_sensitive=False)
         replaced = ("  replaced by what was said later", "dim") if item.replaced else ""
@@ -260,70 +254,6 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         doubt = ("  (unsupported: the citations do not say so)", "yellow")
         unsupported = hop.verdict is Verdict.UNSUPPORTED
         branch.add(Text.assemble("→ ", plain(hop.answer, "green"), *([doubt] if unsupported else [])))
-
-
-def render_contents(contents: Contents) -> RenderableType:
-    """The documents of an index by folder, the files that were not read, and what is stored of them."""
-    folders: dict[str, list[DocumentSummary]] = {}
-    for document in contents.documents:
-        source = next(iter(document.sources), "")
-        folders.setdefault(near(source.removesuffix(file_name(source))), []).append(document)
-    table = Table(box=None, pad_edge=False, show_header=False)
-    left = SHOWN_DOCUMENTS
-    for folder, documents in sorted(folders.items()):
-        table.add_row(plain(folder or "./", "bold"), Text(number_of(len(documents), "document"), style="dim"))
-        for document in sorted(documents, key=lambda one: one.title.casefold())[: max(left, 0)]:
-            names = ", ".join(map(file_name, document.sources))
-            table.add_row(Text.assemble("  ", plain(document.title, "magenta")), plain(names))
-        left -= len(documents)
-    usage, encoder = contents.usage, contents.encoder
-    units = [f"{count:,} {kind.value}" for kind, count in contents.units.items()]
-    links = [f"{count:,} {kind}" for kind, count in contents.links.items()]
-    cost = f"{usage.calls:,} calls, {usage.prompt_tokens + usage.completion_tokens:,} tokens, {usage.seconds:.1f} s"
-    kept = ", ".join(
-        [*units, *links, f"{encoder.name} with {encoder.dimension} dimensions", f"format {contents.format}"]
-    )
-    return Group(
-        Text(number_of(len(contents.documents), "document"), style="bold"),
-        *([plain(contents.reached.line, "yellow")] if contents.reached else []),
-        table,
-        *_more(len(contents.documents)),
-        *_unread(contents.unread),
-        Text(f"stored: {kept}; built: {', '.join(contents.structures) or 'nothing'}; cost: {cost}", style="dim"),
-    )
-
-
-def render_document(document: Document) -> RenderableType:
-    """A document as it was read: what is known of it, and its blocks with place and kind."""
-    about = Table(box=None, show_header=False, pad_edge=False)
-    date = f"{document.date} ({document.date_from})" if document.date else "none"
-    sources = [("source", source) for source in document.sources]
-    for name, value in (("title", document.title), ("id", document.id), *sources, ("date", date)):
-        about.add_row(Text(name, style="bold"), plain(value))
-    for note in document.notes:
-        about.add_row(Text("note", style="bold"), plain(note))
-    blocks = Table(box=None, pad_edge=False)
-    for column in ("place", "block", "text"):
-        blocks.add_column(column, overflow="fold")
-    for block in document.blocks or (Block(BlockKind.PARAGRAPH, 0, len(document.text)),):
-        cells = [(cell.header, document.text[cell.start : cell.end]) for cell in block.cells]
-        row = "; ".join(f"{header}: {value}" if header else value for header, value in cells)
-        kind = " ".join(filter(None, (block.kind, str(block.level or ""), block.date)))
-        blocks.add_row(plain(block.place), kind, _lines(row or document.text[block.start : block.end].strip("\n")))
-    return Group(about, "", blocks)
-
-
-def _unread(files: Mapping[str, str]) -> list[Text]:
-    """The files that were not read, with the reasons."""
-    if not files:
-        return []
-    lines = [plain(f"{near(path)}: {reason}") for path, reason in list(files.items())[:SHOWN_DOCUMENTS]]
-    return [Text(f"not read: {len(files):,}", style="bold"), *lines, *_more(len(files))]
-
-
-def _more(number: int) -> list[Text]:
-    hidden = number - SHOWN_DOCUMENTS
-    return [Text(f"and {hidden:,} more; --json lists all", style="dim")] if hidden > 0 else []
 
 
 def render_indexing(report: IndexingReport, *, verbose: bool = False) -> RenderableType:

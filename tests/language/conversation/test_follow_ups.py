@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
-from hoptrail.language.tasks import Finding, Turn
+from hoptrail.language.tasks import Exchange, Finding
 
 RIVER = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
 DESIGNER = "Who designed the Candlerock Lighthouse?"
@@ -73,7 +73,7 @@ TEAM = "Who leads the PR team?"
     ],
 )
 def test_what_a_follow_up_asks(before: str, answer: str | None, message: str, asked: str) -> None:
-    assert complete_follow_up(message, [Turn(before, answer)]) == asked
+    assert complete_follow_up(message, [Exchange(before, answer)]) == asked
 
 
 @pytest.mark.parametrize(
@@ -90,19 +90,19 @@ def test_what_a_follow_up_asks(before: str, answer: str | None, message: str, as
     ],
 )
 def test_what_cannot_be_completed_well_is_not(before: str, answer: str | None, message: str) -> None:
-    assert complete_follow_up(message, [Turn(before, answer)]) is None
+    assert complete_follow_up(message, [Exchange(before, answer)]) is None
     assert not stands_alone(message)
 
 
 def test_hops_say_whom_a_question_is_about() -> None:
     hops = (("Who is the designer?", "Ilse Marrow"), ("Where was she born?", "Tarnwick"))
-    turn = Turn(RIVER, "River Lathe", tuple(Finding(asked, asked, answer) for asked, answer in hops))
+    turn = Exchange(RIVER, "River Lathe", tuple(Finding(asked, asked, answer) for asked, answer in hops))
     assert complete_follow_up("Where did she live?", [turn]) == "Where did Ilse Marrow live?"
     assert complete_follow_up("How long is it?", [turn]) == "How long is River Lathe?"
 
 
 def test_an_earlier_turn_is_meant_where_the_latest_has_nobody() -> None:
-    turns = [Turn(AARHUS, "Aarhus"), Turn("How much is the deposit?", "50 EUR")]
+    turns = [Exchange(AARHUS, "Aarhus"), Exchange("How much is the deposit?", "50 EUR")]
     assert complete_follow_up("When did she die?", turns) == "When did Tessa Lund die?"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
 from hoptrail.language.conversation.messages import HELP, WRITING, read_message
 from hoptrail.language.conversation.references import is_left_open
-from hoptrail.language.tasks import Turn
+from hoptrail.language.tasks import Exchange
 
 BORN = "Where was Peter Hahn born?"
 
@@ -125,7 +125,7 @@ WORDS = [
 @settings(max_examples=150, deadline=None)
 def test_any_words_are_read_and_followed_up(message: list[str], before: list[str]) -> None:
     """Nothing fails, and what is completed is a question that points to nothing."""
-    text, turn = " ".join(message), Turn(" ".join(before), " ".join(before[:3]) or None)
+    text, turn = " ".join(message), Exchange(" ".join(before), " ".join(before[:3]) or None)
     read = read_message(text)
     assert read.reply or len(read.questions) >= 1
     completed = complete_follow_up(text, [turn])

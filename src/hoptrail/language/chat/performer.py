@@ -186,7 +186,7 @@ class _TaskRun:
         completed = squeeze(reply.question)
         return completed if is_completion(task.question, completed, answered) else question
 
-    def _follow_up(self, message: str, turns: Sequence[tasks.Turn]) -> str | None:
+    def _follow_up(self, message: str, turns: Sequence[tasks.Exchange]) -> str | None:
         """The message as the model completes it, unless that brings in a name that nobody has said."""
         said = [Finding(turn.asked, turn.asked, turn.answer) for turn in turns]
         draft = self._drafting.fixed("follow_up", message=squeeze(message), turns=show_findings(said))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.conversation.references import DEMONSTRATIVE, is_left_open, pointers, replace_pronouns
-from hoptrail.language.tasks import Turn
+from hoptrail.language.tasks import Exchange
 from hoptrail.text import lexicon
 from hoptrail.text.lexicon import COPULAS, OPENERS, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.mentions import Shape, find_mentions
@@ -42,7 +42,7 @@ def stands_alone(message: str) -> bool:
     return not (pointed or is_left_open(said) or _bare(said) or _is_fragment(message, said))
 
 
-def complete_follow_up(message: str, before: Sequence[Turn]) -> str | None:
+def complete_follow_up(message: str, before: Sequence[Exchange]) -> str | None:
     """`message` completed from the turns before, the latest last; None: it cannot be completed well. What stands alone only loses
     the word that ties it to the message before: `and where is Tarnwick?` asks `Where is Tarnwick?`.
     """
@@ -147,7 +147,7 @@ def _is_person(question: str, tokens: Sequence[Token], first: int, last: int) ->
     return True if owns or any(token.lower in _LIVING for token in tokens) else None
 
 
-def _with_meanings(text: str, before: Sequence[Turn]) -> str | None:
+def _with_meanings(text: str, before: Sequence[Exchange]) -> str | None:
     """`text` with what its pronouns mean in their places; None where one of them has no meaning here."""
     text = DEMONSTRATIVE.sub(lambda said: (_points(said) and _meaning(said[1].lower(), before)) or said[0], text)
     meanings = {word: _meaning(word, before, text) for word in pointers(text)}
@@ -171,7 +171,7 @@ def _points(said: re.Match[str]) -> bool:
     return said[0][:4].lower() == "this" or said[1].lower() in lexicon.PERSON_NOUNS | _PLACES
 
 
-def _meaning(pointer: str, before: Sequence[Turn], text: str = "") -> str | None:
+def _meaning(pointer: str, before: Sequence[Exchange], text: str = "") -> str | None:
     """What a pronoun of `text`, or the noun after `that`, means: a person or a thing of the latest turn that has one."""
     for turn in reversed(before):
         if pointer in _PERSONS or is_person_noun(pointer):
@@ -202,7 +202,7 @@ def _wanted(question: str) -> Wanted | None:
     return asked.wanted if asked else None
 
 
-def _person(turn: Turn) -> str | None:
+def _person(turn: Exchange) -> str | None:
     """The person asked for, by the question or by its latest hop; else the person whom the question names; else what was asked
     for, if it has a name: `Which dog won? Bella`.
     """
@@ -215,7 +215,7 @@ def _person(turn: Turn) -> str | None:
     return _named(turn.answer) if _wanted(turn.asked) is Wanted.THING else None
 
 
-def _thing(turn: Turn, *, placed: bool = True) -> str | None:
+def _thing(turn: Exchange, *, placed: bool = True) -> str | None:
     """The thing that `which` or `what` asked for, else a thing of the question, else (if `placed`) the answer, as a place."""
     answer = None if _wanted(turn.asked) is Wanted.PERSON else _named(turn.answer)
     if answer and any(word.lower in {"which", "what"} for word in words(turn.asked)[:3]):

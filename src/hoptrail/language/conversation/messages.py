@@ -53,7 +53,7 @@ _LONGEST_TITLE, _LONGEST_LEAD, _LONGEST_PARTED = 60, 200, 600
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class UserMessage:
     """What a message asks: its questions in order; or nothing of the documents, and what to reply. `introduced`: the first
     question has a sentence before it that it needs, so that no earlier message is meant.
     """
@@ -63,10 +63,10 @@ class Message:
     introduced: bool = False
 
 
-def read_message(text: str, *, writes: bool = False) -> Message:
+def read_message(text: str, *, writes: bool = False) -> UserMessage:
     """The questions of a message, without the words around them. `writes`: whether a model can write what is asked for."""
     if reply := _reply(text, writes=writes):
-        return Message((), reply)
+        return UserMessage((), reply)
     lines = [line for line in text.splitlines() if line.strip()]
     sentences = [squeeze(one) for line in lines for one in _sentences(line)]
     cores = [_core(sentence) for sentence in sentences]
@@ -74,14 +74,14 @@ def read_message(text: str, *, writes: bool = False) -> Message:
         at for at, core in enumerate(cores) if _asks(core)
     ]
     if not asked:
-        return Message((squeeze(text),))
+        return UserMessage((squeeze(text),))
     first = asked[0]
     before = [sentence for sentence, core in zip(sentences[:first], cores, strict=False) if core]
     introduced = bool(before) and not stands_alone(cores[first])
     questions = [part for at in asked for part in _parts(cores[at])]
     if introduced:
         questions[0] = " ".join([*before, questions[0]])
-    return Message(tuple(dict.fromkeys(questions)), introduced=introduced)
+    return UserMessage(tuple(dict.fromkeys(questions)), introduced=introduced)
 
 
 def _sentences(line: str) -> Iterator[str]:

@@ -14,7 +14,14 @@ from fastapi import FastAPI
 
 from hoptrail.errors import HoptrailError
 from hoptrail.index.settings import ServerLimits
-from hoptrail.serving.server import history, openai_routes, refusals, routes_answering, routes_documents, routes_status
+from hoptrail.serving.server import (
+    answer_history,
+    openai_routes,
+    refusals,
+    routes_answering,
+    routes_documents,
+    routes_status,
+)
 from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.services import Services, services_for
@@ -71,7 +78,7 @@ def create_app(
     refusals.install(app)
     _check_labels(services, keys or Keys())
     app.add_middleware(Guard, hosts=set(map(host_name, hosts)), keys=keys or Keys(), services=services)
-    for routes in (routes_status, routes_answering, routes_documents, history, openai_routes):
+    for routes in (routes_status, routes_answering, routes_documents, answer_history, openai_routes):
         app.include_router(routes.router)
     if find_spec("mcp") is None:
         log.info("the extra mcp is not installed: agents are not served")

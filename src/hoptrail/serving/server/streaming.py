@@ -28,7 +28,7 @@ from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.serving.server.history import kept
+from hoptrail.serving.server.answer_history import kept
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import WorkDeadline, result_of
 from hoptrail.serving.server.refusals import as_refusal
