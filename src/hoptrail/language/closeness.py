@@ -123,15 +123,18 @@ class Wording:
 
     def share(self, *together: UnitStatement) -> float:
         """The share of the words that these statements say together, between 0 and 1; words only in headings count less."""
-        own = frozenset[str]().union(*(self._said[id(said)][0] for said in together))
-        seen = frozenset[str]().union(*(self._said[id(said)][1] for said in together))
+        own, seen = set[str](), set[str]()
+        for said in together:
+            of_said, above = self._said[id(said)]
+            own |= of_said
+            seen |= above
         reached = 0.0
         for stem, weight in self._weights.items():
             if stem in own:
                 reached += weight
             elif stem in seen:
                 reached += _ABOVE * weight
-            elif RELATED.get(stem, frozenset()) & own:
+            elif not own.isdisjoint(RELATED.get(stem, ())):
                 reached += 0.7 * weight
         return reached / self._whole
 

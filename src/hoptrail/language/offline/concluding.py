@@ -1,7 +1,7 @@
 """Answer whole questions: at once, and, if they can be taken apart, hop by hop; the likelier answer is taken.
 
 An answer by hops has the confidence of its least likely hop, because one wrong step makes the rest a guess. Where both ways
-give the same answer, it is as sure as by the surer way. Findings of earlier hops are concluded by the plan too, and a new
+give the same answer, they count together. Findings of earlier hops are concluded by the plan too, and a new
 reading checks them.
 """
 
@@ -36,8 +36,9 @@ def read_by_hops(question: str, plan: Plan, units: Sequence[Unit], reader: State
     by_plan = _by_plan(question, follow(plan, units, reader, question))
     if by_plan.answer is None or at_once.answer is None:
         return at_once if by_plan.answer is None and at_once.answer is not None else by_plan
-    if same_answer(by_plan.answer, at_once.answer):  # read in the same statements: one as sure as the surer way
-        return replace(by_plan, confidence=max(by_plan.confidence, at_once.confidence))
+    if same_answer(by_plan.answer, at_once.answer):
+        together = 1 - (1 - by_plan.confidence) * (1 - at_once.confidence)
+        return replace(by_plan, confidence=round(together, 4))
     return max(by_plan, at_once, key=lambda reading: reading.confidence)
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 
 from hoptrail.language.closeness import Close, Wording, distinct_statements, place_of
 from hoptrail.language.offline.evidence import text_of
@@ -40,20 +39,26 @@ _ENTRY = re.compile(r"[\W_]*([^\n:;,.(]{1,40})[:(;,]")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Two statements that share a `name`, or other words with a rarity of `linked` (0 to 1); whether the second is an entry about
-    it. They say a `share` of the question's words together, `gain` more than either alone. `place` is that of the first among the
-    closest statements, `rank` that of the second's unit, both from 0.
+    """Two statements that share words with a rarity of `linked` (0 to 1); whether the second is an entry about what the first
+    names. They say a `share` of the question's words together, `gain` more than either alone. `place` is that of the first among
+    the closest statements, `rank` that of the second's unit, both from 0.
     """
 
     first: UnitStatement
     second: UnitStatement
-    name: str
     linked: float
     is_entry: bool
     share: float
     gain: float
     place: int
     rank: int
+
+    @property
+    def name(self) -> str:
+        """What both name, as the second statement writes it: what it is about, or the longest words that they share."""
+        if self.is_entry:
+            return entry_of(self.second)
+        return _shared(self.second.text, links_of(self.first))
 
     @property
     def score(self) -> float:
@@ -91,16 +96,16 @@ def find_paths(question: str, units: Sequence[Unit], close: Sequence[Close], mos
             most_share = min(1.0, alone[first] + alone[second])
             bound = most_share + _LINKED * linked + _KEY * (second in named) - far
             promising.append((-bound, place, first, second, linked, second in named))
-    best: dict[int, Path] = {}
+    scored: list[Path] = []
     for _, place, first, second, linked, is_entry in sorted(promising)[: _SCORED * most]:
         start, (rank, said) = statements[first][1], statements[second]
         share = wording.share(start, said)
-        name = entry_of(said) if is_entry else _shared(said.text, links_of(start) - asked)
         gain = share - max(alone[first], alone[second])
-        path = Path(start, said, name, linked, is_entry, share, gain, place, rank)
-        if second not in best or path.score > best[second].score:
-            best[second] = path
-    return sorted(best.values(), key=lambda path: -path.score)[:most]
+        scored.append(Path(start, said, linked, is_entry, share, gain, place, rank))
+    best: dict[int, Path] = {}
+    for path in sorted(scored, key=lambda path: -path.score):
+        best.setdefault(id(path.second), path)
+    return list(best.values())[:most]
 
 
 def _rarity(words: frozenset[str], holders: Mapping[str, Sequence[int]]) -> dict[int, float]:
@@ -116,12 +121,12 @@ def _rarity(words: frozenset[str], holders: Mapping[str, Sequence[int]]) -> dict
 @lru_cache(4096)
 def links_of(said: UnitStatement) -> frozenset[str]:
     """The words and codes of a statement that may link it with others, in small letters. The headers of a table are none."""
-    return frozenset(word.lower() for word in _WORD.findall(said.text) if _links(word))
-
-
-def _links(word: str) -> bool:
-    is_code = len(word) > 1 and (word.isupper() or any(map(str.isdigit, word)))
-    return (is_code or len(word) >= _SHORTEST) and word.lower() not in STOP_WORDS
+    found = set[str]()
+    for word in _WORD.findall(said.text):
+        is_code = len(word) > 1 and (word.isupper() or any(map(str.isdigit, word)))
+        if (is_code or len(word) >= _SHORTEST) and word.lower() not in STOP_WORDS:
+            found.add(word.lower())
+    return frozenset(found)
 
 
 @lru_cache(4096)
@@ -140,11 +145,11 @@ def _spaced(text: str) -> str:
 
 def _shared(text: str, words: frozenset[str]) -> str:
     """The longest run of these words in a text, as it is written there."""
-
-    def runs() -> Iterator[str]:
-        for shared, run in groupby(_WORD.finditer(text), lambda found: found[0].lower() in words):
-            if shared:
-                found = list(run)
-                yield text[found[0].start() : found[-1].end()]
-
-    return max(runs(), key=len, default="")
+    longest, start, end = "", -1, -1
+    for found in _WORD.finditer(text):
+        if found[0].lower() not in words:
+            start = -1
+            continue
+        start, end = (found.start() if start < 0 else start), found.end()
+        longest = max(longest, text[start:end], key=len)
+    return longest

@@ -336,9 +336,9 @@ def weighed(candidates: Sequence[Candidate], weights: Weights) -> list[Weighed]:
 
 
 def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
-    """The numbers of `CONFIDENCE` of an answer among all of a question."""
+    """The numbers of `CONFIDENCE` of an answer among all of a question, likeliest first."""
     one = found[at]
-    following = max((other.together for other in found if other is not one), default=0.0)
+    following = found[0 if at else 1].together if len(found) > 1 else 0.0
     odds = map(log_odds, (one.probability, one.together, following))
     return *odds, float(one.twice), float(one.candidate.path is not None)
 
