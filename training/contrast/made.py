@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from training.contrast.words import (
     ACTS,
     CONTENTS,
-    DENIALS,
     DISHES,
     GROUPS,
     IRREGULAR,
@@ -21,6 +20,7 @@ from training.contrast.words import (
     VALUES,
     Act,
     day,
+    denials,
     people,
     person,
 )
@@ -79,8 +79,7 @@ def _whether(act: Act, who: str, draw: random.Random) -> str:
 
 
 def _denied(act: Act, who: str, draw: random.Random) -> str:
-    forms = [form for form in DENIALS if not (act.past.startswith(IRREGULAR) and "not {past}" in form)]
-    return draw.choice(forms).format(who=who, past=act.past, plain=act.plain, going=act.going)
+    return draw.choice(denials(act)).format(who=who, past=act.past, plain=act.plain, going=act.going)
 
 
 def _done(act: Act, who: str, draw: random.Random) -> str:

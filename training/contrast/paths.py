@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from training.contrast.words import ACTS, DENIALS, IRREGULAR, PLACES, TITLES, VALUES, day, people
+from training.contrast.words import ACTS, PLACES, TITLES, VALUES, day, denials, people
 from training.examples import Example, answered_at, under_title
 
 SOURCE = "paths"
@@ -42,21 +42,13 @@ class Path:
 
     @property
     def examples(self) -> list[Example]:
-        """The right pair as an example, and two of the others."""
+        """The right pair as an example, and the others."""
         before, text = self.right
         right = answered_at(SOURCE, self.question, text, self.start, self.start + len(self.answer))
-        made = [Example(SOURCE, self.question, text, answered=False, helps=False) for _, text in self.wrong]
-        return [
-            _after(before, right),
-            *(_after(before, one) for (before, _), one in zip(self.wrong, made, strict=True)),
-        ]
-
-
-def _after(before: str, example: Example) -> Example:
-    return Example(
-        *(example.source, example.question, example.text, before, example.answered, example.start, example.end),
-        helps=example.helps if not before else bool(example.answered),
-    )
+        unanswered = (
+            Example(SOURCE, self.question, text, before, answered=False, helps=False) for before, text in self.wrong
+        )
+        return [replace(right, before=before), *unanswered]
 
 
 def _short(name: str, draw: random.Random) -> str:
@@ -74,7 +66,7 @@ def _acting(one: str, other: str, draw: random.Random) -> Described:
     rest = draw.choice([another for another in ACTS if another != act])
     when, denial = (
         draw.choice(("", f" on {day(draw)}", " yesterday", " in March", f" at {draw.choice(PLACES)}")),
-        draw.choice([form for form in DENIALS if not (act.past.startswith(IRREGULAR) and "not {past}" in form)]),
+        draw.choice(denials(act)),
     )
     said = draw.choice(
         ("{0} {1}{2}.", "{0} {1}{2}, at last.", "{3}: {0} {1}.", "{0} ({1}{2})", "Nobody but {0} {1}{2}.")

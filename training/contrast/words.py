@@ -92,6 +92,12 @@ DENIALS = (
 """`past` here is the participle: acts whose participle differs from their past are left out of the first form."""
 IRREGULAR = ("gave", "wrote")
 
+
+def denials(act: Act) -> list[str]:
+    """The forms of a denial that fit an act."""
+    return [form for form in DENIALS if not (act.past.startswith(IRREGULAR) and "not {past}" in form)]
+
+
 DISHES = (
     "lentil soup|carrot cake|fish pie|bean stew|apple tart|green curry|rye bread|plum jam|cheese board|"
     "rice pudding|lamb roast|tomato salad|nut loaf|pea risotto|lemon sorbet|oat biscuit|mushroom pasta|"

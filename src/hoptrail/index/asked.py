@@ -1,4 +1,4 @@
-"""AskOptions an index: recipes over the visible part of its last committed state. `index` adds what changes it.
+"""Asking an index: recipes over the visible part of its last committed state. `index` adds what changes it.
 
 Modules that a search does not need are imported where they are used, so that a search starts quickly.
 """

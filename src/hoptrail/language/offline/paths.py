@@ -18,8 +18,6 @@ from hoptrail.text.lexicon import STOP_WORDS
 from hoptrail.text.statements import UnitStatement
 from hoptrail.types import Unit
 
-_FIRST = 12
-"""Number of closest statements from which paths start."""
 _HOLDERS = 25
 """A word in more statements links nothing."""
 _LINKED, _KEY, _FAR, _LATE = 0.2, 0.2, 0.06, 0.01
@@ -39,36 +37,33 @@ _ENTRY = re.compile(r"[\W_]*([^\n:;,.(]{1,40})[:(;,]")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Two statements that share words with a rarity of `linked` (0 to 1); whether the second is an entry about what the first
-    names. They say a `share` of the question's words together, `gain` more than either alone. `place` is that of the first among
-    the closest statements, `rank` that of the second's unit, both from 0.
+    """Two statements that share some of the words `links`, with a rarity of `linked` (0 to 1); whether the second is an entry
+    about what the first names. They say a `share` of the question's words together, `gain` more than either alone. `place` is
+    that of the first among the closest statements, `rank` that of the second's unit, both from 0. `score` tells how promising
+    the path is, among those of a question.
     """
 
     first: UnitStatement
     second: UnitStatement
+    links: frozenset[str]
     linked: float
     is_entry: bool
     share: float
     gain: float
     place: int
     rank: int
+    score: float
 
     @property
     def name(self) -> str:
         """What both name, as the second statement writes it: what it is about, or the longest words that they share."""
         if self.is_entry:
             return entry_of(self.second)
-        return _shared(self.second.text, links_of(self.first))
-
-    @property
-    def score(self) -> float:
-        """How promising the path is, among those of a question."""
-        far = _FAR * (1 + self.rank).bit_length() + _LATE * self.place
-        return self.share + _LINKED * self.linked + _KEY * self.is_entry - far
+        return _shared(self.second.text, self.links)
 
 
 def find_paths(question: str, units: Sequence[Unit], close: Sequence[Close], most: int) -> list[Path]:
-    """The `most` best paths from the closest statements, one to each other statement, by words that are not in the question."""
+    """The `most` best paths from the `close` statements, one to each other statement, by words that are not in the question."""
     statements = distinct_statements(units)
     asked = frozenset(_spaced(question).split())
     holders: dict[str, list[int]] = defaultdict(list)
@@ -82,26 +77,27 @@ def find_paths(question: str, units: Sequence[Unit], close: Sequence[Close], mos
     wording = Wording(question, [said for _, said in statements])
     alone = [wording.share(said) for _, said in statements]
     places = {place_of(said): at for at, (_, said) in enumerate(statements)}
-    promising: list[tuple[float, int, int, int, float, bool]] = []
-    for place, one in enumerate(close[:_FIRST]):
+    promising: list[tuple[float, int, int, int, float, float, bool]] = []
+    for place, one in enumerate(close):
         if (first := places.get(place_of(one.said))) is None:
             continue
         start = statements[first][1]
-        rarity = _rarity(links_of(start) - asked, holders)
+        rarity = _rarity(links_of(start), holders)
         told = _spaced(start.text)
         named = {at for entry, found in entries.items() if entry in told for at in found}
         for second in (rarity.keys() | named) - {first}:
             linked = min(1.0, rarity.get(second, 0.0))
             far = _FAR * (1 + statements[second][0]).bit_length() + _LATE * place
+            beside = _LINKED * linked + _KEY * (second in named) - far
             most_share = min(1.0, alone[first] + alone[second])
-            bound = most_share + _LINKED * linked + _KEY * (second in named) - far
-            promising.append((-bound, place, first, second, linked, second in named))
+            promising.append((-(most_share + beside), place, first, second, beside, linked, second in named))
     scored: list[Path] = []
-    for _, place, first, second, linked, is_entry in sorted(promising)[: _SCORED * most]:
+    for _, place, first, second, beside, linked, is_entry in sorted(promising)[: _SCORED * most]:
         start, (rank, said) = statements[first][1], statements[second]
         share = wording.share(start, said)
         gain = share - max(alone[first], alone[second])
-        scored.append(Path(start, said, linked, is_entry, share, gain, place, rank))
+        links, score = links_of(start) - asked, share + beside
+        scored.append(Path(start, said, links, linked, is_entry, share, gain, place, rank, score))
     best: dict[int, Path] = {}
     for path in sorted(scored, key=lambda path: -path.score):
         best.setdefault(id(path.second), path)

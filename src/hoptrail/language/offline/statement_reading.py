@@ -251,12 +251,11 @@ class StatementReader:
         read = self.read(question, units)
         if not read.readings:
             return {}
-        verdict = sum(weight * affirms(reading) for weight, reading in zip(read.weights, read.readings, strict=True))
+        weighed_readings = list(zip(read.weights, read.readings, read.close, strict=False))
+        verdict = sum(weight * affirms(reading) for weight, reading, _ in weighed_readings)
+        neither = sum(weight * _cut(log_odds(reading.neither)) for weight, reading, _ in weighed_readings)
+        share = sum(weight * one.share for weight, _, one in weighed_readings)
         settled = verdict * max(read.settles)
-        neither = sum(
-            weight * _cut(log_odds(one.neither)) for weight, one in zip(read.weights, read.readings, strict=True)
-        )
-        share = sum(weight * one.share for weight, one in zip(read.weights, read.close, strict=False))
         return {"yes": (verdict, settled, neither, share, 0.0), "no": (-verdict, -settled, neither, share, 1.0)}
 
     def _verdicts(self, question: str, units: Sequence[Unit], regression: Regression) -> list[ReadAnswer]:
@@ -280,14 +279,13 @@ class StatementReader:
         if self.model is None:
             return []
         read = self.read(question, units)
-        helps = {id(one.said): log_odds(reading.helps) for one, reading in zip(read.close, read.readings, strict=False)}
-        paths = find_paths(question, units, read.close, PATHS)
+        paths = find_paths(question, units, read.close[:READ], PATHS)
         texts = [StatementText.of(path.second) for path in paths]
         readings = self.model.read(
             [ToRead(question, text.text, under_headings(path.first)) for path, text in zip(paths, texts, strict=True)]
         )
         return [
-            ReadPath(path, reading, text.spans(reading), helps.get(id(path.first), 0.0))
+            ReadPath(path, reading, text.spans(reading), log_odds(read.readings[path.place].helps))
             for path, text, reading in zip(paths, texts, readings, strict=True)
         ]
 
