@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hoptrail.index import contract
 from hoptrail.types import Answer, Evidence, Kind
 from test_docs import COMMANDS, ROOT, SKILL
 
@@ -58,7 +57,7 @@ def test_the_skill_has_the_head_that_agents_choose_it_by() -> None:
 
 def test_the_fields_that_the_skill_reads_are_in_the_json() -> None:
     evidence = Evidence("d", "t", 0, 1, "x", "u", said="x", kind=Kind.PASSAGE, hop=0)
-    whole = contract.answer_json(Answer("q", None, "trail", "offline", (evidence,)))
+    whole = Answer("q", None, "trail", "offline", (evidence,)).to_dict()
     rows = re.findall(r"^\| (`[^|]+) \| ([^|]+) \|$", SKILL.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) >= 6
     for fields, about in rows:

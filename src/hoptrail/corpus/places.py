@@ -13,10 +13,6 @@ JOBS = "jobs.sqlite"
 """The journal of a server's jobs."""
 HISTORY = "history.sqlite"
 """The answers that a server keeps."""
-UPLOADS = "uploads"
-"""The subfolder in which a server's uploads wait to be indexed."""
-UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
-"""The source of an uploaded document, with the name under which it was uploaded."""
 
 OLD_INDEX = "head.lance"
 """A file of indexes of version 0.1, which were no SQLite databases."""

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from hoptrail.corpus.documents import DocumentEntry
 from hoptrail.corpus.held_documents import HeldDocuments
-from hoptrail.corpus.places import UPLOADS
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.source_files import file_of, is_gone, title_of
 from hoptrail.corpus.writer import Writer
@@ -29,6 +28,7 @@ from hoptrail.documents.read_sources import is_titled_by_file
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
 from hoptrail.types import Document
+from hoptrail.types.sources import UPLOADS
 
 
 @dataclass(frozen=True, slots=True)

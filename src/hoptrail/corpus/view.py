@@ -20,13 +20,13 @@ import numpy as np
 
 from hoptrail.corpus.columns import NONE, Numbers, numbers_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.places import UPLOADED
 from hoptrail.corpus.rows import numbers_from, said_date
 from hoptrail.corpus.segments import Family, Segment
 from hoptrail.documents.blocks import unpack
 from hoptrail.errors import UsageError
 from hoptrail.text.dates import date_above
 from hoptrail.types import Block, BlockKind, Kind, Unit
+from hoptrail.types.sources import UPLOADED
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 _VERBATIM = frozenset({Kind.PASSAGE, Kind.SENTENCE})

@@ -34,7 +34,7 @@ class Written:
 
 def written(answer: JsonObject) -> Written:
     """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
-    `answer` is the result of `contract.answer_json`.
+    `answer` is an `Answer.to_dict`.
     """
     if answer["kind"] == "reply":
         return Written(answer["answer"], ())

@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hoptrail.index.contract import file_name
 from hoptrail.serving.render import lines_of, near, number_of, plain
 from hoptrail.types import Block, BlockKind, Document
+from hoptrail.types.sources import file_name
 
 if TYPE_CHECKING:
     from hoptrail.index.contents import Contents, DocumentSummary

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from hoptrail.types.answer_json import answer_json
 from hoptrail.types.json_object import JsonObject
 from hoptrail.types.unit import Kind, Ranking
 
@@ -192,9 +194,14 @@ class Answer:
 
     _repr_html_: ClassVar[Callable[[Answer], str]]
     """The answer as a notebook shows it: `hoptrail.notebook` sets it, so that records know nothing of HTML."""
-    to_dict: ClassVar[Callable[[Answer], JsonObject]]
-    """The object of `ask --json`; `hoptrail.index.contract` sets it and `to_json`, its text."""
-    to_json: ClassVar[Callable[[Answer], str]]
+
+    def to_dict(self) -> JsonObject:
+        """The object of `ask --json`."""
+        return answer_json(self)
+
+    def to_json(self) -> str:
+        """The text of `ask --json`."""
+        return json.dumps(answer_json(self), ensure_ascii=False, indent=2)
 
     @property
     def failed(self) -> bool:

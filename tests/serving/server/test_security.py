@@ -18,10 +18,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from hoptrail.errors import UsageError
-from hoptrail.index.contract import file_name
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.guard import HEADERS, OPEN, PAGE_FILES
 from hoptrail.serving.server.keys import Keys, find_keys
+from hoptrail.types.sources import file_name
 from serving.server.served import (
     AGENT,
     NORTH,

@@ -8,6 +8,7 @@ from hoptrail.index import contract
 from hoptrail.index.index import Index
 from hoptrail.serving.answer_text import written
 from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
+from hoptrail.types.answer_json import evidence_json
 from hoptrail.types.json_object import JsonObject
 
 
@@ -38,7 +39,7 @@ def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, JsonObject]]:
         (
             f"{one.document}-{one.start}-{one.end}",
             one,
-            {**contract.evidence_json(one), "source": one.source, "confidence": answer.confidence},
+            {**evidence_json(one), "source": one.source, "confidence": answer.confidence},
         )
         for one in cited.values()
     ]

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
-from hoptrail.index import contract
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.types import Answer, content_id
@@ -25,7 +24,7 @@ class KeptAnswers:
 
     def keep(self, answer: Answer, name: str = "", before: Sequence[Answer] = ()) -> str:
         """Store an answer and the ones before it. Returns its name: by default the same for the same answer."""
-        content = {**contract.answer_json(answer), "usage": None}
+        content = {**answer.to_dict(), "usage": None}
         name = name or content_id("t", json.dumps(content, sort_keys=True))
         with self._lock:
             self._conversations[name] = (*before, answer)

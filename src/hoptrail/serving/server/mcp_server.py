@@ -43,6 +43,7 @@ from hoptrail.serving.server.services import Here, Place, Served, Services, serv
 from hoptrail.serving.server.streaming import answer_to, searching
 from hoptrail.serving.server.wire import Asked, AsOf, Earlier, Name, QuestionRequest, Search, Text
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
+from hoptrail.types.answer_json import evidence_json, hop_json
 from hoptrail.types.json_object import JsonObject
 
 log = logging.getLogger("hoptrail.server")
@@ -198,7 +199,7 @@ async def ask(
     )
     found = await answer_to(caller.request, caller.served, caller.place, asked)
     indexing = await asyncio.to_thread(indexing_of, caller.place.workspace)
-    return {"trail_id": caller.trails.keep(found), **contract.answer_json(found), **indexing}
+    return {"trail_id": caller.trails.keep(found), **found.to_dict(), **indexing}
 
 
 async def search(
@@ -224,11 +225,11 @@ async def explain(
     found = await asyncio.to_thread(caller.trails.get, trail, caller.place.workspace)
     console = Console(file=StringIO(), width=100, highlight=False, markup=False, emoji=False, record=True)
     console.print(render_answer(found))
-    cited = [(item.hop, contract.evidence_json(item)) for item in found.evidence]
+    cited = [(item.hop, evidence_json(item)) for item in found.evidence]
     steps = [
         {
             "hop": number,
-            **{name: value for name, value in contract.hop_json(hop).items() if name != "hits"},
+            **{name: value for name, value in hop_json(hop).items() if name != "hits"},
             "evidence": [item for place, item in cited if place == number],
         }
         for number, hop in enumerate(found.trail)
@@ -292,7 +293,7 @@ def document_text(id: str, context: _Context) -> str:  # noqa: A002 - the name i
 def trail_json(id: str, context: _Context) -> str:  # noqa: A002 - the name in the address
     """How an answer was found."""
     caller = _caller(context)
-    return contract.to_text(contract.answer_json(caller.trails.get(id, caller.place.workspace)))
+    return caller.trails.get(id, caller.place.workspace).to_json()
 
 
 def answer(question: Annotated[str, Field(description="What to find out.")]) -> str:

@@ -24,7 +24,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from hoptrail.corpus.places import UPLOADED
 from hoptrail.documents.child import Parsing
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
@@ -37,6 +36,7 @@ from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.wire import Text, as_file, document_json, summary_json
 from hoptrail.types import Document
 from hoptrail.types.json_object import JsonObject
+from hoptrail.types.sources import UPLOADED
 
 router = APIRouter(prefix="/api", tags=["documents"])
 

@@ -36,7 +36,9 @@ from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.wire import QuestionRequest, Search, question_of
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, Cited, Hop, Span
+from hoptrail.types.answer_json import evidence_json, hop_json
 from hoptrail.types.json_object import JsonObject
+from hoptrail.types.sources import file_name
 
 EVENTS = "text/event-stream"
 SILENCE_SECONDS = 10.0
@@ -64,8 +66,8 @@ class Narrator:
         """Send a finished hop with its evidence."""
         cited = cite([CitedHop(hop, support)], self.corpus)
         self.metrics.hops.labels(hop.verdict.value).inc()
-        evidence = [contract.evidence_json(replace(item, hop=self.hops)) for item in cited]
-        self.send_event("hop", {"hop": self.hops, **contract.hop_json(hop), "evidence": evidence})
+        evidence = [evidence_json(replace(item, hop=self.hops)) for item in cited]
+        self.send_event("hop", {"hop": self.hops, **hop_json(hop), "evidence": evidence})
         self.hops += 1
 
 
@@ -99,7 +101,7 @@ def without_folders(answer: Answer) -> Answer:
     """The answer with file names in place of paths, which clients must not see."""
 
     def named(cited: tuple[C, ...]) -> tuple[C, ...]:
-        return tuple(replace(item, source=contract.file_name(item.source)) for item in cited)
+        return tuple(replace(item, source=file_name(item.source)) for item in cited)
 
     guess = answer.guess and replace(answer.guess, evidence=named(answer.guess.evidence))
     parts = tuple(map(without_folders, answer.parts))
@@ -148,7 +150,7 @@ async def _told(
 ) -> JsonObject:
     if keep:
         keep(answer)
-    content = contract.answer_json(answer)
+    content = answer.to_dict()
     return content | indexing_of(place.workspace) | await asyncio.to_thread(kept, place, asked, content)
 
 

@@ -25,7 +25,6 @@ from typing import BinaryIO
 from filelock import BaseFileLock, FileLock, Timeout
 
 from hoptrail.corpus.durable import NEW, make_folder, remove_files, sync_folder, write_file
-from hoptrail.corpus.places import UPLOADS
 from hoptrail.documents import walking
 from hoptrail.documents.blocks import ends_within, pack
 from hoptrail.documents.decoding import Unreadable
@@ -40,6 +39,7 @@ from hoptrail.serving.server.wire import shown
 from hoptrail.text.dates import find_date
 from hoptrail.types import Document, content_id
 from hoptrail.types.json_object import JsonObject
+from hoptrail.types.sources import UPLOADS
 
 _BLOCK = 1 << 20
 _LONGEST_NAME = 200

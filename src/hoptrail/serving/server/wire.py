@@ -10,7 +10,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from hoptrail.corpus.places import UPLOADED
 from hoptrail.errors import UsageError
 from hoptrail.index import contract
 from hoptrail.index.contents import Contents, DocumentSummary, Reached
@@ -21,6 +20,7 @@ from hoptrail.serving.server.refusals import not_valid
 from hoptrail.structures.progress_tracker import Progress
 from hoptrail.types import Answer, AnswerKind, Block, Document, Hop, Trail, Verdict
 from hoptrail.types.json_object import JsonObject
+from hoptrail.types.sources import UPLOADED, file_name
 
 MOST_UNREAD = 100
 """Files that could not be read and are listed; the others are counted."""
@@ -164,7 +164,7 @@ def progress_json(progress: Progress) -> JsonObject:
 def unread_json(report: IndexingReport) -> JsonObject:
     """How many files could not be read, how many were left out, and the first of both with the reasons."""
     found = [(it.source, it.reason, False) for it in report.failures] + [(*it, True) for it in report.left_out.items()]
-    files = [{"file": contract.file_name(it), "reason": why, "left_out": out} for it, why, out in found[:MOST_UNREAD]]
+    files = [{"file": file_name(it), "reason": why, "left_out": out} for it, why, out in found[:MOST_UNREAD]]
     return {"total": len(report.failures), "left_out": len(report.left_out), "files": files}
 
 
@@ -179,7 +179,7 @@ def indexing_json(reached: Reached | None) -> JsonObject:
 def _origin_json(sources: Sequence[str]) -> JsonObject:
     """`uploaded` marks a document that an upload of the same name replaces."""
     return {
-        "sources": [contract.file_name(source) for source in sources],
+        "sources": [file_name(source) for source in sources],
         "uploaded": any(map(UPLOADED.fullmatch, sources)),
     }
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from documents.file_makers import text_pdf
 from hoptrail import Index
-from hoptrail.index import contract
 from hoptrail.text.statements import wording_of
 from hoptrail.types import (
     Answer,
@@ -105,7 +104,7 @@ def answer(
 ) -> dict[str, Any]:
     trail = Trail(tuple(hops) or (hop(question, text),))
     fields = {"confidence": 0.9, "usage": Usage(seconds=0.4), **more}
-    return contract.answer_json(Answer(question, text, "trail", "offline", tuple(evidence), trail, **fields))
+    return Answer(question, text, "trail", "offline", tuple(evidence), trail, **fields).to_dict()
 
 
 def answers(citations: Citations) -> dict[str, dict[str, Any]]:
