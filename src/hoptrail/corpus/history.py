@@ -6,6 +6,7 @@ wherever text is erased. An answer that goes on from such a one names what that 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import apsw
 
+from hoptrail.corpus.database import Row
 from hoptrail.corpus.journal import transaction
 from hoptrail.corpus.places import HISTORY
 
@@ -78,18 +80,19 @@ class History:
         values = [client, *(word for one in words.lower().split() for word in (one, one))]
         found = f"SELECT thread FROM answers WHERE {where}"
         first = f"SELECT min(number) FROM answers WHERE client = ? AND thread IN ({found}) GROUP BY thread"
-        return self._answers(f"number IN ({first}) ORDER BY number DESC", (client, *values))
+        sql = f"SELECT {_COLUMNS} FROM answers WHERE number IN ({first}) ORDER BY number DESC"
+        return [KeptAnswer(*map(str, row)) for row in self._rows(sql, (client, *values))]
+
+    def owns(self, client: str, thread: str) -> bool:
+        """Whether a client has kept a thread of this id."""
+        return bool(self._rows("SELECT 1 FROM answers WHERE client = ? AND id = ?", (client, thread)))
 
     def turns(self, name: str) -> list[tuple[KeptAnswer, frozenset[str]]]:
         """The answer with this id preceded by the earlier ones of its thread, each with the documents that it came from."""
-        found = self._answers("id = ?", (name,))
-        if not found:
-            return []
-        where = "client = ? AND thread = ? AND number <= (SELECT number FROM answers WHERE id = ?) ORDER BY number"
-        turns = self._answers(where, (found[0].client, found[0].thread, name))
-        with self._writing() as connection:
-            cited = "SELECT document FROM cited, answers WHERE answer = number AND id = ?"
-            return [(one, frozenset(str(it) for (it,) in connection.execute(cited, (one.id,)))) for one in turns]
+        cited = "(SELECT json_group_array(document) FROM cited WHERE answer = number)"
+        last = "(SELECT number AS last, client, thread FROM answers WHERE id = ?)"
+        sql = f"SELECT {_COLUMNS}, {cited} FROM answers JOIN {last} USING (client, thread) WHERE number <= last ORDER BY number"
+        return [(KeptAnswer(*map(str, row)), frozenset(json.loads(found))) for *row, found in self._rows(sql, (name,))]
 
     def rename(self, client: str, thread: str, name: str) -> bool:
         """Give a thread another name. Returns False if there is none."""
@@ -104,10 +107,7 @@ class History:
 
     def documents(self) -> set[str]:
         """All documents from which kept answers came."""
-        if not self.exists:
-            return set()
-        with self._writing() as connection:
-            return {str(document) for (document,) in connection.execute("SELECT DISTINCT document FROM cited")}
+        return {str(document) for (document,) in self._rows("SELECT DISTINCT document FROM cited")}
 
     def forget(self, documents: Collection[str]) -> None:
         """Erase the answers that came from one of these documents."""
@@ -116,12 +116,11 @@ class History:
                 cited = "DELETE FROM answers WHERE number IN (SELECT answer FROM cited WHERE document = ?)"
                 connection.executemany(cited, [(document,) for document in documents])
 
-    def _answers(self, where: str, values: Sequence[str]) -> list[KeptAnswer]:
+    def _rows(self, sql: str, values: Sequence[str] = ()) -> list[Row]:
         if not self.exists:
             return []
         with self._writing() as connection:
-            rows = connection.execute(f"SELECT {_COLUMNS} FROM answers WHERE {where}", values)
-            return [KeptAnswer(*map(str, row)) for row in rows]
+            return connection.execute(sql, values).fetchall()
 
     def _changed(self, sql: str, values: Sequence[str]) -> bool:
         if not self.exists:

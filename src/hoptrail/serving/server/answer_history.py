@@ -18,7 +18,7 @@ from hoptrail.corpus.history import History, KeptAnswer
 from hoptrail.errors import HoptrailError
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place
-from hoptrail.serving.server.wire import Name, QuestionRequest, Strict
+from hoptrail.serving.server.wire import QuestionRequest, Strict
 from hoptrail.text.statements import wording_of
 from hoptrail.types import Document, Span
 from hoptrail.types.json_object import JsonObject
@@ -45,7 +45,7 @@ def kept(place: Place, asked: QuestionRequest, answer: JsonObject) -> JsonObject
         return {}
     history, name = History(place.workspace.index.folder), f"a{secrets.token_hex(10)}"
     try:
-        thread = asked.thread if asked.thread and _is_own(history, place, asked.thread) else name
+        thread = asked.thread if asked.thread and history.owns(_client(place), asked.thread) else name
         about = {"id": name, "thread": thread, "at": datetime.now(UTC).isoformat(timespec="seconds")}
         content = json.dumps(_without_quotations(answer), ensure_ascii=False)
         documents = _documents_of(answer)
@@ -119,11 +119,6 @@ def _client(here: Place) -> str:
 
 def _history(here: Place) -> History:
     return History(here.workspace.index.folder)
-
-
-def _is_own(history: History, place: Place, thread: Name) -> bool:
-    turns = history.turns(thread)
-    return bool(turns) and turns[0][0].client == _client(place)
 
 
 def _summary(one: KeptAnswer) -> JsonObject:
