@@ -3,8 +3,8 @@
 This is the border between the synchronous core and the server's event loop. Work can be stopped before each language task
 (`language.listener`); a search without tasks runs to its end and its result is discarded.
 
-Each key has a separate queue and a share of the threads, so that a busy key does not delay the others. With several keys, one
-question computes at a time, so that a busy key hardly slows another's question.
+Each key has a share of the threads and a limit of its own for what waits, so that a busy key does not delay the others. With
+keys, one question computes at a time, so that a busy key hardly slows another's question.
 
 Threads of one interpreter share its lock: eight questions at once have no more throughput than one after the other, and each of
 them takes eight times as long. So a question holds the turn while it computes, and offers it to others at every language task. A
@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from threading import Condition, Event, Lock
 from typing import Any, Self, TypeVar
 
@@ -51,29 +50,24 @@ class Turns:
         self._since = 0.0
         self._overdue: Counter[str] = Counter()
         """Questions of each client that still compute after losing the turn."""
-        self.waiting: dict[str, deque[Turn]] = {}
-        self._last: dict[str, int] = {}
-        """The number of each client's last turn."""
-        self._given = 0
+        self.waiting: list[Turn] = []
+        self._last: dict[str, float] = {}
+        """When each client's last turn began."""
 
     def take(self, turn: Turn) -> None:
         """Wait for the turn, and take it."""
-        client = turn.client
-        self.waiting.setdefault(client, deque()).append(turn)
+        self.waiting.append(turn)
         while not self._may_begin(turn):
             remaining = self._since + self._patience - time.monotonic()
             turn.comes.wait(remaining if self._holder and remaining > 0 else self._patience)
-        self.waiting[client].popleft()
-        if not self.waiting[client]:
-            del self.waiting[client]
+        self.waiting.remove(turn)
         if self._holder:
             self._overdue[self._holder.client] += 1
         self._holder, self._since = turn, time.monotonic()
-        self._given += 1
-        self._last[client] = self._given
+        self._last[turn.client] = self._since
 
     def _next(self) -> Turn:
-        return self.waiting[min(self.waiting, key=lambda one: self._last.get(one, 0))][0]
+        return min(self.waiting, key=lambda one: self._last.get(one.client, 0.0))
 
     def _may_begin(self, turn: Turn) -> bool:
         if self._next() is not turn:
@@ -145,14 +139,6 @@ class WorkDeadline:
         return self.is_over
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """Work that waits for a thread, and the future of its result."""
-
-    begin: Callable[[], Any]
-    outcome: asyncio.Future[Any]
-
-
 class Desk:
     """Accepts questions and assigns them to threads. Call its methods in the event loop's thread only."""
 
@@ -161,13 +147,14 @@ class Desk:
         self._metrics = metrics
         self._pool = ThreadPoolExecutor(limits.asks, thread_name_prefix="question")
         self._turns = Turns()
-        self._waiting: dict[str, deque[_Question]] = {}
+        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+        """The clients of the questions that wait for a thread, with what tells each that it has one."""
         self._running: Counter[str] = Counter()
         self._closed = False
 
     def check(self, client: str) -> None:
         """Raises: Refusal: the queue of this client is full."""
-        waiting = len(self._waiting.get(client, ()))
+        waiting = sum(one == client for one, _ in self._waiting)
         free = min(self._limits.asks - self._running.total(), self._share(client) - self._running[client])
         if waiting >= self._limits.queue + max(0, free):
             raise too_many("Too many questions at once.", f"Ask again in {RETRY_SECONDS} seconds.", RETRY_SECONDS)
@@ -188,15 +175,37 @@ class Desk:
         def begin() -> T:
             if patience.is_over:
                 raise Interrupted("nobody is waiting for this any more.")
-            if not turn:
-                return work(patience)
-            with turn:
+            with turn or nullcontext():
                 return work(patience)
 
-        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(client, deque()).append(_Question(begin, outcome))
+        loop = asyncio.get_running_loop()
+        begins = loop.create_future()
+        self._waiting.append((client, begins))
         self._begin_next()
-        return outcome, patience
+        asked = loop.create_task(self._run(begin, client, begins))
+        asked.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen: asyncio must not log it
+        return asked, patience
+
+    async def _run(self, begin: Callable[[], T], client: str, begins: asyncio.Future[None]) -> T:
+        await begins
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, begin)
+        finally:
+            self._running[client] -= 1
+            self._begin_next()
+
+    def _begin_next(self) -> None:
+        """Start waiting questions while threads are free, those of the client with the fewest threads first."""
+        while self._running.total() < self._limits.asks:
+            ready = [one for one in self._waiting if self._running[one[0]] < self._share(one[0])]
+            if not ready:
+                break
+            question = min(ready, key=lambda one: self._running[one[0]])
+            self._waiting.remove(question)
+            client, begins = question
+            self._running[client] += 1
+            begins.set_result(None)
+        self._metrics.asking.set(self._running.total() + len(self._waiting))
 
     async def wait_for(self, request: Request | None, work: Callable[[WorkDeadline], T], *, computes: bool = True) -> T:
         """The result of `work`, as long as the client stays connected (None: a single client, which stays).
@@ -216,57 +225,18 @@ class Desk:
         finally:
             disconnected.cancel()
             patience.end()
-            future.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen: asyncio must not log it
 
     def close(self) -> None:
         """Start no further question, without waiting for the running ones."""
         self._closed = True
-        for waiting in self._waiting.values():
-            for question in waiting:
-                question.outcome.cancel()
+        for _, begins in self._waiting:
+            begins.cancel()
         self._waiting.clear()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _share(self, client: str) -> int:
         """The number of threads that a client may use: with keys, three quarters of them."""
         return self._limits.asks if not client else max(1, self._limits.asks * 3 // 4)
-
-    def _begin_next(self) -> None:
-        """Start waiting questions while threads are free, those of the client with the fewest threads first."""
-        while self._running.total() < self._limits.asks:
-            ready = [client for client in self._waiting if self._running[client] < self._share(client)]
-            if not ready:
-                break
-            client = min(ready, key=lambda one: self._running[one])
-            self._begin(client, self._waiting[client].popleft())
-            if not self._waiting[client]:
-                del self._waiting[client]
-        self._metrics.asking.set(self._running.total() + sum(map(len, self._waiting.values())))
-
-    def _begin(self, client: str, question: _Question) -> None:
-        loop = asyncio.get_running_loop()
-        self._running[client] += 1
-        work = self._pool.submit(question.begin)
-
-        def notify(done: Future[Any]) -> None:
-            with suppress(RuntimeError):  # the loop has been closed, which a thread may outlive
-                loop.call_soon_threadsafe(self._done, client, question.outcome, done)
-
-        work.add_done_callback(notify)
-
-    def _done(self, client: str, outcome: asyncio.Future[Any], done: Future[Any]) -> None:
-        self._running[client] -= 1
-        if not self._running[client]:
-            del self._running[client]
-        if not outcome.done():
-            if done.cancelled():
-                outcome.cancel()
-            elif error := done.exception():
-                outcome.set_exception(error)
-            else:
-                outcome.set_result(done.result())
-        if not self._closed:
-            self._begin_next()
 
 
 async def _disconnected(request: Request | None) -> None:

@@ -185,14 +185,13 @@ async def stream(
     async def last() -> str:
         return format_event("answer", await _told(result_of(future), place, asked, keep))
 
-    return StreamingResponse(_events(first, events, last, future, patience, format_event), media_type=EVENTS)
+    return StreamingResponse(_events(first, events, last, patience, format_event), media_type=EVENTS)
 
 
 async def _events(
     first: str,
     events: asyncio.Queue[str | None],
     last: Callable[[], Awaitable[str]],
-    future: asyncio.Future[Answer],
     patience: WorkDeadline,
     format_event: Callable[[str, JsonObject], str],
 ) -> AsyncIterator[str]:
@@ -214,4 +213,3 @@ async def _events(
         yield ending
     finally:
         patience.end()
-        future.cancel()
