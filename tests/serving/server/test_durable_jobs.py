@@ -151,7 +151,7 @@ def test_what_was_accepted_before_a_restart_comes_before_what_is_sent_after_it(m
 def test_finished_jobs_are_kept_over_a_restart_up_to_a_number(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.serving.server.job.KEPT_JOBS", 3)
+    monkeypatch.setattr("hoptrail.serving.server.jobs.KEPT_JOBS", 3)
     with client_of(make_app()) as client:
         jobs = [ended(client, {"id": add(client, f"bird {n}")})["id"] for n in range(5)]
         assert client.get(f"/api/jobs/{jobs[0]}").status_code == 404

@@ -1,9 +1,9 @@
 """The thread that runs the jobs of a workspace, and afterwards erases removed text from the disk.
 
-Clients take turns (`job.JobTable`). Documents are committed in batches that double, so that the first can be queried at once and
-a thousand do not cost a thousand commits. A batch ends early if reading takes long or its text is large; then it is another
-client's turn. Of a batch that is stopped nothing is visible: its documents come, and the earlier versions that they replace go,
-when they are wholly indexed.
+Clients take turns: the one that has used the least time goes first, whatever the lengths of the queues. Documents are committed
+in batches that double, so that the first can be queried at once and a thousand do not cost a thousand commits. A batch ends early
+if reading takes long or its text is large; then it is another client's turn. Of a batch that is stopped nothing is visible: its
+documents come, and the earlier versions that they replace go, when they are wholly indexed.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from hoptrail.documents.limits import MIB
 from hoptrail.errors import DocumentError, HoptrailError, Interrupted, StillRead
 from hoptrail.index.indexing import Watcher
-from hoptrail.serving.server.job import OVER, Item, Job, JobTable, State
+from hoptrail.serving.server.job import OVER, Item, Job, State
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.uploads import Upload, Uploads
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.structures.progress_tracker import Progress
+
+if TYPE_CHECKING:
+    from hoptrail.serving.server.jobs import Jobs
 
 log = logging.getLogger("hoptrail.server")
 
@@ -64,12 +68,14 @@ class ParsingAllowance:
 class Worker:
     """The thread that performs the jobs of one workspace. `begin` starts it, and starts it again if it has died."""
 
-    def __init__(self, workspace: Workspace, table: JobTable, uploads: Uploads, metrics: Metrics) -> None:
+    def __init__(self, workspace: Workspace, jobs: Jobs, uploads: Uploads, metrics: Metrics) -> None:
         self._workspace = workspace
-        self._table = table
+        self._jobs = jobs
         self._uploads = uploads
         self._metrics = metrics
         self._patience = ParsingAllowance(workspace.index.settings.reading.parsing_seconds)
+        self._used: dict[str, float] = {}
+        """Seconds used by each client with jobs to do; a newcomer starts with the least of these."""
         self._thread: Thread | None = None
 
     def begin(self) -> None:
@@ -79,7 +85,7 @@ class Worker:
             self._thread.start()
 
     def ended(self, patience: float) -> bool:
-        """Whether the thread ends within `patience` seconds; the table must be closed."""
+        """Whether the thread ends within `patience` seconds; the jobs must be closed."""
         if self._thread is not None:
             self._thread.join(patience)
         return self._thread is None or not self._thread.is_alive()
@@ -88,7 +94,7 @@ class Worker:
         sweep_after: float | None = None
         while True:
             try:
-                job = self._table.first(sweep_after)
+                job = self._first(sweep_after)
             except Empty:
                 wait = min(2 * (sweep_after or SWEEP_SECONDS), LONGEST_SWEEP_SECONDS)
             else:
@@ -96,7 +102,7 @@ class Worker:
                     return
                 begun = time.monotonic()
                 over = self._take_turn(job)
-                self._table.used(job.client, time.monotonic() - begun)
+                self._used[job.client] += time.monotonic() - begun
                 if not over:
                     continue
                 wait = SWEEP_SECONDS
@@ -108,10 +114,26 @@ class Worker:
             except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait forever
                 log.error("workspace %s could not be warmed: %s", self._workspace.name, type(error).__name__)
 
+    def _first(self, timeout: float | None) -> Job | None:
+        """The next job to work on; None once the jobs are closed. Raises: Empty: nothing came within `timeout` seconds."""
+        with self._jobs.changed:
+            if not self._jobs.changed.wait_for(lambda: self._jobs.closed or self._firsts(), timeout):
+                raise Empty
+            if self._jobs.closed:
+                return None
+            firsts = self._firsts()
+        self._used = {client: seconds for client, seconds in self._used.items() if client in firsts}
+        newcomer = min(self._used.values(), default=0.0)
+        return firsts[min(firsts, key=lambda one: self._used.setdefault(one, newcomer))]
+
+    def _firsts(self) -> dict[str, Job]:
+        """The oldest job of each client that has something to do."""
+        return {job.client: job for job in self._jobs.all() if job.state not in OVER}  # newest first: the oldest stays
+
     def _swept(self) -> bool:
         """Erase removed and replaced text from the disk. Returns False while another process still reads it."""
         try:
-            return self._table.closed or self._workspace.clean()
+            return self._jobs.closed or self._workspace.clean()
         except HoptrailError:  # another process is writing: its commit sweeps, too
             return True
         except Exception as error:  # noqa: BLE001 - as above
@@ -121,8 +143,8 @@ class Worker:
     def _take_turn(self, job: Job) -> bool:
         """Run one turn of a job, once no other thread of this server writes; returns whether the job is over."""
         try:
-            self._table.catch_up()
-            with self._table.lock:
+            self._jobs.catch_up()
+            with self._jobs.lock:
                 if job.state in OVER:  # discarded while it waited
                     return True
                 job.state = State.INDEXING
@@ -148,7 +170,11 @@ class Worker:
             if not isinstance(error, HoptrailError):
                 log.error("a job failed: %s", type(error).__name__)
             job.error = as_refusal(error).content["error"]
-        self._table.note_end(job)
+        try:
+            self._jobs.note(job)
+            self._uploads.discard(item.upload for item in job.items if item.upload and not item.is_left)
+        except (HoptrailError, OSError) as failure:  # repeated before the next job begins
+            log.error("the outcome of a job could not be recorded: %s", type(failure).__name__)
         job.progress = Progress()
         job.state = state
 
@@ -176,11 +202,11 @@ class Worker:
         failures = self._index(job, [upload for _, upload in prepared]) if prepared else ()
         for item, upload in prepared:
             if reason := self._uploads.lost(upload, failures):
-                self._fail(item, reason)
+                self._finish(item, State.FAILED, reason)
             else:
                 self._finish(item, State.DONE)
                 _displace(job.items[: job.items.index(item)], item)
-        self._table.note(job)
+        self._jobs.note(job)
         self._uploads.discard(item.upload for item in before if item.upload and not item.is_left)
 
     def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:
@@ -216,18 +242,16 @@ class Worker:
         try:
             item.documents, item.notes = self._uploads.prepare(upload, self._patience.of(job.client))
         except DocumentError as failure:
-            self._fail(item, failure.reason)
+            self._finish(item, State.FAILED, failure.reason)
             return False
         finally:
             self._patience.learn(job.client, time.monotonic() - begun)
         item.state = State.INDEXING
         return True
 
-    def _fail(self, item: Item, reason: str) -> None:
-        item.reason, item.documents = reason, {}
-        self._finish(item, State.FAILED)
-
-    def _finish(self, item: Item, state: State) -> None:
+    def _finish(self, item: Item, state: State, reason: str = "") -> None:
+        if state is State.FAILED:
+            item.reason, item.documents = reason, {}
         item.state = state
         self._metrics.documents.labels(state.value).inc()
 

@@ -1,35 +1,51 @@
-"""Changes to an index in the background: one job at a time in a workspace, with a state for every document.
+"""Changes to an index in the background: the table of a workspace's jobs, which one thread performs, one at a time.
 
-Jobs of one client run in order of arrival; clients take turns, one batch of documents each. A stopped job keeps what was
-committed, which is whole documents, and its uploads, so that it can be resumed. Jobs are in a journal (`job`): the next process
-adopts those of a process that has ended.
+Jobs of one client run in order of arrival; clients take turns (`job_thread`). A stopped job keeps what was committed, which is
+whole documents, and its uploads, so that it can be resumed.
+
+The table is in memory, and in the journal, which survives the process: the next one adopts the jobs of a process that has ended.
+A job is recorded before it is acknowledged. Its outcome is recorded before its uploads are removed and before the next job
+begins, so that a restart never redoes a job after a newer one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Event
+from threading import Condition, Event, RLock
 from typing import BinaryIO
 
-from hoptrail.serving.server.job import OVER, Item, Job, JobTable, State
+from hoptrail.corpus.journal import Journal
+from hoptrail.serving.server.job import OVER, Item, Job, State
 from hoptrail.serving.server.job_thread import Worker
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.refusals import Refusal, stopping, too_many
+from hoptrail.serving.server.refusals import Refusal, not_found, stopping, too_many
 from hoptrail.serving.server.uploads import NoRoom, Upload, Uploads, WrongType
 from hoptrail.serving.server.wire import shown
 from hoptrail.serving.server.workspaces import Workspace
 
+KEPT_JOBS = 100
+"""Finished or cancelled jobs of a workspace that are kept, also across restarts."""
+
 
 class Jobs:
-    """The jobs of one workspace, run by one thread, which starts with the first job. At most `most` are unfinished."""
+    """The jobs of one workspace in order of arrival, at most `most` of them unfinished. The thread that performs them starts with
+    the first. Writing methods raise StorageError and IndexDamaged, and then have changed nothing.
+    """
 
     def __init__(self, workspace: Workspace, uploads: Uploads, metrics: Metrics, most: int) -> None:
         self._uploads = uploads
         self._workspace = workspace
         self._most = most
-        self._table = JobTable(workspace.index.folder, uploads)
-        self._worker = Worker(workspace, self._table, uploads, metrics)
+        self._journal = Journal(workspace.index.folder)
+        self._jobs: dict[str, Job] = {}
+        self._unrecorded: dict[str, Job] = {}
+        """Jobs whose outcome could not be recorded yet."""
+        self._worker = Worker(workspace, self, uploads, metrics)
         self._taken_up = False
+        self.lock = RLock()
+        self.changed = Condition(self.lock)
+        """Notified when there may be a job to do, and when the table is closed."""
+        self.closed = False
 
     def add(self, files: Sequence[tuple[str, BinaryIO]], client: str) -> Job:
         """Submit a job that indexes files, given by name and content. Those of no supported format are listed in it as failed.
@@ -48,53 +64,88 @@ class Jobs:
                         raise
             items = [Item(upload.id, upload.name, upload) for upload in uploads]
             items += [Item("", name, state=State.FAILED, reason=reason) for name, reason in refused.items()]
-            return self._submit(Job("add", items, client))
+            return self.submit(Job("add", items, client))
         except BaseException:
             self._uploads.discard(uploads)
             raise
 
     def _keep(self, name: str, content: BinaryIO) -> Upload:
-        """Store a file, if necessary in place of uploads of cancelled jobs."""
+        """Store a file, if necessary in place of uploads of cancelled jobs, beginning with the job cancelled first."""
         while True:
             try:
                 return self._uploads.keep(name, content)
             except NoRoom:
-                if not self._table.give_up_oldest_cancelled():
-                    raise
+                with self.lock:
+                    found = next((job for job in self._jobs.values() if job.is_finished and job.uploads_left), None)
+                    if found is None:
+                        raise
+                    uploads = found.uploads_left
+                    found.set_left(State.DISCARDED)
+                    self.note(found)
+                    self._uploads.discard(uploads)
                 content.seek(0)
 
-    def remove(self, documents: Sequence[tuple[str, str]], client: str) -> Job:
-        """Submit a job that removes documents, given by id and title, with everything derived from them alone."""
-        return self._submit(Job("remove", [Item(name, title) for name, title in documents], client))
-
-    def build(self, recipe: str, client: str) -> Job:
-        """Submit a job that builds what a recipe searches."""
-        return self._submit(Job("build", [Item(recipe, recipe)], client))
+    def submit(self, job: Job) -> Job:
+        """Accept a job: once this returns, it survives the process. Raises: Refusal: too many wait, or this is read-only."""
+        self._workspace.check_changeable()
+        with self.lock:
+            if self.closed:
+                raise stopping()
+            self.take_up()  # jobs accepted earlier go first
+            if sum(not one.is_finished for one in self._jobs.values()) >= self._most:
+                raise too_many("Too many jobs are waiting in this workspace.", "Wait, or discard some.", 60)
+            self._worker.begin()
+            self._uploads.claims.hold()
+            if job.uploads_left:
+                self._uploads.settle()
+            self._journal.append(job.record(), self._uploads.claims.mark)
+            self._jobs[job.id] = job
+            self.changed.notify()
+            finished = [old for old in self._jobs.values() if old.is_finished]
+            for old in finished[: max(0, len(finished) - KEPT_JOBS)]:
+                self._forget(old)
+        return job
 
     def take_up(self) -> None:
-        """Continue the jobs of processes that have ended."""
-        with self._table.lock:
-            self._table.take_up()
+        """Once: adopt the jobs of processes that have ended, and remove files that no job names. Jobs and files of running
+        processes, this one included, are untouched. Requests may come before the server is warm, so each of them calls it.
+        """
+        with self.lock:
+            if self._taken_up or self.closed or self._workspace.index.is_read_only:
+                return
+            claims = self._uploads.claims
+            if self._journal.exists or claims.marks():
+                claims.hold()
+                with claims.claiming():
+                    ours = {mark for mark in claims.marks() | self._journal.owners() if claims.claim(mark)}
+                    jobs = [Job.of(record, self._uploads) for record in self._journal.take_over(ours, claims.mark)]
+                    self._uploads.clear(ours, self._journal.open_items())
+                self._jobs.update({job.id: job for job in jobs})
             self._taken_up = True
-            if any(job.state is State.WAITING for job in self._table.all()):
+            if any(job.state is State.WAITING for job in self._jobs.values()):
                 self._worker.begin()
 
     def all(self) -> list[Job]:
         """All jobs, newest first, including those of processes that have ended."""
-        self._ensure_taken_up()
-        return self._table.all()
+        with self.lock:
+            self.take_up()
+            return list(reversed(self._jobs.values()))
 
     def get(self, name: str) -> Job:
         """The job with this id. Raises: Refusal: there is no such job here."""
-        self._ensure_taken_up()
-        return self._table.get(name)
+        with self.lock:
+            self.take_up()
+            if name not in self._jobs:
+                raise not_found("job")
+            return self._jobs[name]
 
     def cancel(self, name: str) -> Job:
         """Stop a job at its next step, or before it begins. It stays cancelled across restarts."""
         job = self.get(name)
-        with self._table.lock:
+        with self.lock:
             if job.is_left:
-                self._table.note_cancelled(job, cancelled=True)
+                self._journal.set_cancelled(job.id, cancelled=True)
+                job.cancelled = True
                 job.stop.set()
         return job
 
@@ -103,57 +154,55 @@ class Jobs:
         Raises: Refusal: there is no such job, it is not over, or nothing of it is left to do.
         """
         job = self.get(name)
-        with self._table.lock:
+        with self.lock:
             if job.state not in OVER or not job.is_left:
                 raise Refusal(409, "not_stopped", "This job has nothing left to do.", "Look at its state.")
-            if self._table.closed:
+            if self.closed:
                 raise stopping()
             self._worker.begin()
-            self._table.note_cancelled(job, cancelled=False)
-            for item in job.items:
-                if item.is_left:
-                    item.state = State.WAITING
-            job.stop, job.error, job.state = Event(), None, State.WAITING
-            self._table.changed.notify()
+            self._journal.set_cancelled(job.id, cancelled=False)
+            job.set_left(State.WAITING)
+            job.cancelled, job.stop, job.error, job.state = False, Event(), None, State.WAITING
+            self.changed.notify()
         return job
 
     def discard(self, name: str) -> Job:
         """Forget a job, and its uploads that are not indexed. Raises: Refusal: there is no such job, or it is running."""
         job = self.get(name)
-        with self._table.lock:
+        with self.lock:
             if job.state is State.INDEXING:
                 raise Refusal(
                     409, "under_way", "This job is running.", "Cancel it, and discard it once it has stopped."
                 )
-            self._table.forget(job)
+            self._forget(job)
             if job.state is State.WAITING:
                 job.state = State.DISCARDED
         return job
 
+    def _forget(self, job: Job) -> None:
+        self._journal.forget([job.id])
+        self._jobs.pop(job.id, None)
+        self._unrecorded.pop(job.id, None)
+        self._uploads.discard(job.uploads_left)
+        job.set_left(State.DISCARDED)
+
+    def note(self, job: Job) -> None:
+        """Record the states of a job's items. If that fails, `catch_up` repeats it."""
+        self._unrecorded[job.id] = job
+        self._journal.set_items(job.id, [item.record() for item in job.items])
+        del self._unrecorded[job.id]
+
+    def catch_up(self) -> None:
+        """Record the outcomes that could not be recorded before."""
+        for job in list(self._unrecorded.values()):
+            self.note(job)
+
     def close(self, patience: float) -> None:
         """Stop the running job, keeping finished work, and wait up to `patience` seconds for it."""
-        with self._table.changed:
-            self._table.closed = True
-            self._table.changed.notify()
-        for job in self._table.all():
-            job.stop.set()
+        with self.changed:
+            self.closed = True
+            self.changed.notify()
+            for job in self._jobs.values():
+                job.stop.set()
         if self._worker.ended(patience):
             self._uploads.claims.release()
-
-    def _submit(self, job: Job) -> Job:
-        self._workspace.check_changeable()
-        with self._table.lock:
-            if self._table.closed:
-                raise stopping()
-            self._ensure_taken_up()  # jobs accepted earlier go first
-            if sum(not one.is_finished for one in self._table.all()) >= self._most:
-                raise too_many("Too many jobs are waiting in this workspace.", "Wait, or discard some.", 60)
-            self._worker.begin()
-            self._table.enter(job)
-        return job
-
-    def _ensure_taken_up(self) -> None:
-        """Adopt earlier jobs if that has not been done: requests may come before the server is warm."""
-        with self._table.lock:
-            if not (self._taken_up or self._table.closed or self._workspace.index.is_read_only):
-                self.take_up()

@@ -36,7 +36,7 @@ from hoptrail.index import contract
 from hoptrail.serving.answer_text import written
 from hoptrail.serving.render import render_answer
 from hoptrail.serving.server import wire
-from hoptrail.serving.server.job import OVER, Job
+from hoptrail.serving.server.job import OVER, Item, Job
 from hoptrail.serving.server.kept_answers import KeptAnswers
 from hoptrail.serving.server.refusals import as_refusal, in_field, not_found
 from hoptrail.serving.server.services import Here, Place, Served, Services, services_for
@@ -268,7 +268,8 @@ async def remove(context: _Context, document: Annotated[Name, Field(description=
     """Remove a document, by its id, with everything derived from it alone."""
     place = _caller(context).place
     found = await asyncio.to_thread(place.document, document)
-    return await _wait_for(await asyncio.to_thread(place.jobs.remove, [(found.id, found.title)], place.client))
+    job = Job("remove", [Item(found.id, found.title)], place.client)
+    return await _wait_for(await asyncio.to_thread(place.jobs.submit, job))
 
 
 async def _wait_for(job: Job) -> JsonObject:
