@@ -124,7 +124,7 @@ class _Run:
         """The statement to show with its citation. A text that is too long is cut where it has most of the `asked` words."""
         first, last = self.members[0], self.members[-1]
         whole = self.unit.text[first.start : last.end]
-        at = _excerpt_start(whole, asked)
+        at = excerpt_start(whole, asked, LONGEST)
         text = whole[at : at + LONGEST]
         start = self.unit.sources[0].start + first.start + at
         block = first.block
@@ -193,16 +193,16 @@ def _with_heading(said: UnitStatement) -> str:
     return f"{block.path[-1]}: {said.said}" if is_value and adds_words else said.said
 
 
-def _excerpt_start(text: str, asked: frozenset[str]) -> int:
-    """The start of the LONGEST characters of a text that contain most of the asked words; 0 for a text that is short enough."""
-    if len(text) <= LONGEST:
+def excerpt_start(text: str, asked: frozenset[str], longest: int) -> int:
+    """The start of the `longest` characters of a text that contain most of the asked words; 0 for a text that is short enough."""
+    if len(text) <= longest:
         return 0
     words = terms(text)
-    starts = [word.start for word in words if word.start <= len(text) - LONGEST]
+    starts = [word.start for word in words if word.start <= len(text) - longest]
     matches = [(word.start, word.end, word.stem) for word in words if word.stem in asked]
 
     def count(start: int) -> int:
-        return len({stem for begin, end, stem in matches if start <= begin and end <= start + LONGEST})
+        return len({stem for begin, end, stem in matches if start <= begin and end <= start + longest})
 
     most = max(map(count, starts), default=0)
     best = [start for start in starts if count(start) == most] or [0]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hoptrail.language.closeness import Wording, asked_words
-from hoptrail.recipes.closest import MOST_SHOWN
+from hoptrail.recipes.closest import MOST_SHOWN, excerpt_start
 from hoptrail.serving.render import EXCERPT, render_source
 from hoptrail.text.dates import unit_date
 from hoptrail.text.statements import UnitStatement, statements_of
-from hoptrail.text.words import content_stems, terms
+from hoptrail.text.words import content_stems
 from hoptrail.types import Ranking, Statement
 
 
@@ -46,10 +46,7 @@ def _place(lines: list[UnitStatement]) -> str:
     return block.place if block else ""
 
 
-def _excerpt(line: str, asked: Collection[str]) -> str:
-    """A line, cut where it says the first of the words that were asked."""
-    if len(line) <= EXCERPT:
-        return line
-    first = next((word.start for word in terms(line) if word.stem in asked), 0)
-    start = max(0, first - EXCERPT // 4)
+def _excerpt(line: str, asked: frozenset[str]) -> str:
+    """A line, cut where it says most of the words that were asked."""
+    start = excerpt_start(line, asked, EXCERPT)
     return f"{'…' if start else ''}{line[start : start + EXCERPT]}{'…' if start + EXCERPT < len(line) else ''}"
