@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -173,43 +173,31 @@ async def stream(
         if not loop.is_closed():
             loop.call_soon_threadsafe(events.put_nowait, format_event(name, content))
 
-    workspace, desk = place.workspace, served.desk
-    desk.check(place.client)
-    work = await asyncio.to_thread(answering, workspace, asked, served.metrics, send_event)
-    settings = workspace.index.settings
+    served.desk.check(place.client)
+    work = await asyncio.to_thread(answering, place.workspace, asked, served.metrics, send_event)
+    settings = place.workspace.index.settings
     names = {"recipe": asked.recipe or settings.recipe, "language": asked.language or settings.language}
-    first = format_event("question", {"question": asked.question, **names})  # before a thread formats the next
-    future, patience = desk.hand_in(work, place.client, computes=computes_here(workspace, asked.language))
+    events.put_nowait(format_event("question", {"question": asked.question, **names}))  # before a thread sends the next
+    future, patience = served.desk.hand_in(work, place.client, computes=computes_here(place.workspace, asked.language))
     future.add_done_callback(lambda _: events.put_nowait(None))
 
-    async def last() -> str:
-        return format_event("answer", await _told(result_of(future), place, asked, keep))
-
-    return StreamingResponse(_events(first, events, last, patience, format_event), media_type=EVENTS)
-
-
-async def _events(
-    first: str,
-    events: asyncio.Queue[str | None],
-    last: Callable[[], Awaitable[str]],
-    patience: WorkDeadline,
-    format_event: Callable[[str, JsonObject], str],
-) -> AsyncIterator[str]:
-    try:
-        yield first
-        while True:
-            try:
-                event = await asyncio.wait_for(events.get(), SILENCE_SECONDS)
-            except TimeoutError:
-                yield ": still working\n\n"
-                continue
-            if event is None:
-                break
-            yield event
+    async def sent() -> AsyncIterator[str]:
         try:
-            ending = await last()
-        except Exception as error:  # noqa: BLE001 - the response has begun, so the error can only be an event
-            ending = format_event("error", as_refusal(error).content)
-        yield ending
-    finally:
-        patience.end()
+            while (one := await _next(events)) is not None:
+                yield one
+            try:
+                ending = format_event("answer", await _told(result_of(future), place, asked, keep))
+            except Exception as error:  # noqa: BLE001 - the response has begun, so the error can only be an event
+                ending = format_event("error", as_refusal(error).content)
+            yield ending
+        finally:
+            patience.end()
+
+    return StreamingResponse(sent(), media_type=EVENTS)
+
+
+async def _next(events: asyncio.Queue[str | None]) -> str | None:
+    try:
+        return await asyncio.wait_for(events.get(), SILENCE_SECONDS)
+    except TimeoutError:
+        return ": still working\n\n"
