@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hoptrail.text.dates import unit_date
 from hoptrail.types import Hit, Ranking, Verdict
-from hoptrail.types.answer_json import hit_json
+from hoptrail.types.answer import hit_json
 from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from hoptrail.index import contract
 from hoptrail.index.index import Index
 from hoptrail.serving.answer_text import written
 from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
-from hoptrail.types.answer_json import evidence_json
+from hoptrail.types.answer import evidence_json
 from hoptrail.types.json_object import JsonObject
 
 

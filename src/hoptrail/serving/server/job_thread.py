@@ -13,8 +13,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty
-from threading import Thread
-from typing import TYPE_CHECKING
+from threading import Condition, Thread
+from typing import Protocol
 
 from hoptrail.documents.limits import MIB
 from hoptrail.errors import DocumentError, HoptrailError, Interrupted, StillRead
@@ -25,9 +25,6 @@ from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.uploads import Upload, Uploads
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.structures.progress_tracker import Progress
-
-if TYPE_CHECKING:
-    from hoptrail.serving.server.jobs import Jobs
 
 log = logging.getLogger("hoptrail.server")
 
@@ -65,10 +62,21 @@ class ParsingAllowance:
         self._seconds[client] = max(1, allowed // 2) if seconds >= allowed * SECOND else min(self._most, allowed + 1)
 
 
+class JobTable(Protocol):
+    """What the thread needs of `jobs.Jobs`, which starts it."""
+
+    changed: Condition
+    closed: bool
+
+    def all(self) -> list[Job]: ...
+    def note(self, job: Job) -> None: ...
+    def catch_up(self) -> None: ...
+
+
 class Worker:
     """The thread that performs the jobs of one workspace. `begin` starts it, and starts it again if it has died."""
 
-    def __init__(self, workspace: Workspace, jobs: Jobs, uploads: Uploads, metrics: Metrics) -> None:
+    def __init__(self, workspace: Workspace, jobs: JobTable, uploads: Uploads, metrics: Metrics) -> None:
         self._workspace = workspace
         self._jobs = jobs
         self._uploads = uploads
@@ -144,7 +152,7 @@ class Worker:
         """Run one turn of a job, once no other thread of this server writes; returns whether the job is over."""
         try:
             self._jobs.catch_up()
-            with self._jobs.lock:
+            with self._jobs.changed:
                 if job.state in OVER:  # discarded while it waited
                     return True
                 job.state = State.INDEXING

@@ -43,7 +43,7 @@ from hoptrail.serving.server.services import Here, Place, Served, Services, serv
 from hoptrail.serving.server.streaming import answer_to, searching
 from hoptrail.serving.server.wire import Asked, AsOf, Earlier, Name, QuestionRequest, Search, Text
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
-from hoptrail.types.answer_json import evidence_json, hop_json
+from hoptrail.types.answer import evidence_json, hop_json
 from hoptrail.types.json_object import JsonObject
 
 log = logging.getLogger("hoptrail.server")

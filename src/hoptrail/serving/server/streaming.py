@@ -36,7 +36,7 @@ from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.wire import QuestionRequest, Search, question_of
 from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
 from hoptrail.types import Answer, Cited, Hop, Span
-from hoptrail.types.answer_json import evidence_json, hop_json
+from hoptrail.types.answer import evidence_json, hop_json
 from hoptrail.types.json_object import JsonObject
 from hoptrail.types.sources import file_name
 
