@@ -13,8 +13,11 @@ import pytest
 from documents.file_makers import content_stream, pdf_of, pdf_with_contents, stream, text_pdf
 from hoptrail.documents.child import Parsing
 from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.forms import reads_pictures
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.pdf.ocr import INSTALL
 
+ADVICE = "run OCR first" if reads_pictures() else INSTALL
 REFUSED = Path(__file__).parent / "refused"
 BROKEN = b"<< /Length 9 /Filter /NoSuchFilter >>\nstream\nxxxxxxxxx\nendstream"
 
@@ -107,7 +110,7 @@ def test_c4_too_many_pages(parsing: Parsing) -> None:
 
 
 def test_c4_no_text_layer(parsing: Parsing) -> None:
-    assert "no text found in 2 pages: probably scanned, run OCR first" in refusal(parsing, text_pdf([[], []]))
+    assert "no text found in 2 pages: probably scanned; " in refusal(parsing, text_pdf([[], []]))
 
 
 def test_c4_huge_page(parsing: Parsing) -> None:
@@ -136,13 +139,13 @@ def test_one_broken_page_is_noted_and_the_others_are_read(parsing: Parsing) -> N
 def test_a_page_whose_content_cannot_be_unpacked_is_counted(parsing: Parsing) -> None:
     parsed = parsing.parse("pdf", pdf_with_contents([stream(content_stream(["Whole."])), BROKEN]))
     assert parsed.text == "Whole."
-    assert parsed.notes == ("1 of 2 pages hold no text: if they are scanned, run OCR first",)
+    assert parsed.notes == (f"1 of 2 pages hold no text: if they are scanned, {ADVICE}",)
 
 
 def test_pages_without_text_among_others_are_counted(parsing: Parsing) -> None:
     parsed = parsing.parse("pdf", text_pdf([["The cover."], [], ["The end."], []]))
     assert parsed.text.split() == ["The", "cover.", "The", "end."]
-    assert parsed.notes == ("2 of 4 pages hold no text: if they are scanned, run OCR first",)
+    assert parsed.notes == (f"2 of 4 pages hold no text: if they are scanned, {ADVICE}",)
 
 
 def test_many_notes_are_counted(parsing: Parsing) -> None:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-
-import pytest
-
 from documents.block_lines import block_lines
 from documents.file_makers import Placed, column, pdf_of, pdf_with_contents, placed_pdf, stream, text_pdf
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS
 from hoptrail.documents.pdf.parser import parse_pdf
 
 LEFT = [
@@ -202,38 +197,6 @@ def test_words_that_run_together_are_noted() -> None:
     assert parse_pdf(text_pdf([[glued], ["This page is as it should be."]]), DEFAULT_LIMITS).notes == (
         "words run together on page 1: export the file anew",
     )
-
-
-def scanned(lines: list[str]) -> bytes:
-    """A PDF with one page that is a picture of these lines."""
-    import pypdfium2
-
-    page = pypdfium2.PdfDocument(placed_pdf([column(72, 700, lines, 14)]))[0]
-    bitmap = page.render(scale=2, grayscale=True)
-    pixels = bitmap.to_numpy().reshape(bitmap.height, -1)[:, : bitmap.width].tobytes()
-    head = b"<< /Type /XObject /Subtype /Image /Width %d /Height %d /ColorSpace /DeviceGray /BitsPerComponent 8 "
-    picture = stream(pixels, packed=True).replace(b"<< ", head % (bitmap.width, bitmap.height), 1)
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /XObject << /I 5 0 R >> >> >>",
-        stream(b"612 0 0 792 0 0 cm /I Do"),
-        picture,
-    ]
-    return pdf_of(objects)
-
-
-def test_scanned_pages_are_noted_without_tesseract(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(Unreadable, match="no text found in 1 pages: probably scanned, run OCR first"):
-        parse_pdf(scanned(["The harbour is closed."]), DEFAULT_LIMITS)
-
-
-@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not on this machine")
-def test_scanned_pages_are_read_with_tesseract() -> None:
-    parsed = parse_pdf(scanned(["The harbour is closed", "on Sunday morning."]), ReadingLimits(parsing_seconds=100))
-    assert parsed.text == "The harbour is closed on Sunday morning."
-    assert parsed.notes == ("1 scanned pages were read by OCR (tesseract): expect mistakes",)
 
 
 def test_a_rotated_page_is_read_like_an_upright_one() -> None:

@@ -24,7 +24,7 @@ from hoptrail.errors import DocumentError, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, LocalExecutor
 from hoptrail.types import Document, content_id
 
-PICTURE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+PICTURE = b"GIF89a" + bytes(300)
 PDF = text_pdf([["A page."]])
 
 
@@ -314,7 +314,7 @@ def test_c7_wrong_endings_are_detected_by_content_if_certain(tmp_path: Path) -> 
     word_file(tmp_path / "b.docx", [("Normal", "Typed.")]).rename(tmp_path / "b.pdf")
     (tmp_path / "c.pdf").write_text("<html>not found</html>")
     (tmp_path / "d.docx").write_text("plain")
-    (tmp_path / "e.txt").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (tmp_path / "e.txt").write_bytes(PICTURE)
     documents, errors = read(tmp_path)
     assert [(document.text, document.notes) for document in documents] == [
         ("Printed.", ("named .txt, read as PDF by its content",)),

@@ -30,7 +30,7 @@ from index.test_indexing import Desk, lines, write
 from index.test_syncing import told
 from world import FACTS
 
-PICTURE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(300)
+PICTURE = b"GIF89a" + bytes(300)
 
 
 @pytest.fixture

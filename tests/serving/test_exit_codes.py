@@ -270,7 +270,7 @@ def test_an_ambiguous_title(hoptrail: Hoptrail, tmp_path: Path, tiny: Path) -> N
 def test_broken_files_among_good_ones_are_named(hoptrail: Hoptrail, world: Path, tmp_path: Path, tiny: Path) -> None:
     (world / "broken.docx").write_bytes(b"PK\x03\x04 nothing more")
     (world / "lines.jsonl").write_text('{"id": "good", "text": "Fine."}\n{"id": "bad"}\n', encoding="utf-8")
-    (world / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    (world / "picture.png").write_bytes(b"GIF89a\0\0")
     options = ["--index", tmp_path / "index", "--settings", tiny]
     check(
         hoptrail("index", world, *options),

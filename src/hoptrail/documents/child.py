@@ -28,7 +28,7 @@ from typing import IO
 
 from hoptrail.documents.blocks import Parsed, pack, unpack
 from hoptrail.documents.decoding import NotReadNow, Unreadable
-from hoptrail.documents.forms import parser_of
+from hoptrail.documents.forms import MAY_HOLD_SCANS, PICTURE, parser_of, reads_pictures
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.errors import Interrupted
 from hoptrail.types.json_object import JsonObject
@@ -176,8 +176,12 @@ class Parsing:
         Raises: TookTooLong: it was stopped at a limit on time. Unreadable: it was refused, or stopped at another limit.
         Interrupted: the caller wants to stop.
         """
+        if first_try and form == PICTURE:
+            raise TookTooLong("is read after the other files")
         self._start()  # does not count against the time of the file
         seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
+        if form in MAY_HOLD_SCANS and reads_pictures():
+            seconds = clock  # a page takes some seconds, however small its file is
         if first_try:
             seconds, clock = min(seconds, FIRST_TRY), min(clock, 10 * FIRST_TRY)
         reply = self._ask(({"form": form, "seconds": seconds}, data), clock, 16 * self._limits.text)

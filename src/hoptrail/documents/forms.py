@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed
@@ -19,7 +21,8 @@ Parser = Callable[[bytes, ReadingLimits], Parsed]
 """Raises Unreadable with the reason for a file that is damaged, protected, beyond a limit, or in another format."""
 
 TEXT, PDF, JSON, JSONL, MAN, INFO, TABBED = "text", "pdf", "json", "jsonl", "man", "info", "tabbed"
-CHAT, CHAT_JSON = "chat", "chat-json"
+CHAT, CHAT_JSON, PICTURE, MAIL, MBOX = "chat", "chat-json", "picture", "mail", "mbox"
+MAY_HOLD_SCANS = (PDF, PICTURE, MAIL, MBOX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,9 @@ FORMS = (
     Form("ods", (".ods", ".ots"), "odf:parse_ods", packed=True),
     Form("odp", (".odp", ".otp"), "odf:parse_odp", packed=True),
     Form("pptx", (".pptx",), "pptx:parse_pptx", packed=True),
-    Form("mail", (".eml",), "mail:parse_mail", packed=True),
-    Form("mbox", (".mbox",), "mail:parse_mbox", packed=True),
+    Form(MAIL, (".eml",), "mail:parse_mail", packed=True),
+    Form(PICTURE, (), "pdf.parser:parse_picture", packed=True),
+    Form(MBOX, (".mbox",), "mail:parse_mbox", packed=True),
     Form("mhtml", (".mhtml", ".mht"), "mail:parse_web_archive", packed=True),
     Form("rtf", (".rtf",), "rtf:parse_rtf"),
     Form("latex", (".tex", ".latex"), "latex:parse_latex"),
@@ -94,6 +98,14 @@ FORMS = (
 _BY_ENDING = {ending: form for form in FORMS for ending in form.endings}
 ENDINGS = tuple(_BY_ENDING)
 BY_NAME = {form.name: form for form in FORMS}
+_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
+"""How PNG, JPEG and TIFF begin."""
+
+
+@cache
+def reads_pictures() -> bool:
+    """Whether the extra `ocr` is installed. Without it pictures are left out like other files that are no text."""
+    return find_spec("rapidocr") is not None
 
 
 def known_ending(name: str) -> str:
@@ -115,6 +127,8 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
     """The format by content where that is beyond doubt, else `form`."""
     if data.startswith(b"%PDF-"):
         return BY_NAME[PDF]
+    if data.startswith(_PICTURES) and reads_pictures():
+        return BY_NAME[PICTURE]
     if data.startswith(b"PK\x03\x04"):
         inside = {"epub": b"application/epub+zip", "docx": b"word/document.xml", "pptx": b"ppt/presentation.xml"}
         inside["xlsx"] = b"xl/workbook.xml"

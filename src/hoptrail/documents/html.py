@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.html_left_out import (
+from hoptrail.documents.html_markup import (
     BLOCKS,
     HEADINGS,
     hidden_names,
     is_dropped,
+    marked,
     note_number,
+    parted,
+    refuse_slow_markup,
     unseen,
     without_spaces,
 )
-from hoptrail.documents.html_markup import marked, parted, refuse_slow_markup
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import (
     OpenLists,

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, pieces_of
 from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.forms import BY_NAME, form_of, parser_of, true_form
+from hoptrail.documents.forms import BY_NAME, MAIL, PICTURE, form_of, parser_of, true_form
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.plain_text import plain_blocks
 from hoptrail.text.normal_forms import squeeze
@@ -190,10 +190,12 @@ class _Reader:
         inner = _inner(part)
         data = b"" if inner is not None else _payload(part)
         by_type = BY_NAME.get(_FORMS_OF_TYPES.get(part.get_content_type(), ""))
-        form = BY_NAME["mail"] if inner is not None else true_form(form_of(Path(name)) or by_type, data)
+        form = BY_NAME[MAIL] if inner is not None else true_form(form_of(Path(name)) or by_type, data)
         if form is None or not form.parser:
             raise Unreadable("is of no known format")
-        if form.name != "mail":
+        if form.name == PICTURE:  # to read the logo in every mail would take long
+            raise Unreadable("is a picture, and was left out")
+        if form.name != MAIL:
             parsed = parser_of(form.name)(data, self.limits)
             self.notes += [f"attachment {name}: {note}" for note in parsed.notes]
             yield from pieces_of(parsed)

@@ -20,7 +20,6 @@ from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import bold_headings
-from hoptrail.documents.odf_tables import OdfTables
 from hoptrail.documents.odf_text import (
     DRAW,
     DUBLIN_CORE,
@@ -34,10 +33,10 @@ from hoptrail.documents.odf_text import (
     TABLE,
     TEXT,
     OdfStyles,
+    OdfTables,
     OdfText,
 )
-from hoptrail.documents.office_text import asides_after_lists
-from hoptrail.documents.reading_order import Box, in_reading_order
+from hoptrail.documents.office_text import Box, asides_after_lists, in_reading_order
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces, named, sheet_pieces
 from hoptrail.documents.xlsx import sheet_heading
 from hoptrail.text.normal_forms import squeeze

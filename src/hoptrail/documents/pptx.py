@@ -19,8 +19,7 @@ from hoptrail.documents.drawings import graphic_pieces
 from hoptrail.documents.formulas import formula_text
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import HIDDEN, STRUCK
-from hoptrail.documents.office_text import comment_head, shifted, symbols
-from hoptrail.documents.reading_order import Box, in_reading_order
+from hoptrail.documents.office_text import Box, comment_head, in_reading_order, shifted, symbols
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind

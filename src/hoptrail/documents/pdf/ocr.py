@@ -1,67 +1,79 @@
-"""Reads scanned PDF pages with the program `tesseract`, if it is installed. Rendered pages are piped to it.
+"""Reads the text of pictures, such as scanned pages, with the package `rapidocr`, which brings its models along.
 
-It reads up to four of its installed languages, English first. Nothing is written to disk. A note warns of mistakes.
+It reads languages in Latin letters, Chinese and Japanese, and fetches nothing. A note warns of mistakes.
 """
 
 from __future__ import annotations
 
-import csv
-import shutil
-import subprocess
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from itertools import accumulate
 from statistics import median
 from typing import Any
 
+from hoptrail.documents.forms import reads_pictures
 from hoptrail.documents.pdf.fragments import Fragment
-from hoptrail.system.environment_variables import environment_of_child
 
+INSTALL = "`pip install 'hoptrail[ocr]'` reads pictures of text"
 _DPI = 200
+_SEARCHED = 1280
+"""Pixels of the longer side at which lines are looked for; they are read in full. Twice as many take a gigabyte."""
 _LARGEST = 40_000_000
-"""Pixels per page; larger pages are rendered at a lower resolution."""
+"""Pixels of a picture; larger ones are read at a lower resolution."""
+_FONT = 0.75
+"""Size of the font as a share of the height of a line."""
 _LARGER = 1.5
 """Lines at least this many times higher than usual have a larger font; smaller differences are noise."""
-_MOST_LANGUAGES = 4
 _TIME_SHARE = 0.7
-"""Share of the time for parsing that OCR may take."""
+"""Share of the time for parsing that may have passed when the last picture has been read."""
 
 
 class Ocr:
-    """Reads scanned pages until its time has run out."""
+    """Reads pictures until its time has run out."""
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + _TIME_SHARE * seconds
+        self._longest = 0.0
+        """Seconds that a picture took at most."""
         self.read: list[int] = []
         """Numbers of the pages that gave text."""
         self.late: list[int] = []
         """Numbers of the scanned pages that were skipped for lack of time."""
 
     def fragments(self, page: Any, number: int) -> list[Fragment]:
-        """The lines of a page without text; empty if the page has no picture, or the program is missing or out of time."""
+        """The lines of a PDF page without text; empty if it has no picture, the extra is missing, or time has run out."""
         import pypdfium2.raw as pdfium
 
-        program = shutil.which("tesseract")
-        if program is None or not any(page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3)):
+        pictures = page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3)
+        if not reads_pictures() or not any(pictures):
             return []
-        seconds = self._until - time.monotonic()
-        if seconds <= 0:
+        width, height = page.get_size()
+        scale = min(_DPI / 72, (_LARGEST / (width * height)) ** 0.5)
+        return self.lines(page.render(scale=scale, grayscale=True).to_pil(), number, width)
+
+    def lines(self, picture: Any, number: int, width: float = 612) -> list[Fragment]:
+        """The lines of a picture of Pillow that is page `number` and `width` points wide; empty if time has run out."""
+        import numpy as np
+
+        began = time.monotonic()
+        if began + self._longest > self._until:
             self.late.append(number)
             return []
-        try:
-            lines = list(_lines(_recognise(program, _render(page), seconds)))
-        except subprocess.TimeoutExpired:
-            self.late.append(number)
-            return []
-        if lines:
-            self.read.append(number)
+        shrunk = (_LARGEST / (picture.width * picture.height)) ** 0.5
+        if shrunk < 1:
+            picture = picture.resize((max(1, int(picture.width * shrunk)), max(1, int(picture.height * shrunk))))
+        result = _engine()(np.asarray(picture.convert("RGB"))[:, :, ::-1])
+        lines = list(_fragments(result, width / picture.width)) if result.txts else []
+        self.read += [number] * bool(lines)
+        self._longest = max(self._longest, time.monotonic() - began)
         return lines
 
     def notes(self) -> Iterator[str]:
         """Yield notes on pages read by OCR or skipped."""
         if self.read:
-            yield f"{len(self.read)} scanned pages were read by OCR (tesseract): expect mistakes"
+            pages = "1 page was" if len(self.read) == 1 else f"{len(self.read)} pages were"
+            yield f"{pages} read from a picture by OCR: expect mistakes"
         if self.late:
             yield (
                 f"{len(self.late)} scanned pages, from page {self.late[0]}, were not read: OCR takes longer than the limit "
@@ -69,46 +81,30 @@ class Ocr:
             )
 
 
-def _render(page: Any) -> bytes:
-    width, height = page.get_size()
-    scale = _DPI / 72
-    if width * height * scale * scale > _LARGEST:
-        scale = (_LARGEST / (width * height)) ** 0.5
-    bitmap = page.render(scale=scale, grayscale=True)
-    pixels = bitmap.to_numpy().reshape(bitmap.height, -1)[:, : bitmap.width]
-    return b"P5\n%d %d\n255\n" % (bitmap.width, bitmap.height) + bytes(pixels.tobytes())
-
-
 @cache
-def _languages(program: str) -> str:
-    listed = subprocess.run([program, "--list-langs"], capture_output=True, text=True, check=False, timeout=20).stdout
-    names = [name for name in listed.split("\n")[1:] if name and name != "osd" and "/" not in name]
-    return "+".join(sorted(names, key=lambda name: name != "eng")[:_MOST_LANGUAGES]) or "eng"
+def _engine() -> Any:
+    """One thread, so that the time of the process is that of the clock."""
+    from rapidocr import RapidOCR
+
+    threads = {f"EngineConfig.onnxruntime.{which}_op_num_threads": 1 for which in ("intra", "inter")}
+    search = {"Det.limit_type": "max", "Det.limit_side_len": _SEARCHED}
+    return RapidOCR(params={"Global.log_level": "error", "Global.use_cls": False, **search, **threads})
 
 
-def _recognise(program: str, picture: bytes, seconds: float) -> str:
-    command = [program, "stdin", "stdout", "-l", _languages(program), "--dpi", str(_DPI), "tsv"]
-    environment = environment_of_child(OMP_THREAD_LIMIT="1")
-    done = subprocess.run(command, input=picture, capture_output=True, check=False, timeout=seconds, env=environment)
-    return done.stdout.decode("utf-8", "replace")
-
-
-def _lines(table: str) -> Iterator[Fragment]:
-    scale = 72 / _DPI  # points per pixel
-    words: dict[tuple[str, str, str], list[dict[str, str]]] = defaultdict(list)
-    for row in csv.DictReader(table.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE):
-        if row.get("level") == "5" and (row.get("text") or "").strip():
-            words[row["block_num"], row["par_num"], row["line_num"]].append(row)
-    if not words:
-        return
-    usual = median(int(word["height"]) for line in words.values() for word in line)
-    for line in words.values():
-        height = median(int(word["height"]) for word in line)
+def _fragments(result: Any, scale: float) -> Iterator[Fragment]:
+    """The lines that were found. A box has four corners, from the upper left one on; `scale` is in points per pixel."""
+    boxes = [[(float(x) * scale, float(y) * scale) for x, y in box] for box in result.boxes]
+    heights = [(box[3][1] + box[2][1] - box[0][1] - box[1][1]) / 2 for box in boxes]
+    usual = median(heights)
+    for text, box, height in zip(result.txts, boxes, heights, strict=True):
+        words = text.split()
+        left, right = min(x for x, _ in box), max(x for x, _ in box)
+        starts = list(accumulate((len(word) + 1 for word in words), initial=0))
         yield Fragment(
-            " ".join(word["text"] for word in line),
-            min(int(word["left"]) for word in line) * scale,
-            max(int(word["left"]) + int(word["width"]) for word in line) * scale,
-            median(int(word["top"]) + int(word["height"]) for word in line) * scale,
-            (height if height > _LARGER * usual else usual) * scale,
-            lefts=tuple(int(word["left"]) * scale for word in line),
+            " ".join(words),
+            left,
+            right,
+            (box[2][1] + box[3][1]) / 2,
+            _FONT * (height if height > _LARGER * usual else usual),
+            lefts=tuple(left + (right - left) * start / starts[-1] for start in starts[:-1]),
         )

@@ -1,7 +1,7 @@
 """Parses PDF files into headings, paragraphs, list items, code and tables in reading order, each with its page.
 
 The structure is inferred from the positions of characters, because most files do not declare it. Formulas are read character by
-character. Scanned pages are read if the program `tesseract` is installed.
+character. Scanned pages and pictures are read if the extra `ocr` is installed.
 
 Running heads, footers and page numbers are left out. A line at the top or bottom of a page is one of them if the same words,
 apart from digits, stand at the same height on nearby pages, and a gap separates it from the text. The only line of a page stays.
@@ -11,21 +11,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.doubts import are_glued, is_broken
+from hoptrail.documents.forms import reads_pictures
 from hoptrail.documents.hyphens import HYPHENS, joined_word, vocabulary
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import BOLD_SHARE
 from hoptrail.documents.pdf.fields import field_fragments
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
 from hoptrail.documents.pdf.layout import TextLine, lines_of
-from hoptrail.documents.pdf.ocr import Ocr
+from hoptrail.documents.pdf.ocr import INSTALL, Ocr
 from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
 from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
 from hoptrail.documents.sheet_rows import has_header, row_piece, table_pieces
@@ -64,15 +66,41 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
         )
     pages, notes = _pages(document, limits)
     empty = sum(not page.fragments for page in pages)
+    advice = "run OCR first" if reads_pictures() else INSTALL
     if empty == len(pages):
         first_note = f"; {notes[0]}" if notes else ""
-        raise Unreadable(f"no text found in {len(document)} pages: probably scanned, run OCR first{first_note}")
-    scanned = [f"{empty} of {len(document)} pages hold no text: if they are scanned, run OCR first"] if empty else []
-    style = _style(document, pages)
+        raise Unreadable(f"no text found in {len(document)} pages: probably scanned; {advice}{first_note}")
+    scanned = [f"{empty} of {len(document)} pages hold no text: if they are scanned, {advice}"] if empty else []
+    title = str(document.get_metadata_value("Title") or "")
+    return _parsed(pages, [*scanned, *notes], limits, title, dict(_bookmarks(document)))
+
+
+def parse_picture(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a PNG, JPEG or TIFF file like a scan, each picture in it as a page. Without text the document is empty."""
+    from PIL import Image, ImageOps, ImageSequence
+
+    ocr = Ocr(limits.parsing_seconds)
+    try:
+        with Image.open(BytesIO(data), formats=("PNG", "JPEG", "TIFF")) as file:
+            frames = islice(ImageSequence.Iterator(file), limits.pages)
+            pages = [_Page(n, ocr.lines(ImageOps.exif_transpose(one), n), ((), ())) for n, one in enumerate(frames, 1)]
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise Unreadable(f"is a damaged picture, or too large a one ({error})") from error
+    return _parsed(pages, list(ocr.notes()), limits)
+
+
+def _parsed(
+    pages: Sequence[_Page],
+    notes: Sequence[str],
+    limits: ReadingLimits,
+    title: str = "",
+    bookmarks: Mapping[tuple[int, str], int] = {},
+) -> Parsed:
+    """The document of these pages, which declares this title."""
+    style = _style(pages, bookmarks)
     remaining = zip(pages, _without_furniture([page.fragments for page in pages]), strict=True)
     parts = parts_of(((page.number, flow, grids_of(page.rules, flow)) for page, flow in remaining), style)
-    title = _title(document, parts, style)
-    return assemble(title, _pieces(parts, pages), (*scanned, *notes, *_doubts(pages)), limits.text)
+    return assemble(_title(title, parts, style), _pieces(parts, pages), (*notes, *_doubts(pages)), limits.text)
 
 
 def open_pdf(data: bytes) -> Any:
@@ -114,18 +142,19 @@ def _pages(document: Any, limits: ReadingLimits) -> tuple[list[_Page], list[str]
     return pages, [*ocr.notes(), *notes]
 
 
-def _style(document: Any, pages: Sequence[_Page]) -> Style:
+def _style(pages: Sequence[_Page], bookmarks: Mapping[tuple[int, str], int]) -> Style:
     fragments = [fragment for page in pages for fragment in page.fragments]
     weights: Counter[float] = Counter()
     for fragment in fragments:
         if not fragment.mono:
             weights[half_points(fragment.size)] += len(fragment.text)
-    body = weights.most_common(1)[0][0] if weights else half_points(fragments[0].size)
+    body = half_points(fragments[0].size) if fragments else 0.0
+    body = weights.most_common(1)[0][0] if weights else body
     larger = sorted((size for size in weights if size >= LARGER * body), reverse=True)
     total = sum(len(fragment.text) for fragment in fragments)
     bold = sum(len(fragment.text) for fragment in fragments if fragment.bold)
     levels = {size: min(level, DEEPEST_HEADING) for level, size in enumerate(larger, 1)}
-    return Style(body, levels, bold < BOLD_SHARE * total, dict(_bookmarks(document)))
+    return Style(body, levels, bold < BOLD_SHARE * total, bookmarks)
 
 
 def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
@@ -137,11 +166,10 @@ def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
             yield (page + 1, words), min(bookmark.level + 1, DEEPEST_HEADING)
 
 
-def _title(document: Any, parts: Sequence[Part], style: Style) -> str:
+def _title(title: str, parts: Sequence[Part], style: Style) -> str:
     """The title of the metadata if its words stand on the first page; else the largest heading there, else that title. What a
     program has filled in by itself is no title.
     """
-    title = str(document.get_metadata_value("Title") or "")
     title = "" if _MEANINGLESS.fullmatch(title) else title
     first = [part for part in parts if part.page == 1]
     if title and plain_words(title) in plain_words(" ".join(line.text for part in first for line in part.lines)):
