@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
-from hoptrail.models.failures import names_format
-from hoptrail.models.logprobs import ALTERNATIVES, names_logprobs
+from hoptrail.models.completion import ALTERNATIVES
+from hoptrail.models.failures import names_format, names_logprobs
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
 

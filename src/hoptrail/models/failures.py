@@ -12,8 +12,6 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
 
-from hoptrail.models.logprobs import names_logprobs
-
 SHOWN = 500
 """The most characters of a server's message that are passed on."""
 
@@ -63,6 +61,7 @@ _FORMAT = re.compile(
     re.IGNORECASE,
 )
 """Names of reply formats, and of what servers make of them."""
+_LOGPROBS = re.compile(r"logprobs|log[ -]?probabilit", re.IGNORECASE)
 _GATEWAY_TIMEOUTS = {504, 524}
 """A gateway stopped waiting for the server; the model may have continued, and been billed."""
 
@@ -123,6 +122,11 @@ def words_of(content: Any) -> str:
 def names_format(words: str) -> bool:
     """Whether a server's words are about the requested form of a reply."""
     return _FORMAT.search(words) is not None
+
+
+def names_logprobs(words: str) -> bool:
+    """Whether a server's words are about log-probabilities."""
+    return _LOGPROBS.search(words) is not None
 
 
 def _wait(headers: Mapping[str, str], words: str) -> float | None:

@@ -22,8 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hoptrail.models.chat import ChatRequest
-from hoptrail.models.completion import ChatReply
-from hoptrail.models.logprobs import last_tokens
+from hoptrail.models.completion import ChatReply, last_tokens
 from hoptrail.models.reply_file import POLL_SECONDS, ReplyFile
 from hoptrail.models.spending import Cost, Ledger, Limits
 

@@ -28,8 +28,7 @@ from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.failures import CallFailed, FailureKind
-from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.models.repetition import start_of_loop
+from hoptrail.models.prompt_text import estimated_tokens, start_of_loop
 from hoptrail.types import Unit, Usage
 
 R = TypeVar("R", bound=BaseModel)
