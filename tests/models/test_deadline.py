@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hoptrail.models.deadline import Deadline
+from hoptrail.models.client import Deadline
 
 
 def test_a_request_has_left_with_its_last_byte_and_what_a_proxy_is_asked_first_is_none() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.models.repetition import start_of_loop
+from hoptrail.models.prompt_text import start_of_loop
 
 
 @pytest.mark.parametrize("piece", ["a", "and so on, ", "The river is long. It is wide.\n", "x" * 120 + " "])

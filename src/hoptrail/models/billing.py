@@ -1,17 +1,18 @@
 """A paid chat model: maps a request to its reply, never pays twice, never passes the limits.
 
 It combines remembered replies (`remembered.py`), the limiter (`limiter.py`) and the call itself (`chat_endpoint.py`). Language
-tasks use the `Chat` protocol, which a recording satisfies too (`recording.py`).
+tasks use it as a `Chat`, which a recording is too (`recording.py`).
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
@@ -37,26 +38,28 @@ class PaidReply:
     spent: Usage = field(default_factory=Usage)
 
 
-class Chat(Protocol):
-    """A chat model as language tasks use it."""
+class Chat(ABC):
+    """A chat model as language tasks use it. `place` is the address of the endpoint without user, password and query; replies are
+    stored under it.
+    """
 
-    @property
-    def place(self) -> str:
-        """The address of the endpoint without user, password and query; replies are stored under it."""
-
-    @property
-    def model(self) -> str: ...
+    def __init__(self, place: str, model: str) -> None:
+        self.place = place
+        self.model = model
 
     @property
     def working_rung(self) -> Rung | None:
         """The rung of the ladder that is known to work, if any."""
+        return None
 
-    def remember_rung(self, rung: Rung) -> None:
+    def remember_rung(self, rung: Rung) -> None:  # noqa: B027 - what sends nothing tries no rung
         """Note that requests on this rung work, so that the next ones start there."""
 
+    @abstractmethod
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         """The remembered reply, or None."""
 
+    @abstractmethod
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply.
 
@@ -65,11 +68,12 @@ class Chat(Protocol):
             EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no call will get one, for now.
         """
 
-    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
+    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - what sends nothing fetches nothing
         """Ask for the replies to requests that differ only in their seeds in one call, where possible. Returns what was spent
         beyond what `ask` will report for them. The caller must `ask` for replies that are still missing.
         Raises: EndpointRefused, EndpointBusy, BudgetExhausted: no call will get a reply, for now.
         """
+        return Usage()
 
 
 class Shared(Generic[K, V]):
@@ -131,7 +135,7 @@ _LOCKS: Shared[tuple[Path, str], threading.Lock] = Shared()
 _LIMITERS: Shared[tuple[Address, ChatSettings], Limiter] = Shared()
 
 
-class PaidChat:
+class PaidChat(Chat):
     """The model behind `endpoint`, with its replies stored in `replies`. Thread-safe. Instances with the same file of replies pay
     once for a request; instances with the same endpoint and settings share a limiter.
 
@@ -143,10 +147,10 @@ class PaidChat:
     def __init__(
         self, endpoint: ChatEndpoint, settings: ChatSettings, replies: RememberedReplies, *, anew: bool = False
     ) -> None:
+        super().__init__(endpoint.address.place, endpoint.address.model)
         self._anew = anew
         self.gives_logprobs = False
         """Whether a reply that was asked for anew had any."""
-        self.place, self.model = endpoint.address.place, endpoint.address.model
         self._endpoint = endpoint
         self._settings = settings
         self._replies = replies

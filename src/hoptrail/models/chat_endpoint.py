@@ -14,9 +14,8 @@ from typing import Any
 
 from hoptrail.errors import HoptrailError
 from hoptrail.models.chat import ChatRequest, ChatSettings
-from hoptrail.models.client import open_client
+from hoptrail.models.client import Deadline, open_client
 from hoptrail.models.completion import ChatReply, read_choices, read_stream
-from hoptrail.models.deadline import Deadline
 from hoptrail.models.dialect import Dialect
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import SHOWN, CallFailed, FailureKind, failure_of_status, failure_within, words_of

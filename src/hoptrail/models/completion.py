@@ -15,10 +15,9 @@ from typing import Any, TypeVar
 
 from hoptrail.models.chat import ChatRequest
 from hoptrail.models.failures import CallFailed, FailureKind, failure_within
-from hoptrail.models.logprobs import Token, last_tokens, read_logprobs
-from hoptrail.models.prompt_text import estimated_tokens, whole_text
-from hoptrail.models.repetition import start_of_loop
+from hoptrail.models.prompt_text import estimated_tokens, start_of_loop, whole_text
 from hoptrail.types import Usage
+from hoptrail.types.json_object import JsonObject
 
 T = TypeVar("T")
 
@@ -37,6 +36,13 @@ BROKEN = frozenset({"error", "network_error", "insufficient_system_resource"})
 """Other words for an end that is a fault of the server."""
 THOUGHT = "<think>"
 """What a text begins with that came as reasoning alone, in whatever field: models write so themselves."""
+ALTERNATIVES = 5
+"""Alternatives requested per token: all endpoints with log-probabilities allow this many."""
+KEPT = 24
+"""The last tokens of a reply that are kept: its last field with name and quotes, and the closing of the reply."""
+
+Token = tuple[tuple[str, float], ...]
+"""A position in a reply: the token written there, then the most probable ones, each with its log-probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,3 +227,30 @@ def _with_usage(reply: ChatReply, usage: Any, request: ChatRequest, length: int)
         completion = max(estimated_tokens(reply.text), length // 4)
         return replace(reply, prompt_tokens=estimate, completion_tokens=completion, estimated=True)
     return replace(reply, prompt_tokens=prompt, completion_tokens=completion, cut=prompt < request.fewest_tokens)
+
+
+def read_logprobs(entry: Any) -> tuple[Token, ...]:
+    """The last tokens in the field `logprobs` of a reply or an event; none where it is not as documented."""
+    try:
+        content = entry["content"] if isinstance(entry, dict) else entry.content
+        return tuple(_token(one if isinstance(one, dict) else one.model_dump()) for one in content[-KEPT:])
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return ()
+
+
+def last_tokens(tokens: Iterable[Iterable[Iterable[Any]]]) -> tuple[Token, ...]:
+    """The last tokens, from stored ones or from those of a stream."""
+    return tuple(tuple((text, logprob) for text, logprob in token) for token in tokens)[-KEPT:]
+
+
+def _token(entry: JsonObject) -> Token:
+    others = entry.get("top_logprobs") or []
+    return tuple((whole_text(one["token"]), _logprob(one["logprob"])) for one in (entry, *others[:ALTERNATIVES]))
+
+
+def _logprob(value: Any) -> float:
+    """A log-probability of at most 0 and at least -9999, which endpoints use for the impossible."""
+    number = float(value)
+    if number != number:  # not a number
+        raise ValueError("no logarithm")
+    return round(max(-9999.0, min(0.0, number)), 4)

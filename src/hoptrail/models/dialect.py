@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
-from hoptrail.models.failures import names_format
-from hoptrail.models.logprobs import ALTERNATIVES, names_logprobs
+from hoptrail.models.completion import ALTERNATIVES
+from hoptrail.models.failures import NAMES_FORMAT, NAMES_LOGPROBS
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
 
@@ -107,10 +107,10 @@ class Dialect:
         """Learn from the words with which `body` was refused. Returns whether the same request has another body now."""
         if request.rung is Rung.SCHEMA and _REFUSED_LIMITS.search(words) and self.refuses({LIMITS[0]}):
             return True
-        if "logprobs" in body and names_logprobs(words):
+        if "logprobs" in body and NAMES_LOGPROBS.search(words):
             _log.info("log-probabilities are no longer requested from the endpoint: %s", words)
             return bool(self.refuses(LOGPROBS))
-        if names_format(words):
+        if NAMES_FORMAT.search(words):
             return False  # some quote the whole request, so that names of parameters mean nothing
         if not self._fixed and self._other_output(words, body):
             return True

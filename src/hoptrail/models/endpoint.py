@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.client import open_client
-from hoptrail.models.deadline import Deadline
+from hoptrail.models.client import Deadline, open_client
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import SHOWN, CallFailed, words_of

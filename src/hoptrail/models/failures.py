@@ -12,8 +12,6 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
 
-from hoptrail.models.logprobs import names_logprobs
-
 SHOWN = 500
 """The most characters of a server's message that are passed on."""
 
@@ -57,12 +55,13 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _MODERATED = re.compile(r"flagged|moderat|content[_ ]policy|guardrail", re.IGNORECASE)
-_FORMAT = re.compile(
+NAMES_FORMAT = re.compile(
     r"response[_ ]format|json[_ ]?(?:schema|object|mode)|structured[_ ]?outputs?|\btools?\b|tool[_ ](?:choice|call|use)|"
     r"function[_ ]call|\bgrammar|guided[_ ](?:json|decoding)",
     re.IGNORECASE,
 )
-"""Names of reply formats, and of what servers make of them."""
+"""Finds words about the requested form of a reply, and about what servers make of it."""
+NAMES_LOGPROBS = re.compile(r"logprobs|log[ -]?probabilit", re.IGNORECASE)
 _GATEWAY_TIMEOUTS = {504, 524}
 """A gateway stopped waiting for the server; the model may have continued, and been billed."""
 
@@ -74,14 +73,14 @@ def failure_of_status(
     words may be about these.
     """
     reason = f"answered with status {status}" + (f": {words[:SHOWN]}" if words else "")
-    if logprobs and status != 429 and names_logprobs(words):
+    if logprobs and status != 429 and NAMES_LOGPROBS.search(words):
         return CallFailed(FailureKind.FORMAT, reason)  # some forbid them (403), some break (500)
     wait = _wait(headers, words)
     if status == 403 and _MODERATED.search(words):
         return CallFailed(FailureKind.NONSENSE, reason)  # the content was refused, not the user
     # Servers say "check your plan and billing" also when only the rate of requests is too high.
     no_credit = wait is None and _NO_CREDIT.search(words) and not _RATE.search(words)
-    about_format = formed and names_format(words)
+    about_format = formed and NAMES_FORMAT.search(words)
     if status in {401, 402, 403} or (status == 404 and not about_format) or (status == 429 and no_credit):
         return CallFailed(FailureKind.REFUSED, reason)
     if status == 429 or (status in {503, 529} and wait is not None):
@@ -118,11 +117,6 @@ def words_of(content: Any) -> str:
         parts.append(about.get("raw") if isinstance(about, dict) else None)
     words = [" ".join(text.split()) for text in parts if isinstance(text, str)]
     return " ".join(dict.fromkeys(filter(None, words)))
-
-
-def names_format(words: str) -> bool:
-    """Whether a server's words are about the requested form of a reply."""
-    return _FORMAT.search(words) is not None
 
 
 def _wait(headers: Mapping[str, str], words: str) -> float | None:

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
 from hoptrail.errors import RecordingError, StorageError, UsageError
-from hoptrail.models.billing import PaidReply
+from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.remembered import StoredReply
 from hoptrail.system.atomic_write import replace_file
-from hoptrail.types import Usage
 from hoptrail.types.json_object import JsonObject, reader_of
 
 T = TypeVar("T")
@@ -36,18 +35,14 @@ def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
     return len(lines)
 
 
-class RecordedChat:
-    """The chat model of a recording. Satisfies `billing.Chat`."""
-
-    working_rung: Rung | None = Rung.PLAIN
-    """The last rung, so that replies recorded on any rung are found before one counts as missing."""
+class RecordedChat(Chat):
+    """The chat model of a recording."""
 
     def __init__(self, path: Path, replies: dict[str, ChatReply], place: str, model: str) -> None:
+        super().__init__(place, model)
         self._path = path
         self._replies = replies
         self._heard: set[str] = set()
-        self.place = place
-        self.model = model
 
     @classmethod
     def open(cls, path: Path, model: str = "") -> RecordedChat:
@@ -70,8 +65,10 @@ class RecordedChat:
         replies = {reply.key: reply.reply for reply in stored if (reply.place, reply.model) == origins[0]}
         return cls(path, replies, place, name)
 
-    def remember_rung(self, rung: Rung) -> None:
-        """Does nothing: a recording never tries a rung."""
+    @property
+    def working_rung(self) -> Rung | None:
+        """The last rung, so that replies recorded on any rung are found before one counts as missing."""
+        return Rung.PLAIN
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         """The recorded reply, the first time with its original usage, so that a replay reports what the run did."""
@@ -82,10 +79,6 @@ class RecordedChat:
             return PaidReply(reply)
         self._heard.add(request.key)
         return PaidReply(reply, reply.usage)
-
-    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
-        """Fetches nothing: what is not in the recording cannot be had."""
-        return Usage()
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The recorded reply. Raises: RecordingError: there is none; the message names the call."""

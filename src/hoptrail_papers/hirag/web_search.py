@@ -16,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from hoptrail.errors import ModelUnavailable, UsageError
-from hoptrail.models.deadline import Deadline, attach
+from hoptrail.models.client import Deadline, attach
 from hoptrail.models.environment import NO_KEY, Address, certificates, find_key
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import hide_in_logs, without

@@ -18,8 +18,7 @@ from hoptrail.language.chat.replies import apply_logprobs, read_reply
 from hoptrail.language.chat.schemas import AssessReply, RecallReply
 from hoptrail.language.tasks import Assess, Decompose, Equate, Extract, Read, Sample, Summarise, Task, Verify
 from hoptrail.models.chat import ChatRequest, Rung
-from hoptrail.models.completion import read_choices
-from hoptrail.models.logprobs import ALTERNATIVES, Token
+from hoptrail.models.completion import ALTERNATIVES, Token, read_choices
 from hoptrail.types import Unit
 from language_chat import ANSWER, QUESTION, Speaking
 

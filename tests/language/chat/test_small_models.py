@@ -18,7 +18,7 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.prompting import known_prompts, load_prompt
 from hoptrail.language.chat.reply_parsing import InvalidReply, parse_cut_off
-from hoptrail.language.chat.schemas import ExtractReply, ReadingReply, limited_schema_of, schema_of
+from hoptrail.language.chat.schemas import ExtractReply, ReadingReply, schema_of
 from hoptrail.language.tasks import Decompose, Extract, Read, Summarise
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.prompt_text import estimated_tokens
@@ -58,7 +58,7 @@ def test_a_limited_schema_is_the_schema_with_limits(form: type[BaseModel]) -> No
             return {key: without(value) for key, value in part.items() if key not in {"maxLength", "maxItems"}}
         return [without(one) for one in part] if isinstance(part, list) else part
 
-    limited = limited_schema_of(form)
+    limited = schema_of(form, limited=True)
     assert json.dumps(without(json.loads(limited))) == schema_of(form), "in the same order"
     assert limited.count('"maxItems"') == limited.count('"array"')
     assert limited.count('"maxLength"') == limited.count('"type": "string"') - limited.count('"enum"')
@@ -71,7 +71,7 @@ def test_a_limited_schema_is_the_schema_with_limits(form: type[BaseModel]) -> No
 
 @pytest.mark.parametrize("form", [form for form in REPLIES if form not in {ExtractReply, schemas.FactReply}])
 def test_a_reply_that_only_its_limits_end_has_room(form: type[BaseModel]) -> None:
-    whole = json.loads(limited_schema_of(form))
+    whole = json.loads(schema_of(form, limited=True))
     assert estimated_tokens(json.dumps(longest(whole, whole))) <= ChatSettings().max_output_tokens
 
 

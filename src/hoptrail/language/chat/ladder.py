@@ -23,13 +23,12 @@ from hoptrail.language.chat.context import Room
 from hoptrail.language.chat.prompting import load_prompt
 from hoptrail.language.chat.replies import OutOfRoom, Repeated, read_reply, scales_of
 from hoptrail.language.chat.reply_parsing import InvalidReply
-from hoptrail.language.chat.schemas import limited_schema_of, schema_of
+from hoptrail.language.chat.schemas import schema_of
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.failures import CallFailed, FailureKind
-from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.models.repetition import start_of_loop
+from hoptrail.models.prompt_text import estimated_tokens, start_of_loop
 from hoptrail.types import Unit, Usage
 
 R = TypeVar("R", bound=BaseModel)
@@ -139,7 +138,7 @@ class Ladder:
         self, task: str, draft: Draft, rung: Rung, room: Room, reply: type[BaseModel], draw: Draw | None = None
     ) -> ChatRequest:
         """The request for a draft on a rung."""
-        schema = limited_schema_of(reply) if rung is Rung.SCHEMA else schema_of(reply)
+        schema = schema_of(reply, limited=rung is Rung.SCHEMA)
         messages = draft.plain if rung is Rung.PLAIN else draft.messages
         if rung is Rung.PROMPT:
             form = load_prompt("schema", self._settings.prompts).fill({"schema": schema})[-1].text

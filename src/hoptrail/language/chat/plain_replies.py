@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from hoptrail.language.chat.reply_parsing import InvalidReply, channels, parse_reply, says_unknown
 from hoptrail.models.completion import ChatReply
-from hoptrail.models.repetition import start_of_loop
+from hoptrail.models.prompt_text import start_of_loop
 from hoptrail.text.normal_forms import stands_in
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.types.json_object import JsonObject

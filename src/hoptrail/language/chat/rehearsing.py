@@ -7,7 +7,6 @@ for count nothing. Repairs are not counted: a model whose first replies are unus
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from typing import TypeVar
 
 from hoptrail.language.chat import schemas
@@ -22,11 +21,11 @@ from hoptrail.types import Extraction, Usage
 T = TypeVar("T")
 
 
-class RehearsedChat:
+class RehearsedChat(Chat):
     """`chat` with a prepared reply in place of each that would cost money, for the prompts of its working rung."""
 
     def __init__(self, chat: Chat) -> None:
-        self.place, self.model, self.remembered = chat.place, chat.model, chat.remembered
+        super().__init__(chat.place, chat.model)
         self._chat = chat
         self.ready = threading.local()
 
@@ -34,12 +33,8 @@ class RehearsedChat:
     def working_rung(self) -> Rung | None:
         return self._chat.working_rung
 
-    def remember_rung(self, rung: Rung) -> None:
-        """Do nothing: no rung has been tried."""
-
-    def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - the protocol's
-        """Fetches nothing: no request of a rehearsal is sent."""
-        return Usage()
+    def remembered(self, request: ChatRequest) -> PaidReply | None:
+        return self._chat.remembered(request)
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The prepared reply, counted as if the model had written it."""

@@ -18,9 +18,8 @@ from hoptrail.language.chat.plain_replies import read_plain
 from hoptrail.language.chat.reply_parsing import InvalidReply, is_refusal, own_channel, parse_cut_off, parse_reply
 from hoptrail.language.chat.schemas import Scale
 from hoptrail.models.chat import ChatRequest, Rung
-from hoptrail.models.completion import TOO_LONG, ChatReply
-from hoptrail.models.logprobs import Token
-from hoptrail.models.repetition import start_of_loop
+from hoptrail.models.completion import TOO_LONG, ChatReply, Token
+from hoptrail.models.prompt_text import start_of_loop
 
 R = TypeVar("R", bound=BaseModel)
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from hoptrail.models.repetition import start_of_loop
+from hoptrail.models.prompt_text import start_of_loop
 from hoptrail.types.json_object import JsonObject
 
 R = TypeVar("R", bound=BaseModel)

@@ -245,14 +245,11 @@ class EquateReply(BaseModel):
     same: YesNo
 
 
-def schema_of(reply: type[BaseModel]) -> str:
-    """The JSON schema as text: fields in order, objects closed and fields required, as strict endpoints demand."""
-    return json.dumps(_strict(reply.model_json_schema(), limited=False))
-
-
-def limited_schema_of(reply: type[BaseModel]) -> str:
-    """The schema with limits on texts and lists (`maxLength`, `maxItems`), for servers that decode by it."""
-    return json.dumps(_strict(reply.model_json_schema(), limited=True))
+def schema_of(reply: type[BaseModel], *, limited: bool = False) -> str:
+    """The JSON schema as text: fields in order, objects closed and fields required, as strict endpoints demand. `limited`: with
+    limits on texts and lists (`maxLength`, `maxItems`), for servers that decode by it.
+    """
+    return json.dumps(_strict(reply.model_json_schema(), limited=limited))
 
 
 def _strict(part: Any, field: str = "", *, limited: bool) -> Any:
