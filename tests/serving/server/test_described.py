@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
 from hoptrail.serving.server import refusals
+from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.refusals import OPENAI, Refusal
-from serving.server.served import NORTH, client_of
+from serving.server.served import NORTH, client_of, new_app
 from serving.server.test_security import REQUESTS, Route, send
 
 SOURCE = Path(refusals.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def app(built: Path, keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    """One for all: describing an app takes longer than all that is asked of it."""
+    return new_app(built, tmp_path_factory.mktemp("served"), keys)
+
+
+@pytest.fixture(scope="module")
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with client_of(app, NORTH) as opened:
+        yield opened
 
 
 def statuses_in_code() -> set[int]:
@@ -50,11 +65,10 @@ def test_every_status_of_the_code_is_described_on_every_route(app: FastAPI) -> N
 
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
-def test_what_a_route_answers_is_as_described(app: FastAPI, route: Route) -> None:
+def test_what_a_route_answers_is_as_described(app: FastAPI, client: TestClient, route: Route) -> None:
     described = operations(app).get(route)
     if described is None:
         pytest.skip("it is not described: a page, or for agents")
-    client = client_of(app, NORTH)
     wrong: dict[str, Any] = {"json": {"question": 3}} if route[0] == "POST" else {}
     for header in ({}, {"Authorization": "Bearer wrong-key-0123456789"}, {"Host": "elsewhere"}):
         answer = send(client, route, headers=header, **wrong)

@@ -10,6 +10,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from serving.server.served import (
     SECRET,
     SOUTH,
     MakeApp,
+    beside,
     client_of,
     ended,
     new_app,
@@ -148,18 +150,17 @@ WRONG: list[dict[Any, Any]] = [
 
 
 @pytest.mark.parametrize("route", GUARDED)
-def test_without_a_right_key_there_is_nothing(app: FastAPI, route: Route) -> None:
-    client = client_of(app)
-    for header in WRONG:
-        for name in ("north", "south", "nowhere"):
-            answer = send(client, route, headers=header, params={"workspace": name})
-            assert (answer.status_code, answer.json()["error"]["code"]) == (401, "no_key"), header
-            assert answer.headers["www-authenticate"].startswith("Bearer")
+def test_without_a_right_key_there_is_nothing(client: TestClient, route: Route) -> None:
+    keyless = beside(client)
+    for header, name in zip(WRONG, cycle(["north", "south", "nowhere"]), strict=False):
+        answer = send(keyless, route, headers=header, params={"workspace": name})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (401, "no_key"), header
+        assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-def test_the_open_routes_tell_nothing_about_workspaces(app: FastAPI) -> None:
+def test_the_open_routes_tell_nothing_about_workspaces(client: TestClient) -> None:
     for route in set(REQUESTS) - set(GUARDED):
-        text = send(client_of(app), route, "index.html").text
+        text = send(beside(client), route, "index.html").text
         assert not {word for word in ("north", "south", "Wrenmouth", "zanzibar") if word in text}, route
 
 
@@ -171,12 +172,17 @@ def test_a_foreign_key_finds_what_does_not_exist(client: TestClient, route: Rout
     assert (foreign.status_code, foreign.content) == (absent.status_code, absent.content)
 
 
+@pytest.fixture(scope="module")
+def ids_of_the_south(client: TestClient) -> list[str]:
+    """Of a document, a job and an upload of another workspace."""
+    south = beside(client, SOUTH)
+    job = upload(south, ("b.txt", b"Birch is a tree."))
+    return [south.get("/api/documents").json()["documents"][0]["id"], job["id"], job["items"][0]["id"]]
+
+
 @pytest.mark.parametrize("route", sorted(route for route in OF_WORKSPACES if "{name}" in route[1]))
-def test_guessed_and_foreign_ids_are_not_found(app: FastAPI, client: TestClient, route: Route) -> None:
-    south = client_of(app, SOUTH)
-    documents = south.get("/api/documents").json()["documents"]
-    job = upload(client, ("b.txt", b"Birch is a tree."), headers=dict(south.headers))
-    names = [documents[0]["id"], job["id"], job["items"][0]["id"], "Vault", "d" + "0" * 20]
+def test_guessed_and_foreign_ids_are_not_found(client: TestClient, ids_of_the_south: list[str], route: Route) -> None:
+    names = [*ids_of_the_south, "Vault", "d" + "0" * 20]
     names += ["..%2f..%2fsouth", "%00", "..", "%2e%2e%2f", "/etc/passwd", "x" * 5000, "' OR 1=1 --", "$(id)"]
     for name in names:
         answer = send(client, route, name)
@@ -194,19 +200,29 @@ def test_nothing_of_another_workspace_is_ever_seen(client: TestClient) -> None:
     assert SECRET not in text
 
 
+FOREIGN_HOSTS = [
+    "evil.example",
+    "localhost.evil.example",
+    "127.0.0.1@evil.example",
+    "",
+    "localhost:0",
+    "0.0.0.0",
+    "[::",
+    "a b",
+]
+"""A foreign web page can point its own name at this machine (DNS rebinding)."""
+
+
 @pytest.mark.parametrize("route", sorted(REQUESTS))
 def test_another_host_name_gets_nothing(client: TestClient, route: Route) -> None:
-    """A foreign web page can point its own name at this machine (DNS rebinding)."""
-    for host in (
-        "evil.example",
-        "localhost.evil.example",
-        "127.0.0.1@evil.example",
-        "",
-        "localhost:0",
-        "0.0.0.0",
-        "[::",
-        "a b",
-    ):
+    answer = send(client, route, headers={"Host": FOREIGN_HOSTS[0]})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (421, "wrong_host")
+    assert send(client, route, headers={"Host": "localhost:8765"}).status_code != 421
+
+
+@pytest.mark.parametrize("route", [("GET", "/"), ("GET", "/api/show"), ("POST", "/mcp")])
+def test_a_host_name_is_read_as_a_whole(client: TestClient, route: Route) -> None:
+    for host in FOREIGN_HOSTS:
         answer = send(client, route, headers={"Host": host})
         assert (answer.status_code, answer.json()["error"]["code"]) == (421, "wrong_host"), host
     for host in ("localhost:8765", "127.0.0.1:1", "[::1]:8765", "LOCALHOST"):
@@ -245,34 +261,37 @@ def test_a_source_is_shown_without_its_folders(source: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
-def test_another_origin_gets_nothing(app: FastAPI, client: TestClient, route: Route) -> None:
+def test_another_origin_gets_nothing(client: TestClient, route: Route) -> None:
     for origin in ("http://evil.example", "null", "http://localhost:9", "http://localhost.evil.example", "file://"):
         answer = send(client, route, headers={"Origin": origin})
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "foreign_origin"), origin
         assert "access-control-allow-origin" not in answer.headers
     crossing = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
     assert send(client, route, headers=crossing).status_code == 403
-    assert send(client_of(app, OPERATOR), route, headers={"Origin": "http://localhost"}).status_code != 403
+    assert send(beside(client, OPERATOR), route, headers={"Origin": "http://localhost"}).status_code != 403
+
+
+@pytest.fixture(scope="module")
+def narrow(built: Path, keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A client of a server that takes bodies of at most 2000 bytes."""
+    app = new_app(built, tmp_path_factory.mktemp("narrow"), keys, ServerLimits(body=2000, upload=2000))
+    with client_of(app, NORTH) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("route", sorted(REQUESTS))
-def test_a_body_beyond_the_limit_is_refused(make_app: MakeApp, keys: Any, route: Route) -> None:
+def test_a_body_beyond_the_limit_is_refused(narrow: TestClient, route: Route) -> None:
     """By the declared length or, without one, as soon as the limit is exceeded."""
-    app = make_app(keys, ServerLimits(body=2000, upload=2000))
-    parts = (b"x" * 500 for _ in range(100))
-    with client_of(app, NORTH) as client:
-        method, path = route
-        response = client.request(method, path.format(name="x", number="1"), content=b"x" * 3000)
-        assert (response.status_code, response.json()["error"]["code"]) == (413, "too_large")
-        if method == "POST" and "{name}" not in path:
-            kind = {"Content-Type": "application/json"}
-            untold = client.request(method, path.format(name="x", number="1"), content=parts, headers=kind)
-            assert (untold.status_code, untold.json()["error"]["code"]) == (413, "too_large")
-        for length in ("-1", "1e3", "9" * 30, "٣"):
-            lying = client.request(
-                method, path.format(name="x", number="1"), headers={b"Content-Length": length.encode()}
-            )
-            assert lying.status_code == 413, length
+    method, path = route[0], route[1].format(name="x", number="1")
+    response = narrow.request(method, path, content=b"x" * 3000)
+    assert (response.status_code, response.json()["error"]["code"]) == (413, "too_large")
+    if method == "POST" and "{name}" not in route[1]:
+        parts = (b"x" * 500 for _ in range(100))
+        untold = narrow.request(method, path, content=parts, headers={"Content-Type": "application/json"})
+        assert (untold.status_code, untold.json()["error"]["code"]) == (413, "too_large")
+    for length in ("-1", "1e3", "9" * 30, "٣"):
+        lying = narrow.request(method, path, headers={b"Content-Length": length.encode()})
+        assert lying.status_code == 413, length
 
 
 @pytest.mark.parametrize(
@@ -474,11 +493,11 @@ def test_markup_in_documents_is_text_everywhere(client: TestClient) -> None:
         assert answer.headers["content-type"].startswith("application/json"), route
 
 
-def test_logs_hold_no_question_and_no_key(app: FastAPI, client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_hold_no_question_and_no_key(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     for route in sorted(REQUESTS):
         send(client, route, params={"title": "petrel-in-query"})
-        send(client_of(app), route, headers={"Authorization": "Bearer a-wrong-key-that-is-long"})
+        send(beside(client), route, headers={"Authorization": "Bearer a-wrong-key-that-is-long"})
     ours = [record for record in caplog.records if record.name.startswith(("hoptrail", "uvicorn"))]
     assert len(ours) >= 2 * len(REQUESTS)
     log_text = "\n".join(f"{record.getMessage()} {record.exc_text or ''}" for record in ours)
@@ -521,18 +540,16 @@ def test_counts_of_all_workspaces_want_a_key_of_all(make_app: MakeApp, tmp_path:
 
 
 @pytest.mark.parametrize("path", ["/", "/health", "/page/app.js", "/api/show", "/v1/models", "/api/documents"])
-def test_head_is_answered_like_get_without_its_body(app: FastAPI, path: str) -> None:
-    with client_of(app, NORTH) as client:
-        got, headed = client.get(path), client.head(path)
+def test_head_is_answered_like_get_without_its_body(client: TestClient, path: str) -> None:
+    got, headed = client.get(path), client.head(path)
     assert (headed.status_code, headed.content) == (got.status_code, b"") == (200, b"")
     assert headed.headers["content-type"] == got.headers["content-type"]
 
 
-def test_a_slash_at_the_end_of_an_address_is_ignored_without_a_redirect(app: FastAPI) -> None:
+def test_a_slash_at_the_end_of_an_address_is_ignored_without_a_redirect(client: TestClient) -> None:
     """A redirect would name the scheme and the host behind a proxy, and many clients follow none for POST."""
     listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    with client_of(app, NORTH) as client:
-        answers = [client.get(path, follow_redirects=False) for path in ("/v1/models/", "/api/documents/")]
-        answers.append(client.post("/mcp/", json=listing, headers=AGENT, follow_redirects=False))
-        assert [answer.status_code for answer in answers] == [200, 200, 200]
-        assert client_of(app).get("/api/documents/").status_code == 401
+    answers = [client.get(path, follow_redirects=False) for path in ("/v1/models/", "/api/documents/")]
+    answers.append(client.post("/mcp/", json=listing, headers=AGENT, follow_redirects=False))
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert beside(client).get("/api/documents/").status_code == 401
