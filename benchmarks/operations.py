@@ -63,21 +63,26 @@ class Ended:
     operations: int
 
 
-def preload() -> None:
-    """Restart this program with the library unless it is already loaded."""
-    if _MARK in os.environ:
-        return
+@cache
+def preloaded() -> dict[str, str]:
+    """The environment in which a program of ours has the library, which is built now."""
     folder = tempfile.mkdtemp(prefix="hoptrail-operations-")
     library = f"{folder}/write_operations.so"
     source = Path(__file__).with_name("write_operations.c")
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, str(source), "-ldl"], check=True)
-    environment = os.environ | {
+    return os.environ | {
         "LD_PRELOAD": library,
         _MARK: library,
         "PYTHONPATH": os.pathsep.join(["src", str(ROOT), *sys.path[1:]]),
     }
+
+
+def preload() -> None:
+    """Restart this program with the library unless it is already loaded."""
+    if _MARK in os.environ:
+        return
     module = sys.modules["__main__"].__spec__
-    os.execve(sys.executable, [sys.executable, "-m", module.name if module else "", *sys.argv[1:]], environment)
+    os.execve(sys.executable, [sys.executable, "-m", module.name if module else "", *sys.argv[1:]], preloaded())
 
 
 def run(

@@ -29,6 +29,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from random import Random
 
@@ -148,6 +149,7 @@ def _record(ground: Path) -> Iterator[Recorded]:
 
 
 def _record_server(ground: Path) -> Iterator[Recorded]:
+    import_module("hoptrail.serving.server.app")  # before any process is forked, each of which would have to
     folder = ground / "disk"
     folder.mkdir(parents=True)
     disk = Disk(folder)

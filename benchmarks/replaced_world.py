@@ -186,7 +186,8 @@ def looking(index: Path, before: Seen | None, command: Command) -> Command:
         seen: list[bool] = []
 
         def see() -> None:
-            once = set(Counter(map(title_of, parts_of(index))).values()) == {1}
+            with Snapshot.open(index) as snapshot:
+                once = set(Counter(title_of(document.text) for document in snapshot.documents()).values()) == {1}
             seen.append(once and before in (None, look(index)))
 
         _at_each_step(see)

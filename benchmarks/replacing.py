@@ -1,6 +1,6 @@
 """Stops the replacement of documents by new versions at every stage: is then the old version there, or the new one, whole?
 
-    python -m benchmarks.replacing [--trials N] [--of WAY] [--out FILE.json]
+    python -m benchmarks.replacing [--trials N] [--of WAY]... [--out FILE.json]
 
 New versions come in five ways: as files uploaded to a server, as an uploaded JSONL file, as a JSONL file and as files of a
 folder for `hoptrail index`, and as files of a watched folder. They are stopped in one of these manners:
@@ -35,6 +35,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from benchmarks import small_world
@@ -46,7 +47,6 @@ from benchmarks.replaced_world import (
     TITLES,
     WAYS,
     Command,
-    Part,
     Way,
     by_watching,
     discard,
@@ -69,22 +69,21 @@ STOP = "after the stop"
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A way with its folders: `template` is the disk before the run; what a reader sees before and after an undisturbed run, by
-    whether a file is broken; the numbers of its operations and steps.
+    """A way with its folders: `template` is the disk before the run, `done` that after an undisturbed run, by whether a file is
+    broken; what a reader sees before and after it; the numbers of its operations and steps.
     """
 
     way: Way
     world: Path
     disk: Path
     template: Path
+    done: Mapping[bool, Path]
     before: Seen
     after: Mapping[bool, Seen]
     operations: int
     steps: int
     wrong: str
     """The steps at which a reader saw another state than before; [] for none."""
-    parts: Mapping[bool, Mapping[str, Part]]
-    """The parts of the documents before, and after an undisturbed run, by whether a file is broken."""
 
     def command(self, *, broken: bool = False) -> Command:
         """Replace the documents; the new sources are written now, except those of a watched folder."""
@@ -136,11 +135,11 @@ class Results:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--trials", type=int, default=500, help="total number")
-    options.add_argument("--of", choices=[way.name for way in WAYS], help="only this way (all)")
+    options.add_argument("--of", choices=[way.name for way in WAYS], action="append", help="only this way (all)")
     arguments = options.parse_args()
     preload()
     small_world.use_hashed_words()
-    ways = [way for way in WAYS if arguments.of in (None, way.name)]
+    ways = [way for way in WAYS if arguments.of is None or way.name in arguments.of]
     results, each = Results(), max(1, arguments.trials // len(ways) // len(MANNERS))
     with tempfile.TemporaryDirectory(prefix="hoptrail-replacing-") as folder:
         for number, way in enumerate(ways):
@@ -168,22 +167,25 @@ def _try(ground: Ground, each: int, results: Results) -> None:
 
 
 def _ground(way: Way, folder: Path) -> Ground:
+    if way.is_served:
+        import_module("hoptrail.serving.server.app")  # before any process is forked, each of which would have to
     world, disk, template = folder / "world", folder / "disk", folder / "template"
     disk.mkdir(parents=True)
     way.write(world, 1, broken=False)
     _undisturbed(way, partial(way.replace, world, disk / "index"), disk)
     copy(disk, template)
     before = look(disk / "index")
-    start = Ground(way, world, disk, template, before, {}, 0, 0, "", {})
+    done = {True: folder / "done with a broken file", False: folder / "done"}
+    start = Ground(way, world, disk, template, done, before, {}, 0, 0, "")
     after: dict[bool, Seen] = {}
-    parts: dict[bool, dict[str, Part]] = {}
     for broken in (True, False):
         copy(template, disk)
         command = looking(disk / "index", None if way.is_batched else before, start.command(broken=broken))
         ended = _undisturbed(way, command, disk, broken=broken)
-        after[broken], parts[broken] = look(disk / "index"), parts_of(template / "index") | parts_of(disk / "index")
+        copy(disk, done[broken])
+        after[broken] = look(disk / "index")
     steps, wrong = ended.said.partition("\nsteps: ")[2].split(", wrong at: ")
-    return Ground(way, world, disk, template, before, after, ended.operations, int(steps), wrong.splitlines()[0], parts)
+    return Ground(way, world, disk, template, done, before, after, ended.operations, int(steps), wrong.splitlines()[0])
 
 
 def _undisturbed(way: Way, command: Command, disk: Path, *, broken: bool = False) -> Ended:
@@ -256,7 +258,9 @@ class Trial:
     def _compare(self, when: str) -> None:
         """Say what is wrong with a state that is neither the one before nor the one after."""
         ground = self.ground
-        known, now = ground.parts[self.is_broken], parts_of(ground.disk / "index")
+        done = ground.done[self.is_broken]
+        known = parts_of(ground.template / "index") | parts_of(done / "index")
+        now = parts_of(ground.disk / "index")
         versions = Counter(title_of(text) for text in now)
         for title in {title_of(text) for text in known}:
             if versions[title] != 1:
