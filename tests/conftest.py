@@ -30,7 +30,6 @@ def pytest_collection() -> None:
 
 def pytest_collection_finish() -> None:
     """From now on, garbage is looked for among what tests make, not among what is loaded, which takes half a second each time."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 

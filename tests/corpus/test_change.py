@@ -30,8 +30,11 @@ from world import HashingEncoder, make_document
 
 ENCODER = HashingEncoder()
 
-WRITES = ((SegmentWriter, "add"), (Database, "commit"), (Database, "empty_log"), (SegmentWriter, "sweep"))
-"""Steps of writing before which a process may die: within transactions, and at every step of a commit."""
+WRITES = {
+    "every eighth row": (8, [(SegmentWriter, "add")]),
+    "every step of a commit": (1, [(Database, "commit"), (Database, "empty_log"), (SegmentWriter, "sweep")]),
+}
+"""Steps of writing before which a process may die: within transactions, and at a commit."""
 
 
 def structures() -> list[Structure]:
@@ -119,15 +122,16 @@ def test_stopped_anywhere_it_comes_to_the_same_in_the_end(world: Path, tmp_path:
     assert contents(place) == expected
 
 
+@pytest.mark.parametrize(("each", "steps"), WRITES.values(), ids=WRITES)
 def test_killed_anywhere_it_comes_to_the_same_in_the_end(
-    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, each: int, steps: list[tuple[type, str]]
 ) -> None:
     before = tmp_path / "before"
     index(before, world)
     change(world)
     index(tmp_path / "anew", world)
     expected = contents(tmp_path / "anew")
-    for writes in count():
+    for writes in count(0, each):
         dead = after(writes)
 
         def dying(do: Callable[..., Any], dead: Callable[[], bool] = dead) -> Callable[..., Any]:
@@ -141,7 +145,7 @@ def test_killed_anywhere_it_comes_to_the_same_in_the_end(
         place = shutil.copytree(before, tmp_path / str(writes))
         try:
             with monkeypatch.context() as killing:
-                for part, name in WRITES:
+                for part, name in steps:
                     killing.setattr(part, name, dying(getattr(part, name)))
                 index(place, world)
             break

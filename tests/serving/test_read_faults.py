@@ -51,7 +51,9 @@ for name, command in json.loads(sys.argv[4]).items():
     whole = run(command, 0)
     trials = []
     for at in range(1, whole["reads"] + 1, max(1, whole["reads"] // points)):
-        trials.append({**run(command, at), "again": run(command, 0, again=True)["code"]})
+        trials.append(run(command, at))
+        if name in ("update", "remove"):
+            trials[-1]["again"] = run(command, 0, again=True)["code"]
     found[name] = {"whole": whole, "trials": trials, "verified": run(json.loads(sys.argv[5]), 0, again=True)["code"]}
 print(json.dumps(found))
 """
@@ -113,7 +115,7 @@ def test_a_read_that_fails_is_said_and_changes_nothing(trials: dict[str, Any], n
     for one in found["trials"]:
         assert "Traceback" not in one["error"]
         assert "hoptrail repair" not in one["error"], "a disk that refuses is not a damaged index"
-        assert one["again"] == 0, one
+        assert one.get("again", 0) == 0, one
         if not one["code"] and "--json" in COMMANDS[name]:
             assert without_times(one["out"]) == without_times(found["whole"]["out"])
     assert found["verified"] == 0
