@@ -32,8 +32,11 @@ check: .venv/developed
 types: .venv/developed
 	nice -n 19 $(BIN)/mypy
 
+# One process more than there are cores, because tests often wait: for processes, servers and the browser.
+PROCESSES := $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$cores -ge 4 ] && echo 4 || echo $$((cores + 1)))
+
 pytest: .venv/developed
-	$(IN_MEMORY) $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --durations 20
+	$(IN_MEMORY) $(BIN)/pytest --numprocesses $(PROCESSES) --dist loadfile --durations 20
 
 # The wheel, built and installed in a clean environment.
 wheel: .venv/developed

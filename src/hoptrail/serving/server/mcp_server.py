@@ -13,6 +13,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import version
 from io import StringIO
 from typing import Annotated, Any, cast
@@ -166,11 +167,7 @@ class Agents(MCPServer[Any]):
 # --- the tools: their docstrings are what agents read
 
 
-def _drop_default(schema: JsonObject) -> None:
-    schema.pop("default", None)
-
-
-_LEFT_OUT = Field(json_schema_extra=_drop_default)
+_LEFT_OUT = Field(json_schema_extra=lambda schema: schema.pop("default", None))
 """For parameters that may be left out: of a plain type in the schema, without null, which some clients cannot send."""
 
 _Chosen = Annotated[Name | SkipJsonSchema[None], _LEFT_OUT]
@@ -334,17 +331,20 @@ def _in_words(error: BaseException) -> str:
 # --- over HTTP and stdio
 
 
+_agents_over_http = cache(Agents)
+"""For all apps, made when an agent first asks: describing the tools takes longer than making the rest of an app."""
+
+
 def agents_router(*, may_change: bool) -> APIRouter:
     """The router for agents over HTTP, at /mcp. It offers no tools that change documents unless `may_change`."""
     router = APIRouter()
-    readers, editors = Agents(may_change=False), Agents(may_change=may_change)
     trails: defaultdict[tuple[str, frozenset[str] | None], KeptAnswers] = defaultdict(KeptAnswers)
     """By workspace and the labels that limit the key."""
 
     @router.post("/mcp", include_in_schema=False)
     async def mcp(request: Request, here: Here, served: Served) -> Response:
         request.state.caller = Caller(here, served, trails[here.workspace.name, here.workspace.labels])
-        agents = readers if here.reads_only else editors
+        agents = _agents_over_http(may_change=may_change and not here.reads_only)
         return _ProtocolResponse(agents, await request.body(), served.limits.body)
 
     return router
