@@ -16,10 +16,9 @@ from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.drawings import graphic_pieces
-from hoptrail.documents.formulas import formula_text
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import HIDDEN, STRUCK
-from hoptrail.documents.office_text import Box, comment_head, in_reading_order, shifted, symbols
+from hoptrail.documents.office_text import Box, comment_head, formula_text, in_reading_order, shifted, symbols
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -44,7 +43,8 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(
             f"has {len(names)} slides, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
         )
-    reader = _Slides(_authors(presentation.part))
+    authors = _related(presentation.part, "commentAuthors", "authors")
+    reader = _Slides({one.get("id", ""): one.get("name", "") for one in authors})
     slides = [
         (number, presentation.part.related_slide(name))
         for number, name in enumerate(names, 1)
@@ -202,10 +202,6 @@ def _related(part: Any, *kinds: str) -> Iterator[Any]:
     for relation in part.rels.values():
         if not relation.is_external and relation.reltype.rpartition("/")[2] in kinds:
             yield from parse_xml(relation.target_part.blob).iter("{*}*")
-
-
-def _authors(presentation: Any) -> dict[str, str]:
-    return {one.get("id", ""): one.get("name", "") for one in _related(presentation, "commentAuthors", "authors")}
 
 
 def _comments(slide: Any, authors: dict[str, str], place: str) -> Iterator[Piece]:

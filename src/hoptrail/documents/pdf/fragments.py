@@ -250,11 +250,10 @@ def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:
 
 
 class _Cell(NamedTuple):
-    """What follows a gap on a line: its place among the pieces, its baseline, the gap's left edge, its own edges, its size."""
+    """What follows a gap on a line: its baseline, its place among the pieces, its edges, its size."""
 
     base: float
     place: int
-    gap: float
     left: float
     right: float
     size: float
@@ -262,9 +261,8 @@ class _Cell(NamedTuple):
     def is_below(self, other: _Cell) -> bool:
         """Whether this one stands in the same column, on the next line."""
         near = 0.5 * self.size < self.base - other.base <= _NEXT_LINE * self.size
-        overlap = max(self.gap, other.gap) < min(self.left, other.left)
         off = self.left - other.left, self.right - other.right, (self.left + self.right - other.left - other.right) / 2
-        return near and overlap and min(map(abs, off)) < _ALIKE * self.size
+        return near and min(map(abs, off)) < _ALIKE * self.size
 
 
 def _column_starts(pieces: Sequence[list[list[_Char]]]) -> set[int]:
@@ -273,12 +271,13 @@ def _column_starts(pieces: Sequence[list[list[_Char]]]) -> set[int]:
     for place, (before, piece) in enumerate(pairwise(pieces), 1):
         one, other, size = before[-1][-1], piece[0][0], piece[0][0].style.size
         beside = abs(one.base - other.base) < 0.5 * size and one.right < other.left and not other.style.mono
-        if beside and not MARK.fullmatch("".join(char.text for char in before[-1])) and not _is_space(one, other):
-            cells.append(_Cell(other.base, place, one.right, other.left, piece[-1][-1].right, size))
+        gap = other.left - one.right  # as wide as the characters beside it: a space of a font that gives all one width
+        spaces = (abs((char.right - char.left) / len(char.text) - gap) < 0.04 * size for char in (one, other))
+        if beside and not all(spaces) and not MARK.fullmatch("".join(char.text for char in before[-1])):
+            cells.append(_Cell(other.base, place, other.left, piece[-1][-1].right, size))
     cells.sort()
-    above, below = dict.fromkeys(cells, 0), dict.fromkeys(cells, 0)
+    above, below, pairs = dict.fromkeys(cells, 0), dict.fromkeys(cells, 0), []
     bases = [cell.base for cell in cells]
-    pairs = []
     for number, cell in enumerate(cells):
         end = bisect(bases, cell.base + _NEXT_LINE * cell.size, number)
         pairs += [(cell, one) for one in cells[number + 1 : end] if one.is_below(cell)]
@@ -287,12 +286,6 @@ def _column_starts(pieces: Sequence[list[list[_Char]]]) -> set[int]:
     for upper, lower in reversed(pairs):
         below[upper] = max(below[upper], below[lower] + 1)
     return {cell.place for cell in cells if above[cell] + below[cell] >= 2}
-
-
-def _is_space(one: _Char, other: _Char) -> bool:
-    """Whether the gap is as wide as the characters beside it, which a space is in a font whose characters have one width."""
-    gap = other.left - one.right
-    return all(abs((char.right - char.left) / len(char.text) - gap) < 0.04 * char.style.size for char in (one, other))
 
 
 def _are_adjacent(one: _Char, other: _Char, widest: float) -> bool:
