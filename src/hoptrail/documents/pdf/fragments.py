@@ -21,12 +21,8 @@ from hoptrail.documents.markup import lowered, raised
 
 Item = TypeVar("Item")
 
-WIDE_GAP, NARROW_GAP = 1.2, 0.5
-"""A gap between two characters wider than this many times their size separates fragments: always, or where lines above and below
-have it, too.
-"""
-_NEXT_LINE, _ALIKE = 3.0, 0.35
-"""Sizes between two lines of a table at most, and between the edges of the cells below one another."""
+WIDE_GAP = 1.2
+"""A gap between two characters wider than this many times their size separates fragments."""
 MARK = re.compile(r"[•‣◦▪●○■□·*–—-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]")
 """The bullet or number of a list item."""
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|^(?:[A-Z]{6}\+)?(?:CM|SF|EC|LM)?(?:BX|ssbx)", re.IGNORECASE)
@@ -239,7 +235,7 @@ def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:
     Narrow gaps separate the columns of a table, which are aligned on at least three lines.
     """
     parts = (part for word in words for part in runs(word, lambda run, char: _are_adjacent(run[-1], char, WIDE_GAP)))
-    pieces = list(runs(parts, lambda run, part: _are_adjacent(run[-1][-1], part[0], NARROW_GAP)))
+    pieces = list(runs(parts, lambda run, part: _are_adjacent(run[-1][-1], part[0], 0.5)))
     starts = _column_starts(pieces)
 
     def joins(run: list[int], place: int) -> bool:
@@ -260,9 +256,9 @@ class _Cell(NamedTuple):
 
     def is_below(self, other: _Cell) -> bool:
         """Whether this one stands in the same column, on the next line."""
-        near = 0.5 * self.size < self.base - other.base <= _NEXT_LINE * self.size
+        near = 0.5 * self.size < self.base - other.base <= 3 * self.size
         off = self.left - other.left, self.right - other.right, (self.left + self.right - other.left - other.right) / 2
-        return near and min(map(abs, off)) < _ALIKE * self.size
+        return near and min(map(abs, off)) < 0.35 * self.size
 
 
 def _column_starts(pieces: Sequence[list[list[_Char]]]) -> set[int]:
@@ -279,7 +275,7 @@ def _column_starts(pieces: Sequence[list[list[_Char]]]) -> set[int]:
     above, below, pairs = dict.fromkeys(cells, 0), dict.fromkeys(cells, 0), []
     bases = [cell.base for cell in cells]
     for number, cell in enumerate(cells):
-        end = bisect(bases, cell.base + _NEXT_LINE * cell.size, number)
+        end = bisect(bases, cell.base + 3 * cell.size, number)
         pairs += [(cell, one) for one in cells[number + 1 : end] if one.is_below(cell)]
     for upper, lower in pairs:
         above[lower] = max(above[lower], above[upper] + 1)
