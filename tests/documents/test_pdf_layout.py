@@ -273,3 +273,78 @@ def test_a_table_with_empty_cells_keeps_its_columns() -> None:
         "Product=SKU-9201 ¦ Expected=780 ¦ Actual=778",
         "Product=SKU-4563 ¦ Place=D-22 ¦ Actual=180",
     ]
+
+
+def grid(
+    xs: tuple[float, ...], y: float, rows: list[tuple[str, ...]], step: float = 14, size: float = 10
+) -> list[Placed]:
+    return [
+        Placed(x, y - step * number, text, size)
+        for number, row in enumerate(rows)
+        for x, text in zip(xs, row, strict=True)
+    ]
+
+
+def shown(page: list[Placed]) -> list[str]:
+    return [" | ".join((line.split(" | ")[0], line.split(" | ")[-1])) for line in lines_of([page])]
+
+
+def test_a_table_with_narrow_gaps_has_its_columns_and_code_has_none() -> None:
+    rows = [("Invoice", "Customer", "Amount"), ("INV-301", "Ada Brandt", "1,250.00")]
+    rows += [("INV-302", "Tom Ekholm", "75.40"), ("INV-303", "Lea Strand", "310.00")]
+    assert shown(grid((60, 104, 170), 700, rows)) == [
+        "row header | Invoice ¦ Customer ¦ Amount",
+        "row | Invoice=INV-301 ¦ Customer=Ada Brandt ¦ Amount=1,250.00",
+        "row | Invoice=INV-302 ¦ Customer=Tom Ekholm ¦ Amount=75.40",
+        "row | Invoice=INV-303 ¦ Customer=Lea Strand ¦ Amount=310.00",
+    ]
+    page = grid((60, 104), 700, [("Invoice", "of May"), ("Notes,", "which"), ("nobody", "reads.")])
+    page[2:4] = [Placed(60, 686, "Notes, of all kinds which")]
+    assert shown(page) == ["paragraph | Invoice of May Notes, of all kinds which nobody reads."]
+
+
+def test_labels_of_a_form_stand_over_their_values() -> None:
+    pairs = [(("Name", "Born"), ("Ola Lund", "9 June 1979")), (("Street", "Town"), ("Quay 4", "Bergen"))]
+    expected = [
+        "row header | Name ¦ Born",
+        "row | Name=Ola Lund ¦ Born=9 June 1979",
+        "row header | Street ¦ Town",
+        "row | Street=Quay 4 ¦ Town=Bergen",
+    ]
+    by_gap = [piece for number, pair in enumerate(pairs) for piece in grid((60, 260), 700 - 40 * number, [*pair], 12)]
+    by_size = [
+        piece
+        for number, (labels, values) in enumerate(pairs)
+        for piece in (
+            *grid((60, 260), 700 - 28 * number, [labels], size=8),
+            *grid((60, 260), 686 - 28 * number, [values]),
+        )
+    ]
+    assert shown(by_gap) == shown(by_size) == expected
+    assert shown(by_size[:4]) == expected[:2]
+
+
+def test_columns_of_labels_beside_values_are_read_one_after_the_other() -> None:
+    rows = [("Name:", "Ola Lund", "Name:", "Petra Vik"), ("Town:", "Bergen", "Town:", "Oslo")]
+    fields = grid((60, 120, 320, 380), 700, rows)
+    assert shown([*grid((60, 320), 716, [("Seller", "Buyer")]), *fields]) == [
+        "row | Seller ¦ Name: ¦ Ola Lund",
+        "row | Seller ¦ Town: ¦ Bergen",
+        "row | Buyer ¦ Name: ¦ Petra Vik",
+        "row | Buyer ¦ Town: ¦ Oslo",
+    ]
+    assert [line.partition(" | ")[2] for line in shown(fields)] == [
+        "Name: ¦ Ola Lund",
+        "Town: ¦ Bergen",
+        "Name: ¦ Petra Vik",
+        "Town: ¦ Oslo",
+    ]
+
+
+def test_columns_whose_lines_stand_at_other_heights_are_read_one_after_the_other() -> None:
+    left = [("Name:", "Ola Lund"), ("Street:", "Quay 4"), ("Town:", "Bergen")]
+    right = [("Terms:", "Net 30"), ("Share:", "10 percent"), ("Agent:", "Petra Vik")]
+    page = [*grid((60, 120), 700, left, 12), *grid((320, 380), 694, right, 12)]
+    assert [line.partition(" | ")[2] for line in shown(page)] == [
+        f"{label} ¦ {value}" for label, value in [*left, *right]
+    ]

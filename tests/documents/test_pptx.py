@@ -235,3 +235,18 @@ def test_a_slide_that_fits_is_never_cut_in_two() -> None:
     document = Document("d1", "", result.text, ends, ("a.pptx",), blocks=result.blocks)
     found = [unit.text for unit in passages(document, PassageLimits(100, 0))]
     assert [text.partition("\n")[0] for text in found] == [f"Slide of number {number}" for number in range(4)]
+
+
+def test_a_missing_slide_and_damaged_notes_leave_the_rest() -> None:
+    deck = Presentation()
+    for text in ("The captain is Yara Bloom.", "The cook is Ben Arlo."):
+        slide = deck.slides.add_slide(deck.slide_layouts[5])
+        slide.shapes.title.text = text
+        slide.notes_slide.notes_text_frame.text = f"Say it: {text}"
+    deck.part.rels.pop(deck.slides._sldIdLst[1].rId)
+    slide = deck.slides[0]
+    slide.notes_slide._element.remove(slide.notes_slide._element.cSld)
+    result = parsed(deck)
+    assert [block.place for block in result.blocks] == ["slide 1"]
+    assert result.notes[0] == "1 slides are missing"
+    assert result.notes[1].startswith("slide 1: its notes were not read")

@@ -9,6 +9,7 @@ Ids come from content, so repeated work cannot add anything twice.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,6 @@ from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder, commit_number
 from hoptrail.corpus.held_documents import BATCH_DOCUMENTS
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.removals import note_removed, was_removed
 from hoptrail.corpus.row_writer import RowWriter
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts
@@ -37,6 +37,10 @@ REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
 
 _BATCH = 1 << 16
 """Units that are removed, or names that are numbered, together."""
+_MOST_REMOVALS = 10_000
+"""Names of removed documents that are kept, the latest: as digests, so that a removal that is repeated can be told from a wrong
+name, and no name is kept.
+"""
 
 MOST_CHANGES = 2 * BATCH_DOCUMENTS
 """Added and removed documents whose ids a writer remembers: those of a batch of new versions, and of the old ones."""
@@ -150,11 +154,15 @@ class ContentWriter(RowWriter):
 
     def note_removed(self, names: Iterable[str]) -> None:
         """Enter names by which a document can no longer be found (`was_removed`)."""
-        note_removed(self._database, names)
+        digests = [(_digest(name),) for name in dict.fromkeys(names)]
+        self._database.run_each("INSERT OR REPLACE INTO removals (digest) VALUES (?)", digests[-_MOST_REMOVALS:])
+        latest = "DELETE FROM removals WHERE rowid <= (SELECT max(rowid) FROM removals) - ?"
+        self._database.run(latest, _MOST_REMOVALS)
 
     def was_removed(self, names: Iterable[str]) -> bool:
         """Whether a document was removed that had one of these names."""
-        return was_removed(self._database, names)
+        sql = "SELECT 1 FROM removals WHERE digest = ?"
+        return any(self._database.rows(sql, _digest(name)) for name in names)
 
     def remove_units(self, kind: Kind, ids: Iterable[str]) -> int:
         """Remove units of a kind with their extractions and links. Returns the number of ids."""
@@ -313,3 +321,7 @@ def writing_to(where: Path, encoder: EncoderIdentity) -> Iterator[Writer]:
         finally:
             writer.release_before()
         writer.close()
+
+
+def _digest(name: str) -> bytes:
+    return hashlib.sha256(name.encode(errors="surrogatepass")).digest()[:16]

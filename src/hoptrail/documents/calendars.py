@@ -25,28 +25,13 @@ _SOFT_BREAK = re.compile(r"(?<=QUOTED-PRINTABLE:)(?:[^\n]*=\n)+", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d))?")
 _ENTRIES = {"VEVENT": "Event", "VTODO": "Task", "VJOURNAL": "Note", "VCARD": "Name"}
-_FIELDS = {
-    "DTSTART": "Start",
-    "DTEND": "End",
-    "DUE": "Due",
-    "COMPLETED": "Completed",
-    "RRULE": "Repeats",
-    "LOCATION": "Place",
-    "ORGANIZER": "Organiser",
-    "ATTENDEE": "Attendee",
-    "STATUS": "Status",
-    "CATEGORIES": "Categories",
-    "URL": "Address",
-    "NICKNAME": "Nickname",
-    "ORG": "Organisation",
-    "TITLE": "Position",
-    "ROLE": "Role",
-    "TEL": "Phone",
-    "EMAIL": "Mail",
-    "ADR": "Address",
-    "BDAY": "Birthday",
-    "ANNIVERSARY": "Anniversary",
-}
+_FIELDS = (
+    {"DTSTART": "Start", "DTEND": "End", "DUE": "Due", "COMPLETED": "Completed", "RRULE": "Repeats"}
+    | {"LOCATION": "Place", "ORGANIZER": "Organiser", "ATTENDEE": "Attendee", "STATUS": "Status"}
+    | {"CATEGORIES": "Categories", "URL": "Address", "NICKNAME": "Nickname", "ORG": "Organisation"}
+    | {"TITLE": "Position", "ROLE": "Role", "TEL": "Phone", "EMAIL": "Mail", "ADR": "Address"}
+    | {"BDAY": "Birthday", "ANNIVERSARY": "Anniversary"}
+)
 """What the fields are called, in the order in which they are read."""
 _NAMES, _TEXTS = ("SUMMARY", "FN"), ("DESCRIPTION", "NOTE", "COMMENT")
 _MOMENTS = frozenset(("DTSTART", "DTEND", "DUE", "COMPLETED", "BDAY", "ANNIVERSARY"))

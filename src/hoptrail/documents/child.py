@@ -65,7 +65,8 @@ def _receive(stream: IO[bytes], largest: int) -> _Message | None:
 
 def main() -> None:
     """Answer requests until the input ends."""
-    _end_with_parent()
+    if sys.platform == "linux":  # elsewhere the limits on time end a process whose parent is gone
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: this one ends with the thread that started it
     limits = ReadingLimits(**json.loads(sys.argv[1]))
     _limit_memory(limits)
     replies = os.fdopen(os.dup(1), "wb")
@@ -110,12 +111,6 @@ def _drawn(header: JsonObject, data: bytes) -> _Message:
         return {"reason": str(refusal)}, b""
     except Exception as error:  # noqa: BLE001 - process border, as above
         return {"reason": f"cannot be drawn ({type(error).__name__})", "retire": True}, b""
-
-
-def _end_with_parent() -> None:
-    """Let the system end this process with the thread that started it. Elsewhere than on Linux the limits on time end it."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _limit_memory(limits: ReadingLimits) -> None:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.docx_styles import Styles, roman
+from hoptrail.documents.docx_styles import Styles, find, is_on, roman, tag
 from hoptrail.documents.docx_text import RUN, ShownText, within
-from hoptrail.documents.docx_xml import find, is_on, tag
 from hoptrail.documents.drawings import drawn_pieces
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import HIDDEN, bold_headings
@@ -96,7 +95,8 @@ class _Body:
             else:
                 yield self._paragraph(block, begun, place or block.get(PLACE, ""))
                 begun = ""
-            yield from self._drawn(block)
+            self._drawings, drawn = drawn_pieces(block, self.document.part, self._drawings, self._unread)
+            yield from drawn
         yield Piece(BlockKind.PARAGRAPH, begun, place=place or f"paragraph {self._paragraphs}")
 
     def _text(self, paragraph: Any) -> str:
@@ -160,10 +160,6 @@ class _Body:
             follows_item = self.styles.role(paragraph).kind is BlockKind.ITEM and text and text[-1] not in ".:;,"
             text += f"{';' if follows_item and line else ''} {line}" if text and line else line
         return text
-
-    def _drawn(self, block: Any) -> Iterator[Piece]:
-        self._drawings, pieces = drawn_pieces(block, self.document.part, self._drawings, self._unread)
-        yield from pieces
 
     def headers_and_footers(self) -> list[Piece]:
         """The headers and footers that are shown, each text once and without page numbers, below no heading."""

@@ -12,18 +12,42 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Piece
-from hoptrail.documents.docx_xml import find, is_on, tag, value
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _TITLE = re.compile(r"\btitle\b", re.IGNORECASE)
 _CODE = re.compile(r"\b(code|preformatted|verbatim|macro text|listing)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNORECASE)
 _DEEPEST_STYLE = 20
 """Styles in a chain of inheritance; a longer chain is a cycle."""
+
+
+def tag(name: str) -> str:
+    """The tag of an element or attribute of WordprocessingML."""
+    return f"{_WORD}{name}"
+
+
+def find(element: Any, *tags: str) -> Any | None:
+    """The descendant that these tags lead to, one for each level."""
+    return element.find("/".join(map(tag, tags)))
+
+
+def value(element: Any, *tags: str) -> str | None:
+    """The value of the descendant that these tags lead to."""
+    found = find(element, *tags)
+    return None if found is None else found.get(tag("val"))
+
+
+def is_on(element: Any, *tags: str) -> str:
+    """`on` or `off` if the descendant that these tags lead to is there and says so; else empty."""
+    mark = find(element, *tags)
+    if mark is None:
+        return ""
+    return "off" if mark.get(tag("val")) in {"0", "false", "off"} else "on"
 
 
 class Styles:

@@ -10,12 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from hoptrail.documents.docx_styles import Styles
-from hoptrail.documents.docx_xml import find, is_on, tag, value
-from hoptrail.documents.formulas import NAMESPACE as MATH
-from hoptrail.documents.formulas import formula_text
+from hoptrail.documents.docx_styles import Styles, find, is_on, tag, value
 from hoptrail.documents.markup import HIDDEN, STRUCK
-from hoptrail.documents.office_text import UNKNOWN_SIGN, shifted, symbols
+from hoptrail.documents.office_text import MATH, UNKNOWN_SIGN, formula_text, shifted, symbols
 from hoptrail.text.lexicon import word_set
 
 RUN = tag("r")

@@ -113,11 +113,7 @@ def is_readable(path: Path) -> bool:
 
 
 def contents_at(
-    sources: Sequence[str | Path],
-    limits: ReadingLimits,
-    findings: Findings,
-    known: Known,
-    selection: Selection,
+    sources: Sequence[str | Path], limits: ReadingLimits, findings: Findings, known: Known, selection: Selection
 ) -> Iterator[Content]:
     """Yield the contents of files and folders: see `read_sources`."""
     walk = SourceWalk(sources, selection)

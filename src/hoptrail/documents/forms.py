@@ -5,6 +5,8 @@ A new format is a parser `(data, limits) -> Parsed` in a separate module, and a 
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +17,6 @@ from pathlib import Path
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.chats import is_chat, is_chat_json
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.signs import is_info, is_manual_page, is_tabbed_table
 
 Parser = Callable[[bytes, ReadingLimits], Parsed]
 """Raises Unreadable with the reason for a file that is damaged, protected, beyond a limit, or in another format."""
@@ -39,25 +40,8 @@ class Form:
 
 
 _CODE = (
-    *(
-        ".py",
-        ".js",
-        ".mjs",
-        ".cjs",
-        ".jsx",
-        ".ts",
-        ".tsx",
-        ".java",
-        ".kt",
-        ".scala",
-        ".c",
-        ".h",
-        ".cc",
-        ".cpp",
-        ".hpp",
-        ".cs",
-    ),
-    *(".go", ".rs", ".rb", ".php", ".swift", ".sh", ".bash", ".zsh", ".lua", ".dart", ".ex", ".exs"),
+    *(".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".java", ".kt", ".scala", ".c", ".h", ".cc", ".cpp", ".hpp"),
+    *(".cs", ".go", ".rs", ".rb", ".php", ".swift", ".sh", ".bash", ".zsh", ".lua", ".dart", ".ex", ".exs"),
 )
 FORMS = (
     Form(TEXT, (".txt", ".text", ".log"), "plain_text:parse_plain"),
@@ -100,6 +84,16 @@ ENDINGS = tuple(_BY_ENDING)
 BY_NAME = {form.name: form for form in FORMS}
 _PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
 """How PNG, JPEG and TIFF begin."""
+_BEGINNING = 65536
+"""Bytes that hold the title of a manual page: before it may stand a licence and definitions of macros."""
+_COMMENT = re.compile(rb"""(?:[ \t]|\\t)*(?:[.'][ \t]*(?:\\?["#'].*)?|'''.*|\\["#].*)?\Z""", re.DOTALL)
+_TITLE = re.compile(rb"""[.'][ \t]*(?:TH[ \t]+["\w@\\]|Dd[ \t]|Dt[ \t]+["\w])""")
+_REFERENCE = re.compile(rb"\.so[ \t]+\S+[ \t]*\Z")
+_NODE = re.compile(rb"(?:\A|\n)\x1f\n(?:File: [^\n]{1,500}Node: |Indirect:)")
+_PRODUCED = re.compile(rb"[^\n]{0,1000}produced by (?:makeinfo|texi2any|GNU Texinfo)")
+
+_LEAST_ROWS = 5
+_REGULAR = 0.95  # least share of the lines with the same number of tabs
 
 
 @cache
@@ -148,3 +142,29 @@ def parser_of(name: str) -> Parser:
     module, _, function = BY_NAME[name].parser.partition(":")
     parser: Parser = getattr(import_module(f"hoptrail.documents.{module}"), function)
     return parser
+
+
+def is_manual_page(data: bytes) -> bool:
+    """Whether the first line that is no comment is a macro, and a line has the macro for the title or refers to another page."""
+    lines = data[:_BEGINNING].removeprefix(b"\xef\xbb\xbf").splitlines()
+    first = next((line for line in lines if _COMMENT.match(line) is None), b"")
+    refers = _REFERENCE.match(first) is not None
+    return first[:1] in (b".", b"'") and (refers or any(map(_TITLE.match, lines)))
+
+
+def is_info(data: bytes) -> bool:
+    """Whether a file consists of the nodes of a GNU manual, or is a part of one."""
+    beginning = data[:_BEGINNING]
+    return b"\x1f" in beginning and (_NODE.search(beginning) is not None or _PRODUCED.match(beginning) is not None)
+
+
+def is_tabbed_table(data: bytes) -> bool:
+    """Whether nearly all lines except comments (`# ...`) have the same number of tabs, none of them at the beginning."""
+    lines = data[:_BEGINNING].splitlines()
+    if len(data) > _BEGINNING:
+        lines.pop()
+    rows = [line for line in lines if line.strip() and not line.startswith(b"#")]
+    if len(rows) < _LEAST_ROWS or any(row[:1].isspace() for row in rows):
+        return False
+    (tabs, times), *_ = Counter(row.count(b"\t") for row in rows).most_common(1)
+    return tabs > 0 and times >= _REGULAR * len(rows)

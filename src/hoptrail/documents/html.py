@@ -27,15 +27,7 @@ from hoptrail.documents.html_markup import (
     without_spaces,
 )
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import (
-    OpenLists,
-    OpenTable,
-    TableCell,
-    bold_headings,
-    lowered,
-    raised,
-    span_of,
-)
+from hoptrail.documents.markup import OpenLists, OpenTable, TableCell, bold_headings, lowered, raised, span_of
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind

@@ -63,7 +63,11 @@ def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file of mails, each under a heading with its subject; the date is that of the latest."""
-    starts = [separator.start() for separator in _SEPARATOR.finditer(data) if _begins_mail(data, separator)]
+    starts = [
+        start
+        for start, end in (separator.span() for separator in _SEPARATOR.finditer(data))
+        if data[max(0, start - 2) : start] in {b"", b"\n\n", b"\r\n"} and _HEADER_LINE.match(data, end)
+    ]
     if not starts or data[: starts[0]].strip():
         raise Unreadable("is not a file of mails: it does not begin with a line `From `")
     if len(starts) > limits.rows:
@@ -83,11 +87,6 @@ def parse_web_archive(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable("is not a saved web page: it has no HTML part")
     text = decode(_payload(page), page.get_content_charset()).text
     return parser_of("html")(text.encode("utf-8", "surrogatepass"), limits)
-
-
-def _begins_mail(data: bytes, separator: re.Match[bytes]) -> bool:
-    before = data[max(0, separator.start() - 2) : separator.start()]
-    return before in {b"", b"\n\n", b"\r\n"} and _HEADER_LINE.match(data, separator.end()) is not None
 
 
 def _mails(data: bytes, starts: list[int], reader: _Reader, dates: list[datetime]) -> Iterator[Piece]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -295,14 +295,14 @@ def front_matter(text: str) -> FrontMatter:
         return FrontMatter()
     language = "YAML" if match.re is _FRONT_MATTER else "TOML"
     try:
-        values = yaml.load(match[1], yaml.BaseLoader) if language == "YAML" else _strings(tomllib.loads(match[1]))
+        values = yaml.load(match[1], yaml.BaseLoader) if language == "YAML" else tomllib.loads(match[1])
     except (yaml.YAMLError, RecursionError, ValueError):
         paragraph = Piece(BlockKind.PARAGRAPH, match[1], place="line 2")
         notes = (f"its front matter is not valid {language}: neither title nor date was taken from it",)
         return FrontMatter(row=paragraph, end=match.end(), notes=notes)
     if not isinstance(values, dict):
         return FrontMatter()
-    fields = {key: _shown(_as_text(value)) for key, value in values.items() if isinstance(key, str)}
+    fields = {key: _shown(value) for key, value in values.items() if isinstance(key, str)}
     cells = tuple((key, value) for key, value in fields.items() if value and key != "title")
     dates = (fields.get(key, "") for key in _DATES)
     date = next((iso for value in dates if (iso := value if _YEAR.fullmatch(value) else find_date(value))), "")
@@ -310,18 +310,10 @@ def front_matter(text: str) -> FrontMatter:
     return FrontMatter(fields.get("title", ""), date, row, match.end())
 
 
-def _strings(values: dict[str, Any]) -> dict[str, object]:
-    """Values of TOML as its text has them."""
-    return {key: value if isinstance(value, list) else str(value) for key, value in values.items()}
-
-
-def _shown(value: str) -> str:
-    """A value of front matter without the markup of links, and with characters in place of entities."""
-    return unescape(_WIKI_LINK.sub(lambda link: (link[2] or link[1]).strip(), value))
-
-
-def _as_text(value: object) -> str:
-    """A value, or the values of a list joined; deeper nesting is ignored."""
-    if isinstance(value, list):
-        return ", ".join(part for part in value if isinstance(part, str))
-    return value if isinstance(value, str) else ""
+def _shown(value: object) -> str:
+    """A value of front matter, or those of a list joined, without the markup of links and with characters in place of entities;
+    deeper nesting is ignored.
+    """
+    parts = value if isinstance(value, list) else [value]
+    text = ", ".join(str(part) for part in parts if not isinstance(part, list | dict))
+    return unescape(_WIKI_LINK.sub(lambda link: (link[2] or link[1]).strip(), text))

@@ -199,7 +199,9 @@ def bold_headings(pieces: Iterable[Piece]) -> list[Piece]:
     around = zip([None, *before[:-1]], before, [*before[1:], None], strict=True)
     return [
         replace(piece, kind=BlockKind.HEADING, level=_BOLD_LEVEL)
-        if _is_bold_line(piece) and not _introduces(last) and _is_text(following)
+        if _is_bold_line(piece)
+        and not (last and last.kind is BlockKind.PARAGRAPH and lead_in(last.text))
+        and (following and not following.bold and following.kind is not BlockKind.HEADING)
         else piece
         for last, piece, following in around
     ]
@@ -211,14 +213,6 @@ def _is_bold_line(piece: Piece) -> bool:
     letters = sum(map(str.isalpha, text))
     is_worded = letters > sum(map(str.isdigit, text)) and not text.startswith("By ")
     return piece.bold and piece.kind is BlockKind.PARAGRAPH and not piece.level and is_short and is_worded
-
-
-def _introduces(piece: Piece | None) -> bool:
-    return piece is not None and piece.kind is BlockKind.PARAGRAPH and bool(lead_in(piece.text))
-
-
-def _is_text(piece: Piece | None) -> bool:
-    return piece is not None and not piece.bold and piece.kind is not BlockKind.HEADING
 
 
 def line_break(line: str, following: str) -> str:

@@ -1,12 +1,11 @@
 """What Office files have in common: raised and lowered characters, the signs of symbol fonts, comments, the place of asides,
-the order in which a slide is read.
+the order in which a slide is read, and formulas (Office Math) in one line, as in `x = (-b ± √(b^2 - 4ac))/(2a)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.markup import lowered, raised
@@ -72,15 +71,14 @@ def symbols(text: str, font: str) -> str:
     signs = _SYMBOL_FONTS.get(font.lower())
     if signs is None:
         return text
-    codes = (chr(ord(one) & 0xFF) if "\uf000" <= one <= "\uf0ff" else one for one in text)
-    return "".join(map(partial(_sign, signs, font.lower() == "symbol"), codes))
+    keeps_ascii = font.lower() == "symbol"  # which has digits and signs of ASCII in their usual places
 
+    def shown(code: str) -> str:
+        if ord(code) in signs:
+            return chr(signs[ord(code)])
+        return code if code.isspace() or code > "\xff" or (keeps_ascii and code.isascii()) else UNKNOWN_SIGN
 
-def _sign(signs: Mapping[int, int], keeps_ascii: bool, code: str) -> str:
-    """Symbol has digits and signs of ASCII in their usual places."""
-    if ord(code) in signs:
-        return chr(signs[ord(code)])
-    return code if code.isspace() or code > "\xff" or (keeps_ascii and code.isascii()) else UNKNOWN_SIGN
+    return "".join(shown(chr(ord(one) & 0xFF) if "\uf000" <= one <= "\uf0ff" else one) for one in text)
 
 
 _OVERLAP = 0.1
@@ -130,3 +128,65 @@ def _apart(placed: list[tuple[Box, Shape]], axis: int) -> tuple[list[list[tuple[
             groups.append([one])
         end = max(end, stop)
     return groups, widest
+
+
+MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_PROPERTIES = "Pr"
+
+
+def formula_text(element: Any) -> str:
+    """The text of a formula or of a part of it."""
+    tag = str(element.tag).removeprefix(MATH)
+    if tag == "t":
+        return element.text or ""
+    if tag in _SHAPES:
+        shape, parts = _SHAPES[tag]
+        return shape.format(*(_grouped(_part(element, part)) for part in parts))
+    if tag == "d":
+        begin, separator, end = (
+            _character(element, *one) for one in (("begChr", "("), ("sepChr", "|"), ("endChr", ")"))
+        )
+        return begin + separator.join(formula_text(one) for one in element.findall(f"{MATH}e")) + end
+    if tag == "nary":
+        limits = (
+            f"{sign}{_grouped(text)}" for sign, part in (("_", "sub"), ("^", "sup")) if (text := _part(element, part))
+        )
+        return f"{_character(element, 'chr', '∫')}{''.join(limits)} {_part(element, 'e')}"
+    if tag == "rad":
+        return f"{_part(element, 'deg')}√({_part(element, 'e')})"
+    if tag == "func":
+        return f"{_part(element, 'fName')}({_part(element, 'e').removeprefix('(').removesuffix(')')})"
+    if tag in {"m", "eqArr"}:
+        return "; ".join(formula_text(one) for one in element if not one.tag.endswith(_PROPERTIES))
+    if tag == "mr":
+        return ", ".join(map(formula_text, element))
+    return "".join(formula_text(one) for one in element if not str(one.tag).endswith(_PROPERTIES))
+
+
+_SHAPES = {
+    "f": ("{}/{}", ("num", "den")),
+    "sSup": ("{}^{}", ("e", "sup")),
+    "sSub": ("{}_{}", ("e", "sub")),
+    "sSubSup": ("{}_{}^{}", ("e", "sub", "sup")),
+    "sPre": ("_{}^{} {}", ("sub", "sup", "e")),
+    "limLow": ("{}_{}", ("e", "lim")),
+    "limUpp": ("{}^{}", ("e", "lim")),
+}
+"""How the parts of an expression are written, by its tag."""
+
+
+def _part(element: Any, tag: str) -> str:
+    part = element.find(f"{MATH}{tag}")
+    return "" if part is None else formula_text(part)
+
+
+def _grouped(text: str) -> str:
+    """In brackets if it is more than a number or a word."""
+    is_one = len(text) < 2 or text.replace(".", "").isalnum() or (text[0] == "(" and text.find(")") == len(text) - 1)
+    return text if is_one else f"({text})"
+
+
+def _character(element: Any, tag: str, default: str) -> str:
+    """A sign that the properties of an expression name; empty if they say that there is none."""
+    mark = element.find(f"*/{MATH}{tag}")
+    return default if mark is None else str(mark.get(f"{MATH}val", ""))

@@ -257,7 +257,8 @@ def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict
     """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
     lines = list(_first_lines(text, paragraphs))
     sections, chapters = _sections(lines), _chapters(lines)
-    shapes = [_shape(line) for _, _, line in lines]
+    shared = (version.group() if (version := _VERSION.match(line)) else line for _, _, line in lines)
+    shapes = [_NUMBER.sub("#", line) for line in shared]
     releases: dict[str, set[str]] = defaultdict(set)
     for shape, (_, _, line) in zip(shapes, lines, strict=True):
         releases[shape].add(line)
@@ -289,11 +290,6 @@ def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[_
             item = _ITEM.match(line)
             if item is None or line.endswith(item["mark"]):
                 yield start, end, line
-
-
-def _shape(line: str) -> str:
-    version = _VERSION.match(line)
-    return _NUMBER.sub("#", version.group() if version else line)
 
 
 def _may_release(line: str, has_sections: bool) -> bool:

@@ -12,14 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from pptx import Presentation
+from pptx.enum.shapes import PP_PLACEHOLDER
+from pptx.exc import PythonPptxError
+from pptx.oxml import parse_xml
+
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.drawings import graphic_pieces
-from hoptrail.documents.formulas import formula_text
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import HIDDEN, STRUCK
-from hoptrail.documents.office_text import Box, comment_head, in_reading_order, shifted, symbols
+from hoptrail.documents.office_text import Box, comment_head, formula_text, in_reading_order, shifted, symbols
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -30,29 +34,30 @@ _FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _UNTITLED = re.compile(r"(?:(?:powerpoint )?presentation|slide 1|powerpoint-präsentation|présentation powerpoint)?")
 _DEEPEST_GROUP = 10
-_UNREADABLE = (AttributeError, KeyError, ValueError, TypeError, IndexError, NotImplementedError)
+_UNREADABLE = (AttributeError, KeyError, ValueError, TypeError, IndexError, NotImplementedError, PythonPptxError)
 """What the library raises for a part that it does not know or that is damaged."""
 
 
 def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a presentation: title (of its properties, else of the first slide) and blocks."""
-    from pptx import Presentation
-
     presentation, notes = opened_office_file(Presentation, data, limits, "PowerPoint", ".pptx")
-    names = [slide.rId for slide in presentation.slides._sldIdLst]  # noqa: SLF001 - its public list fails for a missing slide
+    names = [one.rId for one in presentation.element.iter(f"{_SLIDES}sldId")]  # the library fails for a missing slide
     if len(names) > limits.pages:
         raise Unreadable(
             f"has {len(names)} slides, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
         )
-    reader = _Slides(_authors(presentation.part))
+    authors = _related(presentation.part, "commentAuthors", "authors")
+    reader = _Slides({one.get("id", ""): one.get("name", "") for one in authors})
     slides = [
         (number, presentation.part.related_slide(name))
         for number, name in enumerate(names, 1)
         if name in presentation.part.rels
     ]
     shown = [numbered for numbered in slides if numbered[1].element.get("show") not in {"0", "false"}]
-    hidden = len(slides) - len(shown)
-    notes += [f"{hidden} hidden slides were left out"] if hidden else []
+    hidden, missing = len(slides) - len(shown), len(names) - len(slides)
+    notes += [f"{hidden} hidden slides were left out"] * bool(hidden) + [f"{missing} slides are missing"] * bool(
+        missing
+    )
     title = str(presentation.core_properties.title or "").strip()
     title = "" if _UNTITLED.fullmatch(title.lower()) else title
     if not title and shown and shown[0][1].shapes.title is not None:
@@ -86,9 +91,12 @@ class _Slides:
                     yield from list(self._shape(shape, place))
             except _UNREADABLE as error:
                 self._unread.append(f"{place}: a shape was not read ({error})")
-        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-            for paragraph in slide.notes_slide.notes_text_frame.paragraphs:
+        try:
+            notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+            for paragraph in notes.paragraphs if notes is not None else ():
                 yield Piece(BlockKind.PARAGRAPH, self._text(paragraph), place=f"{place}, notes")
+        except _UNREADABLE as error:
+            self._unread.append(f"{place}: its notes were not read ({error})")
         yield from _comments(slide.part, self.authors, place)
 
     def _shapes(self, shapes: Any, depth: int = 0) -> Iterator[Any]:
@@ -105,8 +113,6 @@ class _Slides:
                 yield shape
 
     def _shape(self, shape: Any, place: str) -> Iterator[Piece]:
-        from pptx.enum.shapes import PP_PLACEHOLDER
-
         kind = shape.placeholder_format.type if shape.is_placeholder else None
         if kind in {PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER}:
             return
@@ -197,15 +203,9 @@ def _origin(table: Any, row: int, column: int) -> Any:
 
 def _related(part: Any, *kinds: str) -> Iterator[Any]:
     """Yield the elements of the parts of these kinds, in which namespaces differ by version."""
-    from pptx.oxml import parse_xml
-
     for relation in part.rels.values():
         if not relation.is_external and relation.reltype.rpartition("/")[2] in kinds:
             yield from parse_xml(relation.target_part.blob).iter("{*}*")
-
-
-def _authors(presentation: Any) -> dict[str, str]:
-    return {one.get("id", ""): one.get("name", "") for one in _related(presentation, "commentAuthors", "authors")}
 
 
 def _comments(slide: Any, authors: dict[str, str], place: str) -> Iterator[Piece]:

@@ -104,20 +104,14 @@ def read_sources(
 
 
 def _results(
-    contents: Iterator[Content],
-    limits: ReadingLimits,
-    executor: Executor,
-    first_try: bool,
-    stopped: Callable[[], bool],
+    contents: Iterator[Content], limits: ReadingLimits, executor: Executor, first_try: bool, stopped: Callable[[], bool]
 ) -> Iterator[_Result]:
     if executor is LOCAL_EXECUTOR:  # one by one, with one parser process for all
         with Parsing(limits, stopped) as parsing, suppress(Interrupted):
             for content in contents:
                 yield _result_of(content, parsing, limits, first_try)
         return
-    work = Work(
-        "reading", partial(_parse_batch, limits, first_try), lambda batch: from_to(list(map(_source_of, batch)))
-    )
+    work = Work("reading", partial(_parse_batch, limits, first_try), _sources_of)
     most = BATCH_DOCUMENTS if first_try else 1
     for results in executor.map(work, batched(contents, most, _size, BATCH_BYTES)):
         yield from results
@@ -129,8 +123,8 @@ def _size(content: Content) -> int:
     return len(content.text) if isinstance(content, JsonlDocument) else 0
 
 
-def _source_of(content: Content) -> str:
-    return shown(content.path) if isinstance(content, FileContent) else content.source
+def _sources_of(batch: Sequence[Content]) -> str:
+    return from_to([shown(one.path) if isinstance(one, FileContent) else one.source for one in batch])
 
 
 def _parse_batch(limits: ReadingLimits, first_try: bool, contents: Sequence[Content]) -> list[_Result]:

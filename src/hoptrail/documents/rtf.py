@@ -28,22 +28,11 @@ _SKIPPED = word_set(
     "themedata colorschememapping datastore latentstyles listtable listoverridetable rsidtbl generator xmlnstbl mmathPr "
     "nonshppict bkmkstart bkmkend pgdsctbl filetbl revtbl annotation atnid atnauthor private"
 )
-_SIGNS = {
-    "par": "\n",
-    "sect": "\n",
-    "page": "\n",
-    "line": "\n",
-    "tab": "\t",
-    "emdash": "—",
-    "endash": "–",
-    "bullet": "•",
-    "lquote": "‘",
-    "rquote": "’",
-    "ldblquote": "“",
-    "rdblquote": "”",
-    "emspace": " ",
-    "enspace": " ",
-}
+_SIGNS = (
+    {"par": "\n", "sect": "\n", "page": "\n", "line": "\n", "tab": "\t", "emdash": "—", "endash": "–"}
+    | {"bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "emspace": " "}
+    | {"enspace": " "}
+)
 _BULLET = re.compile(r"\s*(?:[•·▪◦o\uf0b7§-]|(?P<number>\(?\w{1,4}[.)]))\s*\Z")
 _MOST_OPEN = 5000
 """Groups within groups."""

@@ -37,11 +37,14 @@ def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tupl
     to `short_document_words`. A document of white space alone has no passages.
     """
     blocks = document.blocks or tuple(_paragraphs(document))
-    pieces = [
-        piece
-        for slide, run in groupby(blocks, key=_slide)
-        for piece in _together([one for block in run for one in _block_pieces(document, block, limit.words)], slide)
-    ]
+    pieces: list[_Piece] = []
+    for slide, run in groupby(
+        blocks, key=lambda block: block.place.startswith("slide ") and block.place.partition(",")[0]
+    ):
+        together = [piece for block in run for piece in _block_pieces(document, block, limit.words)]
+        if slide:
+            together[0] = replace(together[0], slide_words=sum(piece.words for piece in together))
+        pieces += together
     structured = any(block.kind in {BlockKind.HEADING, BlockKind.ROW} for block in document.blocks)
     if not structured and sum(piece.words for piece in pieces) <= limit.short_document_words:
         ends = [len(document.text)]
@@ -86,16 +89,6 @@ def _block_pieces(document: Document, block: Block, limit: int) -> Iterator[_Pie
     for span in document.sentences(Span(document.id, block.start, block.end)):
         yield _Piece(span.end, words_in(document.slice(span)), block_words)
         block_words = 0
-
-
-def _slide(block: Block) -> str:
-    """The slide that a block is on; empty if it is on none."""
-    return block.place.partition(",")[0] if block.place.startswith("slide ") else ""
-
-
-def _together(pieces: list[_Piece], slide: str) -> list[_Piece]:
-    """The pieces of a slide, the first with the words of all."""
-    return [replace(pieces[0], slide_words=sum(piece.words for piece in pieces)), *pieces[1:]] if slide else pieces
 
 
 def _pack_ends(pieces: Sequence[_Piece], limit: int) -> list[int]:

@@ -88,14 +88,14 @@ class _Workbook:
         self.from_1904 = any(one.get("date1904") in {"1", "true"} for one in workbook.iter("{*}workbookPr"))
         self._strings = [self.text(one) for one in self._part("xl/sharedStrings.xml").findall("{*}si")]
         self._styles = list(self._read_styles())
-        sheets = [
-            (one.get("name", ""), one.get("state", "visible"), _relation(one)) for one in workbook.iter("{*}sheet")
-        ]
-        hidden = [name for name, state, _ in sheets if state != "visible"]
+        sheets = list(workbook.iter("{*}sheet"))
+        hidden = [one.get("name", "") for one in sheets if one.get("state", "visible") != "visible"]
         read = []
-        for name, _, path in (
-            (name, state, paths.get(identifier)) for name, state, identifier in sheets if name not in hidden
-        ):
+        for sheet in sheets:
+            name = sheet.get("name", "")
+            if name in hidden:
+                continue
+            path = paths.get(next((value for key, value in sheet.attrib.items() if key.endswith("}id")), ""))
             if path is None:
                 self.notes.append(f"sheet {name} was not read")
             elif "/worksheets/" in f"/{path}":
@@ -199,7 +199,13 @@ class _Workbook:
     def _part(self, name: str) -> Any:
         """The root of a part; an empty element if there is none."""
         known = name in self.archive.namelist()
-        return etree.fromstring(self.archive.read(name), _parser()) if known else etree.Element("none")
+        return (
+            etree.fromstring(
+                self.archive.read(name), etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+            )
+            if known
+            else etree.Element("none")
+        )
 
     def _related(self, name: str, *kinds: str) -> dict[str, str]:
         """The parts that a part refers to, by the ids of the relationships; all or those of some kinds."""
@@ -324,14 +330,6 @@ class _Sheet:
         ranges = (match[1].decode().split(":") for match in _MERGED.finditer(data, max(0, data.rfind(b"sheetData>"))))
         places = ((_place_of(first), _place_of(last)) for first, last in ranges)
         return sorted((_MergedCell(top, left, bottom, right) for (top, left), (bottom, right) in places), reverse=True)
-
-
-def _parser() -> Any:
-    return etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-
-
-def _relation(sheet: Any) -> str:
-    return next((value for key, value in sheet.attrib.items() if key.endswith("}id")), "")
 
 
 def _place_of(name: str) -> tuple[int, int]:

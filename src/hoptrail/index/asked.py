@@ -17,7 +17,6 @@ from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.view import EVERYTHING, View
 from hoptrail.errors import UsageError
-from hoptrail.index.labels import patterns_of
 from hoptrail.language.lazy import LazyLanguage
 from hoptrail.models.encoder import Encoder
 from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
@@ -181,7 +180,11 @@ class AskedIndex:
         """The view up to a date, of documents that have one of `labels` (None: of all documents).
         Raises: UsageError: `as_of` is not a date, or there is no such label.
         """
-        return View(as_of, None if labels is None else patterns_of(self.settings.labels, labels))
+        if labels is None:
+            return View(as_of)
+        from hoptrail.index.settings import patterns_of
+
+        return View(as_of, patterns_of(self.settings.labels, labels))
 
     @cached_property
     def _language_context(self) -> LanguageContext:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -22,7 +23,6 @@ from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.walking import Selection
 from hoptrail.errors import UsageError
-from hoptrail.index.labels import check_label
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.factory import check_language
 from hoptrail.language.offline.settings import OfflineSettings
@@ -38,6 +38,26 @@ from hoptrail.types.json_object import JsonObject
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from pydantic import TypeAdapter
+
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+def check_label(rule: str) -> tuple[str, str]:
+    """Split a rule `NAME=PATTERN` into name and pattern. Raises: UsageError: the rule is malformed."""
+    name, _, pattern = rule.partition("=")
+    if not _LABEL.fullmatch(name) or not pattern:
+        raise UsageError(
+            f"{rule!r} is not NAME=PATTERN, as in `public=*/handbook/*`: a name has letters, digits, - and _."
+        )
+    return name, pattern
+
+
+def patterns_of(rules: Sequence[str], labels: Collection[str]) -> tuple[str, ...]:
+    """The patterns of some labels. Raises: UsageError: there is no such label."""
+    named = [check_label(rule) for rule in rules]
+    if unknown := sorted(set(labels) - {name for name, _ in named}):
+        raise UsageError(f"there is no label {', '.join(unknown)}: the setting `labels` defines them.")
+    return tuple(sorted({pattern for name, pattern in named if name in labels}))
 
 
 @dataclass(frozen=True, slots=True)

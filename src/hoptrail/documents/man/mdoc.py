@@ -31,13 +31,7 @@ _BREAKING = word_set("Nm In Ft Fd Cd Vt")
 """Macros that begin a new line in a synopsis."""
 _CLOSES, _OPENS = frozenset(".,:;)]?!"), frozenset("([")
 _TABS = re.compile(r"\t[\t ]*")
-_SYSTEMS = {
-    "Ux": "UNIX",
-    "Bsx": "BSD/OS",
-    "Nx": "NetBSD",
-    "Fx": "FreeBSD",
-    "Ox": "OpenBSD",
-    "Dx": "DragonFly",
+_SYSTEMS = {"Ux": "UNIX", "Bsx": "BSD/OS", "Nx": "NetBSD", "Fx": "FreeBSD", "Ox": "OpenBSD", "Dx": "DragonFly"} | {
     "At": "AT&T UNIX",
     "Bx": "BSD",
 }

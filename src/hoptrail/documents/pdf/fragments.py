@@ -10,11 +10,12 @@ import ctypes
 import math
 import re
 import unicodedata
+from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from hoptrail.documents.markup import lowered, raised
 
@@ -22,6 +23,8 @@ Item = TypeVar("Item")
 
 WIDE_GAP = 1.2
 """A gap between two characters wider than this many times their size separates fragments."""
+MARK = re.compile(r"[•‣◦▪●○■□·*–—-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]")
+"""The bullet or number of a list item."""
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|^(?:[A-Z]{6}\+)?(?:CM|SF|EC|LM)?(?:BX|ssbx)", re.IGNORECASE)
 _MONO = re.compile(r"courier|mono|nimbusmon|consol|typewriter|menlo|(?:CM|SF|EC|LM)TT|[^a-z]code", re.IGNORECASE)
 _SMALL, _OFF = 0.85, 0.2
@@ -228,15 +231,63 @@ def runs(items: Iterable[Item], joins: Callable[[list[Item], Item], bool]) -> It
 
 
 def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:
-    """Join words beside each other on one line into fragments; a word of PDFium ends where its characters are not adjacent."""
-    parts = (part for word in words for part in runs(word, lambda run, char: _are_adjacent(run[-1], char)))
-    return map(_fragment, runs(parts, lambda run, part: _are_adjacent(run[-1][-1], part[0])))
+    """Join words beside each other on one line into fragments; a word of PDFium ends where its characters are not adjacent.
+    Narrow gaps separate the columns of a table, which are aligned on at least three lines.
+    """
+    parts = (part for word in words for part in runs(word, lambda run, char: _are_adjacent(run[-1], char, WIDE_GAP)))
+    pieces = list(runs(parts, lambda run, part: _are_adjacent(run[-1][-1], part[0], 0.5)))
+    starts = _column_starts(pieces)
+
+    def joins(run: list[int], place: int) -> bool:
+        return place not in starts and _are_adjacent(pieces[run[-1]][-1][-1], pieces[place][0][0], WIDE_GAP)
+
+    for run in runs(range(len(pieces)), joins):
+        yield _fragment([word for place in run for word in pieces[place]])
 
 
-def _are_adjacent(one: _Char, other: _Char) -> bool:
+class _Cell(NamedTuple):
+    """What follows a gap on a line: its baseline, its place among the pieces, its edges, its size."""
+
+    base: float
+    place: int
+    left: float
+    right: float
+    size: float
+
+    def is_below(self, other: _Cell) -> bool:
+        """Whether this one stands in the same column, on the next line."""
+        near = 0.5 * self.size < self.base - other.base <= 3 * self.size
+        off = self.left - other.left, self.right - other.right, (self.left + self.right - other.left - other.right) / 2
+        return near and min(map(abs, off)) < 0.35 * self.size
+
+
+def _column_starts(pieces: Sequence[list[list[_Char]]]) -> set[int]:
+    """The places of the pieces that begin a cell: at least three lines have one there, below one another."""
+    cells = []
+    for place, (before, piece) in enumerate(pairwise(pieces), 1):
+        one, other, size = before[-1][-1], piece[0][0], piece[0][0].style.size
+        beside = abs(one.base - other.base) < 0.5 * size and one.right < other.left and not other.style.mono
+        gap = other.left - one.right  # as wide as the characters beside it: a space of a font that gives all one width
+        spaces = (abs((char.right - char.left) / len(char.text) - gap) < 0.04 * size for char in (one, other))
+        if beside and not all(spaces) and not MARK.fullmatch("".join(char.text for char in before[-1])):
+            cells.append(_Cell(other.base, place, other.left, piece[-1][-1].right, size))
+    cells.sort()
+    above, below, pairs = dict.fromkeys(cells, 0), dict.fromkeys(cells, 0), []
+    bases = [cell.base for cell in cells]
+    for number, cell in enumerate(cells):
+        end = bisect(bases, cell.base + 3 * cell.size, number)
+        pairs += [(cell, one) for one in cells[number + 1 : end] if one.is_below(cell)]
+    for upper, lower in pairs:
+        above[lower] = max(above[lower], above[upper] + 1)
+    for upper, lower in reversed(pairs):
+        below[upper] = max(below[upper], below[lower] + 1)
+    return {cell.place for cell in cells if above[cell] + below[cell] >= 2}
+
+
+def _are_adjacent(one: _Char, other: _Char, widest: float) -> bool:
     size = max(one.style.size, other.style.size)
     forward = other.left > one.left - 0.3 * size  # the characters of a ligature share one position
-    near = other.left - one.right < (WIDE_GAP if abs(one.base - other.base) < 0.5 * size else 0.3) * size
+    near = other.left - one.right < (widest if abs(one.base - other.base) < 0.5 * size else 0.3) * size
     level = 0.9 if min(one.style.size, other.style.size) <= _SMALL * size else 0.5
     return abs(one.base - other.base) < level * size and forward and near
 

@@ -99,8 +99,27 @@ def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
 
 
 def _column(fragments: Sequence[Fragment]) -> Column:
-    lines = tuple(lines_of(fragments))
+    lines = tuple(_unstaggered(list(lines_of(fragments))))
     return Column(lines, min(line.left for line in lines), max(line.right for line in lines))
+
+
+def _unstaggered(lines: Sequence[TextLine]) -> Iterator[TextLine]:
+    """Yield lines of two columns, each with a left edge, that stand beside each other at other heights: column by column."""
+    for run in runs(lines, _is_staggered):
+        left, right = min(line.left for line in run), max(line.left for line in run)
+        sides = (
+            [line for line in run if line.right < right],
+            [line for line in run if line.left > right - line.size / 2],
+        )
+        edges = [[line for line in run if abs(line.left - edge) < line.size / 2] for edge in (left, right)]
+        apart = min(map(len, edges)) > 1 and len(sides[0]) + len(sides[1]) == len(run)
+        yield from (*sides[0], *sides[1]) if apart else run
+
+
+def _is_staggered(run: Sequence[TextLine], line: TextLine) -> bool:
+    before = run[-1]
+    beside = line.left > before.right or line.right < before.left
+    return beside and not line.mono and line.base - before.base < 0.95 * min(line.size, before.size)
 
 
 def lines_of(fragments: Sequence[Fragment]) -> Iterator[TextLine]:

@@ -30,7 +30,7 @@ from hoptrail.documents.pdf.layout import TextLine, lines_of
 from hoptrail.documents.pdf.ocr import INSTALL, Ocr
 from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
 from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
-from hoptrail.documents.sheet_rows import has_header, row_piece, table_pieces
+from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece, table_pieces
 from hoptrail.text.sentences import sentence_ends
 from hoptrail.types import BlockKind
 
@@ -215,6 +215,10 @@ def _by_page(part: Part, text: str, known: frozenset[str]) -> Iterator[tuple[int
 def _table(part: Part, headers: Sequence[str], place: str) -> tuple[Sequence[str], Iterable[Piece]]:
     """The headers and rows of a table. `headers` are those of the table that it may continue from the page before."""
     rows = list(part.rows)
+    if part.headers is not None:
+        names = rows[0] if part.headers else ()
+        named = [header_piece(names, place)] if names else []
+        return (), [*named, *(row_piece(names, row, place) for row in rows[part.headers :])]
     if len(headers) != len(rows[0]):
         headers = rows[0] if has_header(rows) else ()
         return headers, table_pieces(rows, place)

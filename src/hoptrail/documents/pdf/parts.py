@@ -36,8 +36,9 @@ GRID = "\0grid "
 
 @dataclass(slots=True)
 class Part:
-    """A block under construction. `rows` are those of a table; `right` is the right edge of its column. `turns`: how many of its
-    lines stand before the first of each further page, with that page.
+    """A block under construction. `rows` are those of a table, `headers` how many of them name columns (None: see `TableRows`);
+    `right` is the right edge of its column. `turns`: how many of its lines stand before the first of each further page, with that
+    page.
     """
 
     kind: BlockKind
@@ -46,6 +47,7 @@ class Part:
     level: int = 0
     ordered: bool = False
     rows: tuple[tuple[str, ...], ...] = ()
+    headers: int | None = None
     right: float = 0.0
     turns: list[tuple[int, int]] = field(default_factory=list)
 
@@ -119,7 +121,7 @@ class _Builder:
 
     def _table(self, table: TableRows | None, line: TextLine, page: int, grids: Sequence[Grid]) -> None:
         if table is not None:
-            self.parts.append(Part(BlockKind.ROW, page, rows=table.rows))
+            self.parts.append(Part(BlockKind.ROW, page, rows=table.rows, headers=table.headers))
             return
         for fragment in line.fragments:
             if fragment.text.startswith(GRID):

@@ -10,10 +10,10 @@ import ctypes
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
-from hoptrail.documents.pdf.fragments import Fragment
+from hoptrail.documents.pdf.fragments import MARK, Fragment
 from hoptrail.documents.pdf.layout import TextLine, lines_of
 
 _MOST_PATHS = 4000
@@ -201,36 +201,113 @@ _LONGEST_CELL = 80
 """Characters; a longer part is prose."""
 _ALIGNED = 0.8
 """Minimal share of a column's cells with a common left edge, right edge or centre."""
-_MARK = re.compile(r"[•‣◦▪●○■□·*–—-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]")
-"""The bullet or number of a list item."""
 LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
 """Dots from an entry of a table of contents to its page."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Rows of a table with the same number of cells; `first` and `last` are its lines in the column."""
+    """Rows of a table with the same number of cells; `first` and `last` are its lines in the column. `headers`: how many of the
+    rows name columns; None where their content decides.
+    """
 
     rows: tuple[tuple[str, ...], ...]
     first: int
     last: int
+    headers: int | None = None
 
 
 def aligned_tables(lines: Sequence[TextLine]) -> Iterator[TableRows]:
-    """Yield tables: at least three consecutive lines with the same number of parts, aligned in columns, and without leaders.
-    A line with fewer parts close below a row, each at the left edge of a column after the first, continues that row's cells.
+    """Yield tables: at least three consecutive lines with the same number of parts, aligned in columns, and without leaders; two
+    if they have three parts, or differ in their type. A line with fewer parts close below a row, each at the left edge of a
+    column after the first, continues that row's cells.
+
+    In a form, each line of labels with the line of values below it is a table, and so is each of several columns of labels beside
+    their values; the latter have a line above that names them, or none.
     """
     start = 0
     while start < len(lines):
-        rows, end = _run(lines, start)
-        if len(rows) >= _FEWEST_ROWS and _in_columns([row[0] for row in rows]):
-            yield TableRows(tuple(_texts(row) for row in rows), start, end - 1)
-            start = end
-        elif len(sparse := _sparse_rows(lines, start)) > _FEWEST_ROWS:
-            yield TableRows(tuple(sparse), start, start + len(sparse) - 1)
-            start += len(sparse)
-        else:
-            start += 1
+        found = _tables_at(lines, start)
+        yield from found
+        start = found[-1].last + 1 if found else start + 1
+
+
+def _tables_at(lines: Sequence[TextLine], start: int) -> Sequence[TableRows]:
+    """The tables that begin with this line, as far as they belong together."""
+    rows, end = _run(lines, start)
+    if len(rows) == 1 and end < len(lines):
+        titled, after = _run(lines, end)
+        if _name_columns(lines[start].fragments, titled):
+            return [_beside(titled, start, after, [name.text for name in lines[start].fragments])]
+    sparse = _sparse_rows(lines, start)
+    aligned = len(rows) > 1 and _in_columns([row[0] for row in rows])
+    if len(sparse) > _FEWEST_ROWS and not (aligned and len(rows) >= _FEWEST_ROWS):
+        return [TableRows(tuple(sparse), start, start + len(sparse) - 1)]
+    if aligned and _have_labels(rows):
+        return [_beside(rows, start, end, [])]
+    if not aligned or (len(rows) < _FEWEST_ROWS and not _is_pair(rows)):
+        return []
+    if len(rows) > 2 and _alternate(rows):
+        ends = [start - 1 + count for count in accumulate(map(len, rows))][1::2]
+        pairs = [tuple(map(_texts, rows[place : place + 2])) for place in range(0, len(rows), 2)]
+        return [TableRows(*pair, 1) for pair in zip(pairs, [start, *(end + 1 for end in ends)], ends, strict=False)]
+    marked = 1 if len(rows) == 2 and _differs(rows[0][0], rows[1][0]) else None
+    return [TableRows(tuple(map(_texts, rows)), start, end - 1, marked)]
+
+
+def _is_pair(rows: Sequence[Sequence[TextLine]]) -> bool:
+    """Whether two aligned rows are a table: the first is of another type, or three parts begin at the left edges of others."""
+    above, below = rows[0][0], rows[1][0]
+    pairs = zip(above.fragments, below.fragments, strict=True)
+    level = all(abs(one.left - other.left) < 0.3 * one.size for one, other in pairs)
+    named = len(above.fragments) >= _FEWEST_ROWS and all(
+        sum(map(str.isalpha, cell.text)) > 1 for cell in above.fragments
+    )
+    return level and (named or _differs(above, below))
+
+
+def _differs(one: TextLine | Fragment, other: TextLine | Fragment) -> bool:
+    """Whether labels are of another type than their values: bold, or of another size."""
+    return one.bold > other.bold or abs(one.size - other.size) > 0.08 * max(one.size, other.size)
+
+
+def _alternate(rows: Sequence[Sequence[TextLine]]) -> bool:
+    """Whether rows are lines of labels, each with its values below: of another type, or nearer than the next labels."""
+    if len(rows) % 2:
+        return False
+    labels, values = [row[0] for row in rows[::2]], [row[0] for row in rows[1::2]]
+    if all(_differs(label, value) for label in labels for value in values):
+        return True
+    within = [value.base - label.base for label, value in zip(labels, values, strict=True)]
+    between = [label.base - row[-1].base for label, row in zip(labels[1:], rows[1::2], strict=False)]
+    return max(within) < 0.8 * min(between)
+
+
+def _have_labels(rows: Sequence[Sequence[TextLine]]) -> bool:
+    """Whether every other of at least four columns has the labels of the one after it: with colons, or of another type."""
+    cells = [row[0].fragments for row in rows]
+    pairs = [pair for row in cells for pair in zip(row[::2], row[1::2], strict=False)]
+    colons = all(label.text.endswith(":") and not value.text.endswith(":") for label, value in pairs)
+    even = len(cells[0]) >= 4 and len(cells[0]) % 2 == 0
+    return even and (colons or all(_differs(label, value) for label, value in pairs))
+
+
+def _name_columns(heads: Sequence[Fragment], rows: Sequence[Sequence[TextLine]]) -> bool:
+    """Whether each of these stands above a column of labels that have their values beside them."""
+    if len(rows) < 2 or not _in_columns([row[0] for row in rows]) or not _have_labels(rows):
+        return False
+    labels = rows[0][0].fragments[::2]
+    near = rows[0][0].base - heads[0].base < 3 * heads[0].size
+    return near and [_under(heads, label) for label in labels] == list(range(len(heads)))
+
+
+def _beside(rows: Sequence[Sequence[TextLine]], start: int, end: int, names: Sequence[str]) -> TableRows:
+    """The columns of a form one after another, each row after the name of its column."""
+    texts = list(map(_texts, rows))
+    columns = range(0, len(texts[0]), 2)
+    named = [(name,) for name in names] or [()] * len(columns)
+    fields = [(*name, *row[column : column + 2]) for name, column in zip(named, columns, strict=True) for row in texts]
+    return TableRows(tuple(fields), start, end - 1, 0)
 
 
 def _sparse_rows(lines: Sequence[TextLine], start: int) -> list[tuple[str, ...]]:
@@ -274,7 +351,7 @@ def _run(lines: Sequence[TextLine], start: int) -> tuple[list[list[TextLine]], i
         line = lines[place]
         gap = line.base - lines[place - 1].base if rows else 0.0
         long = any(len(fragment.text) > _LONGEST_CELL for fragment in line.fragments)
-        if parts < 2 or line.mono or long or LEADERS.search(line.text) or gap > 3 * line.size:
+        if parts < 2 or line.mono or long or LEADERS.search(line.text) or not 0 <= gap <= 3 * line.size:
             return rows, place
         if len(_parts(line)) == parts:
             rows.append([line])
@@ -300,7 +377,7 @@ def _texts(row: Sequence[TextLine]) -> tuple[str, ...]:
 
 
 def _parts(line: TextLine) -> tuple[Fragment, ...]:
-    return line.fragments if not _MARK.fullmatch(line.fragments[0].text) else ()
+    return line.fragments if not MARK.fullmatch(line.fragments[0].text) else ()
 
 
 def _in_columns(lines: Sequence[TextLine]) -> bool:
