@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +165,9 @@ def _outcome(fake: FakeAI, folder: Path, calls: int, killed: int, seconds: float
 
 
 def _request(fake: FakeAI, number: int) -> ChatRequest:
-    return request(question(number), place=fake.address)
+    """Every other reply is streamed."""
+    heard = (lambda _: None) if number % 2 else None
+    return replace(request(question(number), place=fake.address), heard=heard)
 
 
 def _charge(fake: FakeAI, number: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
@@ -52,9 +52,9 @@ class Conversation:
         self._ask, self._asking = ask, asking
         self.answers = [*earlier(asking.get("before"))]
 
-    def ask(self, message: str) -> Answer:
+    def ask(self, message: str, **other: Unpack[AskOptions]) -> Answer:
         """Answer a message, completed from the ones before. Raises: as `Index.ask` does; the conversation can go on."""
-        self.answers.append(self._ask(message, **{**self._asking, "before": self.answers}))
+        self.answers.append(self._ask(message, **{**self._asking, **other, "before": self.answers}))
         return self.answers[-1]
 
 

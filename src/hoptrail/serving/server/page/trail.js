@@ -28,6 +28,7 @@ export class TrailView {
     this.element = h("section", { class: "run", "aria-label": `Answer by ${recipe}` },
       h("h3", { class: named ? "run-name" : "unseen" }, named ? recipe : "Answer"), this.status, this.ending, this.steps);
     this.open = null;
+    this.written = { text: "" };
     this.working("Reading the question…");
   }
 
@@ -45,8 +46,15 @@ export class TrailView {
     this.working(`Step ${this.hops.children.length}: ${asked}`);
   }
 
+  /** What a model has written of an answer so far; it is not checked yet, and may begin anew. */
+  writing(written) {
+    this.written = written;
+    this.ending.replaceChildren(...written.text ? [h("div", { class: "answer writing" }, h("p", { class: "label" }, "Being written, not checked yet"), h("p", { class: "text long" }, written.text))] : []);
+  }
+
   found(hop) {
     this.open?.remove();
+    this.ending.replaceChildren();
     this.open = null;
     this.hops.append(hopView(hop, hop.evidence, hop.evidence));
     this.working(hop.answer === null ? "Still thinking…" : `Found: ${shortened(hop.answer)}. Still thinking…`);
@@ -63,7 +71,7 @@ export class TrailView {
     this.steps.open = false;
     this.steps.hidden = !answer.trail.length;
     this.glance.replaceChildren(h("p", { class: "fine" }, summary(answer)), (!answer.abstained && !answer.parts?.length && answer.trail.length > 1 && picture(answer, cited)) || "");
-    this.ending.replaceChildren(...answer.notes?.map((note) => h("p", { class: "fine" }, note)) ?? [], ...answer.parts?.length
+    this.ending.replaceChildren(...withdrawn(this.written, answer), ...answer.notes?.map((note) => h("p", { class: "fine" }, note)) ?? [], ...answer.parts?.length
       ? answer.parts.flatMap((one) => [h("h4", {}, one.asked), endingOf(one, cited)]) : [endingOf(answer, cited)], ...soFar(answer));
   }
 
@@ -157,6 +165,12 @@ function answerView(answer, cited) {
     h("p", { class: "certainty" }, citations.length ? certainty(answer.confidence) : "No sentence is cited for this: check it before you rely on it."),
     settling.length > 0 && h("div", { class: "settling" }, settling.map((item) => quote(item, answer.evidence, cited))),
     exporting(answer));
+}
+
+/** What was shown while it was written, and does not stand in the answer. */
+function withdrawn({ question, text }, answer) {
+  const given = answer.answer ?? answer.guess?.text ?? "";
+  return text && question === answer.asked && !given.includes(text.replace(/[ .]+$/, "")) ? [h("p", { class: "fine" }, `Withdrawn when it was checked: ${text}`)] : [];
 }
 
 /** While an index is made: what the answer could rest on. */
