@@ -34,7 +34,7 @@ CLIENT: dict[str, Any] = {
     "attempts": 3,
     "backoff_seconds": 0.01,
     "deadline_seconds": 0.5,
-    "limit_calls": 1_000_000,  # so that totals are kept
+    "limit_calls": 1_000_000,  # so that the ledger is summed up
 }
 
 
