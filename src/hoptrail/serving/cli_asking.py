@@ -79,7 +79,7 @@ def ask(
 
 def _answered(ask: Callable[[Language], Answer], language: Language) -> Answer:
     """The answer, which a terminal shows as a model writes it. What it has shown and does not stand is said."""
-    written = {}
+    written: dict[str, str] = {}
     with options.waiting() as show:
 
         def wrote(question: str, text: str) -> None:
@@ -96,10 +96,10 @@ def _answered(ask: Callable[[Language], Answer], language: Language) -> Answer:
 def _offer_model(answer: Answer) -> None:
     """Name a chat model on this machine below what the offline language did not settle, in a terminal."""
     if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty():
-        from hoptrail.serving.setup import find_models
+        from hoptrail.serving.setup import offer
 
-        for found in find_models()[:1]:
-            options.say(f"{found} may settle it: `hoptrail setup` tries it and writes the settings.")
+        if offered := offer():
+            options.say(offered)
 
 
 def search(

@@ -1,6 +1,6 @@
 // An answer: what it says, how sure it is and what it rests on; below, folded, the trail of hops that led to it.
 
-import { documentOf } from "./api.js";
+import { documentOf, get } from "./api.js";
 import { count, h, seconds } from "./dom.js";
 import { exporting } from "./export.js";
 import { picture } from "./picture.js";
@@ -189,6 +189,8 @@ function certainty(confidence) {
 function abstention(answer) {
   const failed = answer.trail.some((hop) => hop.verdict === "failed");
   const guess = failed ? null : answer.guess;
+  const offer = h("p", { class: "fine" }); // a chat model, where none is set
+  if (!failed && answer.language === "offline") get("api/offer").then((found) => { offer.textContent = found.offer; }).catch(() => {});
   const likely = guess ? [guess.text] : contentWords(answer.question);
   return h("div", { class: "answer none" },
     h("p", { class: "label" }, guess ? "A guess, not an answer" : "No answer"),
@@ -202,6 +204,7 @@ function abstention(answer) {
       h("p", {}, split(wording(item), likely).map(([text, isLikely]) => (isLikely ? h("mark", {}, text) : text)))))),
     h("p", { class: "fine" }, failed ? "Ask again; if it fails again, the server's log says more."
       : answer.closest.length ? "Open one to read on around it, ask in other words, or add a document that says it." : "Ask in other words, or add a document that says it."),
+    offer,
     exporting(answer));
 }
 
