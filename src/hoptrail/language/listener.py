@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from hoptrail.errors import Interrupted
 from hoptrail.language.tasks import Integrate, Language, Read, Recall, Reply, Task, judged
@@ -38,16 +38,15 @@ class Listener:
 
 
 NOBODY = Listener()
-WRITING: ContextVar[Callable[[str], None] | None] = ContextVar("writing", default=None)
-"""Who is told the answer that a model is writing, in the thread that performs the task."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedLanguage:
-    """`language` with a listener."""
+    """`language` with a listener. `writing` is told the answer that a model writes, in the thread that performs the task."""
 
     language: Language
     listener: Listener
+    writing: ClassVar[ContextVar[Callable[[str], None] | None]] = ContextVar("writing", default=None)
 
     @property
     def name(self) -> str:
@@ -57,12 +56,14 @@ class ObservedLanguage:
         """Perform a task with the language. Raises: Interrupted: the listener has stopped the work."""
         if self.listener.stopped():
             raise Interrupted("stopped before the answer was found, because nobody waits for it any longer. Ask again.")
-        wrote = self.listener.wrote if isinstance(task, Read | Integrate | Recall) else None
-        token = WRITING.set(partial(wrote, task.question) if wrote else None)
+        writing = None
+        if self.listener.wrote and isinstance(task, Read | Integrate | Recall):
+            writing = partial(self.listener.wrote, task.question)
+        token = self.writing.set(writing)
         try:
             return self.language.perform(task)
         finally:
-            WRITING.reset(token)
+            self.writing.reset(token)
 
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""

@@ -80,9 +80,9 @@ class ChatEndpoint:
         with self.client().chat.completions.with_streaming_response.create(**body) as response:
             form = response.headers.get("content-type", "")
             if "stream" in body and "json" not in form and "html" not in form:
-                heard, secrets = request.heard, self.address.secrets
-                told = heard and (lambda text: heard(without(text, secrets)))
-                return [read_stream(response.parse(), replace(request, heard=told))]
+                if heard := request.heard:
+                    request = replace(request, heard=lambda text: heard(without(text, self.address.secrets)))
+                return [read_stream(response.parse(), request)]
             return read_choices(response.iter_bytes(), request)
 
     def client(self) -> Any:

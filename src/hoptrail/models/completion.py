@@ -165,6 +165,8 @@ def read_stream(events: Any, request: ChatRequest) -> ChatReply:
         if request.heard and time.monotonic() - told >= TELL_EVERY:
             request.heard("".join(parts["content"]))
             told = time.monotonic()
+    if not finish and _is_json("".join(parts["content"])):
+        finish = "stop"  # some servers never say so
     if not finish:
         raise CallFailed(FailureKind.PASSING, f"broke off after {length} characters of a stream", paid=True)
     counted = {name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
@@ -185,12 +187,12 @@ def until_complete(pieces: Iterable[T], is_complete: Callable[[], bool]) -> Iter
             raise
 
 
-def _is_json(body: bytearray) -> bool:
+def _is_json(body: bytearray | str) -> bool:
+    """Whether it is a whole JSON object: of a number, the end may be missing."""
     try:
-        json.loads(body)
+        return isinstance(json.loads(body), dict)
     except (ValueError, RecursionError):
         return False
-    return True
 
 
 def _called_with(message: Any) -> str:

@@ -117,6 +117,7 @@ class Dialect:
             return False  # some quote the whole request, so that names of parameters mean nothing
         if not self._fixed and self._other_output(words, body):
             return True
+        words = words.replace("include_usage", "stream_options")  # by what is in it
         named = {name for name in OPTIONAL if name in body and _names(name, words)}
         if new := self.refuses(named) & _WARNED:
             _log.warning("the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(new)), words)

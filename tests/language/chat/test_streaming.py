@@ -159,9 +159,9 @@ def test_d12_what_is_told_holds_no_key(fake: FakeAI, speaking: Speaking, isk: Un
     ],
 )
 def test_the_answer_in_a_reply_that_is_not_whole_yet(text: str, answer: str) -> None:
-    assert answer_so_far(text, plain=False) == answer
+    assert answer_so_far(text) == answer
 
 
 def test_the_answer_in_plain_text_is_what_follows_its_mark() -> None:
-    assert answer_so_far("It rises there, says passage 1.", plain=True) == ""
-    assert answer_so_far("It rises there.\nANSWER: the Grey", plain=True) == "the Grey"
+    assert answer_so_far("It rises there, says passage 1.") == ""
+    assert answer_so_far("It rises there.\nANSWER: the Grey") == "the Grey"

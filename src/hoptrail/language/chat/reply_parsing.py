@@ -77,11 +77,11 @@ def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
     return parse_reply(whole, reply)
 
 
-def answer_so_far(text: str, *, plain: bool) -> str:
+def answer_so_far(text: str) -> str:
     """The answer in the beginning of a reply, as far as it is written; empty where it has not begun."""
     own = own_channel(text)
-    if plain:
-        return own.rpartition("ANSWER:")[2].strip() if "ANSWER:" in own else ""
+    if "{" not in own:
+        return own.partition("ANSWER:")[2].strip()
     try:
         content = from_json(own[own.find("{") :], allow_partial="trailing-strings")
     except ValueError:
