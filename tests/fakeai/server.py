@@ -86,6 +86,7 @@ class FakeAI:
     pages: dict[str, Any] = field(default_factory=dict)  # what it says to GET, by path
     several: bool = False  # whether it knows `n`
     tokens: Callable[[str], list[Body]] | None = None
+    pace: float = 0.0  # the pause before each event of a stream
     log: list[Asked] = field(default_factory=list)
     bill: Bill = field(default_factory=Bill)
     busiest: int = 0  # the most requests whose model ran at a time
@@ -191,6 +192,7 @@ class Handler(BaseHTTPRequestHandler):
     def send_events(self, parts: list[bytes], *, done: bool = True) -> None:
         self.start(200, {"Content-Type": "text/event-stream"})
         for part in [*parts, *([b"data: [DONE]\n\n"] if done else [])]:
+            self.server.fake.closing.wait(self.server.fake.pace)
             self.wfile.write(part)
             self.wfile.flush()
 

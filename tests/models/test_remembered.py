@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import multiprocessing
 import os
-import random
 import signal
 import sqlite3
 import subprocess
@@ -195,7 +193,7 @@ def test_a_file_of_the_last_version_is_brought_up_to_date(tmp_path: Path) -> Non
     assert {(ledger.calls, ledger.settled) for ledger in ledgers} == {(1, 1)}
     assert [stored.reply.text for stored in replies_in(tmp_path).stored()] == ["kept"]
     with sqlite3.connect(tmp_path / FILE) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (6,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (7,)
     connection.close()
 
 
@@ -252,93 +250,23 @@ def test_e1_two_jobs_share_one_limit(fake: FakeAI, tmp_path: Path) -> None:
     assert len(fake.log) == 10
 
 
-def totals(folder: Path) -> tuple[float, ...]:
-    """The running totals as they stand in the file: calls, tokens of prompts and completions, money."""
-    connection = sqlite3.connect(folder / FILE)
-    (row,) = connection.execute("SELECT * FROM totals").fetchall()
-    connection.close()
-    return tuple(row)
-
-
-def sums(ledger: Ledger) -> tuple[object, ...]:
-    return ledger.calls, ledger.prompt_tokens, ledger.completion_tokens, pytest.approx(ledger.money, abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_e1_the_running_totals_are_the_sums_whatever_happens(tmp_path: Path, seed: int) -> None:
-    chance = random.Random(seed)
-    limits = Limits(calls=1000)
-    replies = replies_in(tmp_path)
-    replies.reserve(request("before there was a limit"), MOST, Limits())
-    replies.reserve(request("first"), MOST, limits)
-    open_calls: list[tuple[int, str]] = []
-    for number in range(150):
-        cost = Cost(chance.randrange(500), chance.randrange(500), chance.choice([None, chance.random()]))
-        if not open_calls or chance.random() < 0.4:
-            call = replies.reserve(request(f"{number}"), cost, chance.choice([Limits(), limits]))
-            open_calls.append((call, f"{number}"))
-            continue
-        call, text = chance.choice(open_calls)  # also one that is closed or settled by now
-        match chance.randrange(5):
-            case 0:
-                replies.mark_sent(call)
-            case 1:
-                replies.settle(call, {request(text): ChatReply(text, "stop")}, cost)
-            case 2:
-                replies.close_call(call, "no", paid=chance.random() < 0.5)
-            case 3:
-                replies.close()
-            case 4:
-                with pytest.raises(BudgetExhausted):
-                    replies.reserve(request(f"{number}"), cost, Limits(calls=1))
-        assert totals(tmp_path) == sums(replies.ledger())
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE totals SET calls = 0",
-        "DELETE FROM totals",
-        """
-        DROP TRIGGER call_entered; DROP TRIGGER call_changed; DROP TRIGGER call_removed; DROP TABLE totals;
-        PRAGMA user_version = 2
-        """,
-    ],
-)
-def test_e1_a_limit_holds_after_totals_were_changed_by_hand_or_were_not_kept_yet(tmp_path: Path, change: str) -> None:
+def test_e1_a_limit_holds_in_a_file_that_kept_totals(tmp_path: Path) -> None:
+    """Up to format 6 triggers kept them in a table, which may be gone."""
     replies = replies_in(tmp_path)
     for number in range(3):
         replies.reserve(request(f"{number}"), MOST, Limits(calls=4))
     replies.close()
     connection = sqlite3.connect(tmp_path / FILE, isolation_level=None)
-    connection.executescript(change)
+    connection.executescript("""
+        CREATE TABLE totals (calls INTEGER NOT NULL); DROP TABLE totals; PRAGMA user_version = 6;
+        CREATE TRIGGER call_entered AFTER INSERT ON calls BEGIN UPDATE totals SET calls = calls + 1; END;
+    """)
     connection.close()
     again = replies_in(tmp_path)
     again.reserve(request("fourth"), MOST, Limits(calls=4))
     with pytest.raises(BudgetExhausted):
         again.reserve(request("fifth"), MOST, Limits(calls=4))
-    assert totals(tmp_path) == sums(again.ledger())
-
-
-def test_a_limit_costs_the_same_however_long_the_ledger_is(tmp_path: Path) -> None:
-    """By the steps of SQLite's machine, which no other load on this one changes."""
-    replies = replies_in(tmp_path)
-    limits = Limits(calls=10_000)
-    replies.reserve(request("first"), MOST, limits)
-    connection = replies.file._connection
-    assert connection is not None
-
-    def steps(text: str) -> int:
-        counted = itertools.count()
-        connection.set_progress_handler(lambda: next(counted) < 0, 10)
-        replies.reserve(request(text), MOST, limits)
-        connection.set_progress_handler(None, 0)
-        return next(counted)
-
-    few = steps("few")
-    for number in range(300):
-        replies.reserve(request(f"{number}"), MOST, limits)
-    assert steps("many") < 1.5 * few
+    assert again.ledger().calls == 4
 
 
 def test_reaching_a_limit_is_an_interruption_that_says_how_to_go_on(tmp_path: Path) -> None:
@@ -504,7 +432,6 @@ def test_e1_the_ledger_agrees_with_the_bill_after_kills(tmp_path: Path) -> None:
     assert outcome.kills >= 2
     assert outcome.paid_twice == 0
     assert outcome.faults_of_the_ledger() == []
-    assert totals(tmp_path) == sums(replies_in(tmp_path).ledger())
 
 
 def test_a_call_of_a_killed_process_is_not_waited_for(fake: FakeAI, tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
 from hoptrail.language.conversation.messages import MOST_QUESTIONS, read_message
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.tasks import Exchange, Finding, FollowUp, Language
+from hoptrail.models.tracing import said, span
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.types import Answer, AnswerKind, Evidence, Trail, Usage
@@ -52,9 +53,9 @@ class Conversation:
         self._ask, self._asking = ask, asking
         self.answers = [*earlier(asking.get("before"))]
 
-    def ask(self, message: str) -> Answer:
+    def ask(self, message: str, **other: Unpack[AskOptions]) -> Answer:
         """Answer a message, completed from the ones before. Raises: as `Index.ask` does; the conversation can go on."""
-        self.answers.append(self._ask(message, **{**self._asking, "before": self.answers}))
+        self.answers.append(self._ask(message, **{**self._asking, **other, "before": self.answers}))
         return self.answers[-1]
 
 
@@ -74,6 +75,17 @@ def answer_message(
     question that is really asked.
     Raises: UsageError: the message is empty or far too long.
     """
+    about = {"hoptrail.recipe": recipe.name, "hoptrail.language": language.name, **said("input", [("user", message)])}
+    with span("invoke_agent", "hoptrail", {"gen_ai.agent.name": "hoptrail", **about}) as note:
+        answer = _answer(message, before, recipe, language, begun)
+        note({"hoptrail.abstained": answer.abstained, "hoptrail.hops": len(answer.trail)})
+        note(said("output", [("assistant", answer.text or "")]))
+    return answer
+
+
+def _answer(
+    message: str, before: Sequence[Answer], recipe: Recipe, language: Language, begun: Callable[[str], None]
+) -> Answer:
     asked = check_question(message)
     writes = not language.name.startswith(OFFLINE)
     read = read_message(message, writes=writes)

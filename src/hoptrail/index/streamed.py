@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from queue import SimpleQueue
 from threading import Event
 
@@ -18,7 +19,7 @@ def streamed(work: Callable[[Language], Answer], language: Language) -> Generato
     left = Event()
     observed = ObservedLanguage(language, Listener(found=lambda hop, _: found.put(hop), stopped=left.is_set))
     with ThreadPoolExecutor(1, thread_name_prefix="answer") as pool:
-        answer = pool.submit(work, observed)
+        answer = pool.submit(copy_context().run, work, observed)
         answer.add_done_callback(lambda _: found.put(None))
         try:
             while (hop := found.get()) is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import TypeVar
 
@@ -55,7 +56,7 @@ def _in_threads(
     with ThreadPoolExecutor(workers) as pool:
         try:
             for task in tasks:
-                pending.append(pool.submit(_attempt, language, task))
+                pending.append(pool.submit(copy_context().run, _attempt, language, task))
                 if len(pending) >= workers:
                     yield pending.popleft().result()
             while pending:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
+from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
@@ -24,6 +25,7 @@ from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.limiter import Limiter
 from hoptrail.models.remembered import RememberedReplies
 from hoptrail.models.spending import Limits, cost_of
+from hoptrail.models.tracing import said, span
 from hoptrail.types import Usage
 
 K = TypeVar("K", bound=Hashable)
@@ -186,7 +188,7 @@ class PaidChat(Chat):
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply, remembered or paid for; see `Chat.ask`."""
         if self._anew:
-            (reply,) = self.limiter.run(lambda: self._pay([request]))
+            (reply,) = self._called([request])
             self.gives_logprobs = self.gives_logprobs or bool(reply.logprobs)
             return PaidReply(reply, reply.usage)
         with _LOCKS.of((self._file, request.key), threading.Lock):  # two threads pay once for the same request
@@ -195,7 +197,7 @@ class PaidChat(Chat):
                 self._recall()
                 if known:
                     return PaidReply(known)
-                if replies := self.limiter.run(lambda: self._pay([request])):
+                if replies := self._called([request]):
                     return PaidReply(replies[0], replies[0].usage)
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:
@@ -206,9 +208,37 @@ class PaidChat(Chat):
             return Usage()
         with _LOCKS.of((self._file, missing[0].key), threading.Lock):
             try:
-                return _usage_of(self.limiter.run(lambda: self._pay(missing)))
+                return _usage_of(self._called(missing))
             except CallFailed:
                 return Usage()  # `ask` will report the failure
+
+    def _called(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
+        """Pay as often as is allowed, in one span."""
+        asked, place = requests[0], urlsplit(self.place)
+        about = {
+            "gen_ai.provider.name": "openai",  # whose API it is
+            "gen_ai.request.model": self.model,
+            "gen_ai.request.max_tokens": asked.max_output_tokens,
+            "gen_ai.request.temperature": asked.temperature if asked.temperature >= 0 else None,
+            "gen_ai.request.seed": asked.seed,
+            "gen_ai.request.choice.count": len(requests) if len(requests) > 1 else None,
+            "server.address": place.hostname,
+            "server.port": place.port,
+            "hoptrail.task": asked.task,
+            **said("input", ((message.role, message.text) for message in asked.messages)),
+        }
+        with span("chat", self.model, about) as note:
+            replies = self.limiter.run(lambda: self._pay(requests))
+            spent = _usage_of(replies)
+            note({"gen_ai.response.finish_reasons": [reply.finish for reply in replies]})
+            note(
+                {
+                    "gen_ai.usage.input_tokens": spent.prompt_tokens,
+                    "gen_ai.usage.output_tokens": spent.completion_tokens,
+                }
+            )
+            note(said("output", (("assistant", reply.text) for reply in replies)))
+        return replies
 
     def _pay(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
         """Ask once for all requests, and store the replies for them in order. Returns none where another process was faster,

@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import threading
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal
@@ -131,7 +132,7 @@ class ChatRequest:
 
     `task` is the name of the schema; `schema` is JSON text, sent on the rung that carries it; `documents` are those whose text is
     in the messages. Random draws differ in their `seed`; without one, equal requests have the same reply. `logprobs` asks for the
-    log-probabilities of tokens too, and does not change the reply.
+    log-probabilities of tokens too, `heard` for a stream, and is told its text so far: neither changes the reply.
     """
 
     place: str
@@ -145,6 +146,7 @@ class ChatRequest:
     documents: tuple[str, ...] = ()
     seed: int | None = None
     logprobs: bool = False
+    heard: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def key(self) -> str:

@@ -76,12 +76,13 @@ class ChatEndpoint:
         raise CallFailed(failure.kind, reason, paid=failure.paid, wait=failure.wait) from None
 
     def _exchange(self, body: JsonObject, request: ChatRequest) -> list[ChatReply]:
-        completions = self.client().chat.completions
-        if self._settings.stream:
-            options = {"include_usage": True}
-            with completions.create(**body, stream=True, stream_options=options) as events:
-                return [read_stream(events, request)]
-        with completions.with_streaming_response.create(**body) as response:
+        """The replies, in whichever form they come: some servers send no stream where one is asked for."""
+        with self.client().chat.completions.with_streaming_response.create(**body) as response:
+            form = response.headers.get("content-type", "")
+            if "stream" in body and "json" not in form and "html" not in form:
+                if heard := request.heard:
+                    request = replace(request, heard=lambda text: heard(without(text, self.address.secrets)))
+                return [read_stream(response.parse(), request)]
             return read_choices(response.iter_bytes(), request)
 
     def client(self) -> Any:

@@ -8,6 +8,7 @@ for. Implausible usage is replaced by an estimate and flagged.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -29,6 +30,8 @@ ABSURD_COMPLETION = 1_000_000
 """More completion tokens, reasoning included, are implausible."""
 CHECK_EVERY = 2_000
 """Characters of a stream between two checks for endless repetition."""
+TELL_EVERY = 0.05
+"""Seconds between two times that the text of a stream is told."""
 
 TOO_LONG = "context"
 """The `finish` of the placeholder for a reply when the prompt did not fit."""
@@ -135,18 +138,15 @@ def _shared_out(replies: Sequence[ChatReply], counted: ChatReply) -> list[ChatRe
 
 
 def read_stream(events: Any, request: ChatRequest) -> ChatReply:
-    """Read a reply from the client's stream of chunks. Endless repetition is cut off, because reading on would cost.
+    """Read a reply from the client's stream of chunks, and tell its text to who listens (`ChatRequest.heard`). Endless
+    repetition is cut off, because reading on would cost.
     Raises: CallFailed: the stream ended before the model did.
     """
     parts: dict[str, list[str]] = {"content": [], "thought": [], "refusal": []}
     tokens: list[Token] = []
     length = checked = 0
-    finish, usage = "", None
-
-    def is_complete() -> bool:
-        return bool(finish)
-
-    for event in until_complete(events, is_complete):
+    finish, usage, told = "", None, 0.0
+    for event in until_complete(events, lambda: bool(finish)):  # noqa: B023 - its value by then
         usage = getattr(event, "usage", None) or usage
         for choice in (getattr(event, "choices", None) or [])[:1]:
             delta = choice.delta
@@ -162,11 +162,18 @@ def read_stream(events: Any, request: ChatRequest) -> ChatReply:
             if length > LARGEST_TEXT or start_of_loop("".join(parts["content"] or parts["thought"])) is not None:
                 finish = "length"
                 break
+        if request.heard and time.monotonic() - told >= TELL_EVERY:
+            request.heard("".join(parts["content"]))
+            told = time.monotonic()
+    if not finish and _is_json("".join(parts["content"])):
+        finish = "stop"  # some servers never say so
     if not finish:
         raise CallFailed(FailureKind.PASSING, f"broke off after {length} characters of a stream", paid=True)
     counted = {name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
     text, thought, refusal = (whole_text("".join(said)) for said in parts.values())
     text = THOUGHT + thought if thought and not text.strip() else text
+    if request.heard:
+        request.heard(text)
     reply = ChatReply(text[:LARGEST_TEXT], finish, refusal=refusal, logprobs=last_tokens(tokens))
     return _with_usage(reply, counted, request, length)
 
@@ -180,12 +187,12 @@ def until_complete(pieces: Iterable[T], is_complete: Callable[[], bool]) -> Iter
             raise
 
 
-def _is_json(body: bytearray) -> bool:
+def _is_json(body: bytearray | str) -> bool:
+    """Whether it is a whole JSON object: of a number, the end may be missing."""
     try:
-        json.loads(body)
+        return isinstance(json.loads(body), dict)
     except (ValueError, RecursionError):
         return False
-    return True
 
 
 def _called_with(message: Any) -> str:

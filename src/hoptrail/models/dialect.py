@@ -21,8 +21,8 @@ from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
 
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
-OPTIONAL = ("temperature", "seed", "n", "frequency_penalty")
-"""Parameters that a request can do without: replies are then less alike, fewer, or longer."""
+OPTIONAL = ("temperature", "seed", "n", "frequency_penalty", "stream", "stream_options")
+"""Parameters that a request can do without: replies are then less alike, fewer, longer, or come at once."""
 PENALTY = 0.5
 """The frequency penalty for plain text: models that write no JSON often do not stop either, and this stops them. Endpoints
 document .1 to 1 for that.
@@ -30,8 +30,8 @@ document .1 to 1 for that.
 LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 LIMITS = ("maxLength", "maxItems")
 """Keywords that a schema can do without: some endpoints refuse them, those that decode by a grammar use them."""
-_WARNED = frozenset(OPTIONAL) - {"n"}
-"""Parameters whose absence changes replies, which is logged as a warning. Without `n` replies are requested one by one."""
+_WARNED = frozenset({"temperature", "seed", "frequency_penalty"})
+"""Parameters whose absence changes replies, which is logged as a warning."""
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +64,7 @@ class Dialect:
     def __init__(self, settings: ChatSettings) -> None:
         self._lock = threading.Lock()
         self._fixed = settings.output_parameter if settings.output_parameter != "auto" else ""
+        self._stream = settings.stream
         self._guessed: frozenset[str] = frozenset()  # probably refused, but not by name
         self._recalled = False
         self.accepted = Accepted()
@@ -87,6 +88,8 @@ class Dialect:
         }
         if request.logprobs:
             body |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
+        if (self._stream or request.heard) and "stream" not in left_out:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         body = {name: value for name, value in body.items() if value is not None and name not in left_out}
         body[self._fixed or (NEWER if OLDER in left_out else OLDER)] = request.max_output_tokens
         if request.rung is Rung.SCHEMA:
@@ -114,6 +117,7 @@ class Dialect:
             return False  # some quote the whole request, so that names of parameters mean nothing
         if not self._fixed and self._other_output(words, body):
             return True
+        words = words.replace("include_usage", "stream_options")  # by what is in it
         named = {name for name in OPTIONAL if name in body and _names(name, words)}
         if new := self.refuses(named) & _WARNED:
             _log.warning("the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(new)), words)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import logging
 import threading
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BeforeValidator, ValidationError
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.client import Deadline, open_client
@@ -25,6 +26,8 @@ from hoptrail.models.environment import Address
 from hoptrail.models.failures import SHOWN, CallFailed, words_of
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.redacting import without
+from hoptrail.models.tracing import span
+from hoptrail.types.json_object import reader_of
 
 _log = logging.getLogger(__name__)
 
@@ -105,7 +108,7 @@ class EndpointEncoder:
         deadline = Deadline(seconds)
         kind: type[ModelUnavailable] = ModelUnavailable
         try:
-            with deadline:
+            with deadline, span("embeddings", self._address.model, {"gen_ai.request.model": self._address.model}):
                 reply = self._connected().embeddings.with_raw_response.create(
                     model=self._address.model, input=texts, encoding_format="float"
                 )
@@ -133,8 +136,8 @@ class EndpointEncoder:
 
     def _vectors(self, reply: bytes, expected: int) -> FloatMatrix:
         try:
-            rows = _rows(json.loads(reply))
-        except (ValueError, OverflowError, RecursionError) as error:
+            rows = _rows(reply)
+        except ValueError as error:
             raise self._refusal(f"sent no embeddings: {error}") from error
         if len(rows) != expected:
             raise self._refusal(f"sent {len(rows)} vectors for {expected} texts")
@@ -175,27 +178,30 @@ class _Refused(ModelUnavailable):
     """The server refuses the texts of a request: they may be too many, or too long."""
 
 
-def _rows(reply: Any) -> list[list[float]]:
-    """The vectors of a parsed reply, in the order of their numbers.
-    Raises: ValueError: it is not a list of embeddings numbered 0, 1, ..., each a list of numbers or their bytes in base64.
-    """
-    items = reply.get("data") if isinstance(reply, dict) else None
-    if not isinstance(items, list):
-        raise ValueError("the reply has no list named data")
-    if not all(isinstance(item, dict) for item in items):
-        raise ValueError("data holds something that is no embedding")
-    numbers = [item.get("index", place) for place, item in enumerate(items)]
-    if any(type(number) is not int for number in numbers) or sorted(numbers) != list(range(len(items))):
+def _floats(value: Any) -> Any:
+    """The numbers that some send as bytes in base64, although numbers were asked for."""
+    return np.frombuffer(base64.b64decode(value, validate=True), "<f4").tolist() if isinstance(value, str) else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Embedding:
+    embedding: Annotated[list[float], BeforeValidator(_floats)]
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    data: list[_Embedding]
+
+
+def _rows(reply: bytes) -> list[list[float]]:
+    """The vectors of a reply, in the order of their numbers. Raises: ValueError: it holds no embeddings numbered 0, 1, ..."""
+    try:
+        items = reader_of(_Reply).validate_json(reply, strict=True).data
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+    numbers = [place if item.index is None else item.index for place, item in enumerate(items)]
+    if sorted(numbers) != list(range(len(items))):
         raise ValueError(f"the embeddings belong to the texts {numbers[:20]}, not to each one")
-    return [_row(items[numbers.index(place)].get("embedding"), place) for place in range(len(items))]
-
-
-def _row(row: Any, place: int) -> list[float]:
-    if isinstance(row, str):  # sent by some although numbers were asked for
-        return [float(value) for value in np.frombuffer(base64.b64decode(row, validate=True), "<f4")]
-    if not isinstance(row, list):
-        raise ValueError(f"number {place} of data has no list named embedding")
-    strange = next((value for value in row if type(value) not in (int, float)), None)
-    if strange is not None or None in row:
-        raise ValueError(f"embedding {place} holds {strange!r}, which is not a number")
-    return [float(value) for value in row]
+    return [items[numbers.index(place)].embedding for place in range(len(items))]

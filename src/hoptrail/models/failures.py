@@ -6,6 +6,7 @@ respond with 500 or 404 when they do not know a reply format.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -106,7 +107,7 @@ def failure_within(error: Any, told: str) -> CallFailed:
 
 def words_of(content: Any) -> str:
     """A server's words for a fault, and its names for it (sometimes only `insufficient_quota`), from the body of an error; empty
-    where it has none. Some send a list, some pass on what their provider said (`metadata.raw`).
+    where it has none. Some send a list, some an object for the message, some pass on what their provider said (`metadata.raw`).
     """
     content = content[0] if isinstance(content, list) and content else content
     content = content.get("error", content) if isinstance(content, dict) else content
@@ -115,7 +116,10 @@ def words_of(content: Any) -> str:
         parts = [content.get(name) for name in ("message", "type", "code", "status", "param")]
         about = content.get("metadata")
         parts.append(about.get("raw") if isinstance(about, dict) else None)
-    words = [" ".join(text.split()) for text in parts if isinstance(text, str)]
+    parts = [
+        text if isinstance(text, str) else json.dumps(text) for text in parts if isinstance(text, str | list | dict)
+    ]
+    words = [" ".join(text.split()) for text in parts]
     return " ".join(dict.fromkeys(filter(None, words)))
 
 

@@ -11,18 +11,15 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
 
 from hoptrail.errors import RecordingError, StorageError, UsageError
 from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import ChatReply
+from hoptrail.models.failures import SHOWN
 from hoptrail.models.remembered import StoredReply
 from hoptrail.system.atomic_write import replace_file
 from hoptrail.types.json_object import JsonObject, reader_of
-
-T = TypeVar("T")
-SHOWN = 400
 
 
 def write_recording(replies: Iterable[StoredReply], path: Path) -> int:

@@ -18,7 +18,6 @@ The tables:
     mentions   the documents whose text is in a request, so that removing a document removes its replies
     rungs      the working rung of the ladder, per endpoint and model
     dialects   the refused parameters, per endpoint and model
-    totals     one row: the sums over calls, for limits. Triggers update it in the transactions of `calls`
 
 Files of earlier formats are upgraded when they are opened.
 """
@@ -44,8 +43,8 @@ from hoptrail.models.spending import Cost, Ledger, Limits
 FILE = "replies.sqlite"
 STANDS_SECONDS = 600.0
 """How long a prompt that did not fit is not sent again. A restarted server may have a larger window, and asking is free."""
-FORMAT = 6
-"""Up to format 5 a reply did not say whether its prompt was cut; earlier ones lack tables, which are made."""
+FORMAT = 7
+"""Format 6 had a table of totals; up to format 5 a reply did not say whether its prompt was cut; earlier ones lack tables."""
 WAIT_SECONDS = 60.0
 """How long a writer waits for the transaction of another."""
 POLL_SECONDS = 0.05
@@ -62,24 +61,8 @@ CREATE TABLE IF NOT EXISTS mentions (document TEXT NOT NULL, key TEXT NOT NULL, 
 CREATE TABLE IF NOT EXISTS rungs (place TEXT NOT NULL, model TEXT NOT NULL, rung TEXT NOT NULL, PRIMARY KEY (place, model));
 CREATE TABLE IF NOT EXISTS dialects (
     place TEXT NOT NULL, model TEXT NOT NULL, dialect TEXT NOT NULL, PRIMARY KEY (place, model));
-CREATE TABLE IF NOT EXISTS totals (
-    calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, money REAL NOT NULL);
-"""
-_COUNT = """
-UPDATE totals SET calls = calls {sign} 1, prompt_tokens = prompt_tokens {sign} {row}.prompt_tokens,
-    completion_tokens = completion_tokens {sign} {row}.completion_tokens, money = money {sign} coalesce({row}.money, 0.0)
-WHERE {row}.state != 'refused';
-"""
-_BEFORE, _AFTER = _COUNT.format(sign="-", row="old"), _COUNT.format(sign="+", row="new")
-_TRIGGERS = (
-    f"CREATE TRIGGER IF NOT EXISTS call_entered AFTER INSERT ON calls BEGIN {_AFTER} END",
-    f"CREATE TRIGGER IF NOT EXISTS call_changed AFTER UPDATE ON calls BEGIN {_BEFORE} {_AFTER} END",
-    f"CREATE TRIGGER IF NOT EXISTS call_removed AFTER DELETE ON calls BEGIN {_BEFORE} END",
-)
-
-_RECOUNT = """
-INSERT INTO totals SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0),
-    coalesce(sum(money), 0.0) FROM calls WHERE state != 'refused'
+DROP TRIGGER IF EXISTS call_entered; DROP TRIGGER IF EXISTS call_changed; DROP TRIGGER IF EXISTS call_removed;
+DROP TABLE IF EXISTS totals
 """
 # What is stored for a refused call, or by older versions without a call, is a placeholder for a reply.
 _KNOWN = """
@@ -201,7 +184,7 @@ def _upgrade(connection: sqlite3.Connection) -> int:
     connection.execute("BEGIN IMMEDIATE")
     found = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if found < FORMAT:
-        for statement in (*_TABLES.split(";"), *_TRIGGERS, f"PRAGMA user_version = {FORMAT}"):
+        for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {FORMAT}"):
             connection.execute(statement)
     connection.execute("COMMIT")
     return max(found, FORMAT)
@@ -224,7 +207,6 @@ class RememberedReplies:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.file = ReplyFile(path)
-        self._recounted: sqlite3.Connection | None = None
 
     def reply(self, key: str) -> ChatReply | None:
         """The stored reply to the request with a key, or a placeholder that still applies; None where there is neither."""
@@ -241,13 +223,11 @@ class RememberedReplies:
         """Enter a call that is about to be sent, at the most it may cost. Returns its number.
         Raises: BudgetExhausted: it could pass a limit; it is not entered.
         """
-        self._recount(limits)
         with self.file.transaction() as connection:
             return _enter(connection, request, most, limits, self.path)
 
     def reserve_first(self, request: ChatRequest, most: Cost, limits: Limits, longest: float) -> int | None:
         """Like `reserve`, but returns None and enters nothing if another process is making the call or has the reply by now."""
-        self._recount(limits)
         with self.file.transaction() as connection:
             stored = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
             in_flight = connection.execute(_IN_FLIGHT, (request.key,)).fetchall()
@@ -318,22 +298,10 @@ class RememberedReplies:
         """Close the connection; the next call opens it again."""
         self.file.close()
 
-    def _recount(self, limits: Limits) -> None:
-        """Sum up the ledger, once per connection: older files have no totals, and others may have been edited by hand."""
-        if limits == Limits():
-            return
-        with self.file.transaction(write=False) as connection:
-            if self._recounted is connection:
-                return
-        with self.file.transaction() as connection:
-            connection.execute("DELETE FROM totals")
-            connection.execute(_RECOUNT)
-        self._recounted = connection
-
 
 def _enter(connection: sqlite3.Connection, request: ChatRequest, most: Cost, limits: Limits, path: Path) -> int:
     if limits != Limits():
-        limits.check(Ledger(*connection.execute("SELECT * FROM totals").fetchone()), most, str(path))
+        limits.check(Ledger(*connection.execute(_SUMS).fetchone()), most, str(path))
     about = (request.key, request.task, request.place, request.model)
     cost = (most.prompt_tokens, most.completion_tokens, most.money)
     made = connection.execute(_ENTER, (*about, *cost, os.getpid(), time.time()))

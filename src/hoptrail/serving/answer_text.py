@@ -18,6 +18,9 @@ from hoptrail.types.json_object import JsonObject
 CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text", "said")
 """The keys of a citation."""
 
+WITHDRAWN = "(What stands above was withdrawn when it was checked.)\n\n"
+"""Stands before the answer where a model had written another one, which was sent already."""
+
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
 """Characters that Markdown could take for markup, a link or an address."""
 _ESCAPED = re.compile(r"\\(.)")
@@ -56,6 +59,30 @@ def written(answer: JsonObject) -> Written:
     head = head.removesuffix("\n")
     lines = [f"- [{one['number']}] {_about(one)}: “{harmless(one['said'])}”" for one in citations]
     return Written("\n".join([head, *([""] if lines else []), *lines]), tuple(quotations))
+
+
+@dataclass(slots=True)
+class SentText:
+    """The text of an answer that was sent while a model wrote it: clients append, so that nothing can be taken back. What is
+    written on a sub-question is not sent as text.
+    """
+
+    question: str = ""
+    text: str = ""
+
+    def more(self, content: JsonObject) -> str:
+        """What to send for an event `writing`: whole words, as long as they go on from those before."""
+        text = harmless(content["text"]).rpartition(" ")[0]
+        if content["question"] != self.question or not text.startswith(self.text):
+            return ""
+        more, self.text = text[len(self.text) :], text
+        return more
+
+    def rest(self, text: str) -> str:
+        """What to send in the end for an answer that is `text`."""
+        if text.startswith(self.text):
+            return text[len(self.text) :]
+        return f"\n\n{'' if self.text in text else WITHDRAWN}{text}"
 
 
 def _unsettled(text: str, closest: Sequence[JsonObject]) -> Written:

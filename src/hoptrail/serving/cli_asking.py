@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -18,13 +18,16 @@ from hoptrail.errors import UsageError
 from hoptrail.index import contract
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import OFFLINE, LazyLanguage
+from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import options, render
+from hoptrail.text.normal_forms import folded
 from hoptrail.types import Answer, AnswerKind
 
 if TYPE_CHECKING:
     from hoptrail.index.conversation import Conversation
+    from hoptrail.language.tasks import Language
 
 PROMPT = "? "
 _HISTORY_LENGTH = 1_000
@@ -63,8 +66,7 @@ def ask(
     if question is None:
         _Dialogue(index, recipe, language, as_of, trail=trail).answer_all()
         return
-    with options.waiting():
-        answer = index.ask(question, recipe, language, as_of=as_of)
+    answer = _answered(lambda heard: index.ask(question, recipe, heard, as_of=as_of), index.language(language))
     options.say_unfinished(index, answer.recipe, recipe or index.settings.recipe)
     if as_json:
         options.print_json(answer.to_dict())
@@ -75,13 +77,29 @@ def ask(
         raise typer.Exit(options.FAILED)
 
 
+def _answered(ask: Callable[[Language], Answer], language: Language) -> Answer:
+    """The answer, which a terminal shows as a model writes it. What it has shown and does not stand is said."""
+    written: dict[str, str] = {}
+    with options.waiting() as show:
+
+        def wrote(question: str, text: str) -> None:
+            written[question] = text
+            show(text)  # type: ignore[misc]
+
+        answer = ask(ObservedLanguage(language, Listener(wrote=wrote if show else None)))
+    text, given = written.get(answer.asked, ""), answer.text or (answer.guess.text if answer.guess else "")
+    if folded(text.strip(" .")) not in folded(given):
+        options.say(f"withdrawn when it was checked: {text}")
+    return answer
+
+
 def _offer_model(answer: Answer) -> None:
     """Name a chat model on this machine below what the offline language did not settle, in a terminal."""
     if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty():
-        from hoptrail.serving.setup import find_models
+        from hoptrail.serving.setup import offer
 
-        for found in find_models()[:1]:
-            options.say(f"{found} may settle it: `hoptrail setup` tries it and writes the settings.")
+        if offered := offer():
+            options.say(offered)
 
 
 def search(
@@ -122,13 +140,15 @@ class _Dialogue:
     as_of: str
     trail: bool
     conversation: Conversation = field(init=False)
+    opened: Language = field(init=False)
 
     def answer_all(self) -> None:
         """Answer every line of the input."""
         # Raises for an unusable index or recipe before the first question.
-        used = self.index.recipe(self.recipe, self.language, view=self.index.view(self.as_of))
+        self.opened = self.index.language(self.language)
+        used = self.index.recipe(self.recipe, self.opened, view=self.index.view(self.as_of))
         options.say_unfinished(self.index, used.name, self.recipe or self.index.settings.recipe)
-        self.conversation = self.index.conversation(recipe=self.recipe, language=self.language, as_of=self.as_of)
+        self.conversation = self.index.conversation(recipe=self.recipe, as_of=self.as_of)
         for line in _lines():
             name, _, argument = line.partition(" ")
             if name in ("/quit", "/exit", "/q"):
@@ -142,8 +162,7 @@ class _Dialogue:
                 options.say(f"hoptrail: {error}")
 
     def _answer(self, line: str) -> None:
-        with options.waiting():
-            answer = self.conversation.ask(line)
+        answer = _answered(lambda heard: self.conversation.ask(line, language=heard), self.opened)
         options.console_of().print(render.render_answer(answer, folded=not self.trail))
 
     def _obey(self, name: str, argument: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -306,18 +306,22 @@ def say(what: RenderableType) -> None:
 
 
 @contextmanager
-def waiting(doing: str = "searching and reading", console: Console | None = None) -> Iterator[None]:
-    """While the body runs, a spinner on a terminal once it has taken half a second; by default on standard error."""
+def waiting(
+    doing: str = "searching and reading", console: Console | None = None
+) -> Iterator[Callable[[str], None] | None]:
+    """While the body runs, a spinner on a terminal once it has taken half a second; by default on standard error. There it
+    yields what shows a text beside the spinner.
+    """
     console = console or console_of(error=True)
     if not console.is_terminal:
-        yield
+        yield None
         return
     shown = console.status(plain(doing))
     starting = Timer(PATIENCE, shown.start)
     starting.daemon = True
     starting.start()
     try:
-        yield
+        yield lambda text: shown.update(plain(text or doing))
     finally:
         starting.cancel()
         starting.join()  # it may be starting just now

@@ -52,6 +52,13 @@ def find_models(base_urls: Sequence[str] = ()) -> list[Found]:
         return [found for models in pool.map(_models_at, base_urls) for found in models if "embed" not in found.model]
 
 
+def offer() -> str:
+    """Names a chat model on this machine that may settle what the offline language did not; empty where none answers."""
+    return next(
+        (f"{found} may settle it: `hoptrail setup` tries it and writes the settings." for found in find_models()), ""
+    )
+
+
 def _models_at(base_url: str) -> list[Found]:
     listed = _content(f"{base_url}/models").get("data")
     entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []

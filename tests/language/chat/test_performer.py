@@ -391,11 +391,22 @@ def test_a15_facts_about_nothing_that_the_text_names_are_dropped(speaking: Speak
     assert [fact.text for fact in value.facts] == ["The Isk is a river.", "It is long."]
 
 
-def test_a15_the_prompts_ask_for_the_documents_own_language(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
-    language = speaking(by_task({"extract": extraction(), "summarise": {"summary": "s"}, "answer": ANSWER}))
-    for task in (Extract(isk), Summarise((isk,), 10), Read("Wo entspringt die Isk?", (isk,))):
+@pytest.mark.parametrize("window", [8192, 3000])
+def test_a15_the_prompts_ask_for_the_language_of_the_question_or_of_the_text(
+    fake: FakeAI, speaking: Speaking, isk: Unit, window: int
+) -> None:
+    reply = {**ANSWER, **extraction(), "summary": "s", "questions": ["Wo?"], "question": "Wo entspringt sie?"}
+    language = speaking(lambda _: json.dumps(reply), context_window=window)
+    asked, found = "Wo entspringt die Isk?", (Finding("Wo?", "Wo?", "da"),)
+    for task in (
+        *(Extract(isk), Summarise((isk,), 10), Decompose(asked), Decompose(asked, found, one_at_a_time=True)),
+        *(Read(asked, (isk,)), Integrate(asked, found), Integrate(asked, found, (isk,)), Recall(asked)),
+        Sample(asked, (isk,), 1),
+    ):
         language.perform(task)
-    assert all("language of the" in asked.body["messages"][0]["content"] for asked in fake.log)
+        about = "the " if isinstance(task, Extract | Summarise) else "the question"
+        assert f"the language of {about}" in fake.log[-1].body["messages"][0]["content"], task
+    assert len(fake.log) == 9
 
 
 def test_a13_text_of_documents_goes_out_and_is_cited_unaltered(fake: FakeAI, speaking: Speaking) -> None:

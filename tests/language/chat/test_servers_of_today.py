@@ -74,6 +74,17 @@ def called(arguments: Any) -> Reply:
     return said(None, finish="tool_calls", tool_calls=[call])
 
 
+def unless_streamed(refused: Reply) -> Reply:
+    """Refused as long as the usage of a stream is asked for."""
+    return lambda body: streamed()(body) if "stream_options" not in body else refused(body)
+
+
+EXTRA = {
+    "type": "extra_forbidden",
+    "loc": ["body", "stream_options", "include_usage"],
+    "msg": "Extra inputs are not permitted",
+}
+BEFORE = [b": OPENROUTER PROCESSING\n\n", b'data: {"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}\n\n']
 EATEN = said("", finish="length", usage={"prompt_tokens": 300, "completion_tokens": 1024}, reasoning="Hm. " * 99)
 PLAIN_ONLY: Reply = lambda body: said("It rises in the Grey Hills." if form_of(body) == "plain" else "Well.")(body)  # noqa: E731
 
@@ -169,6 +180,35 @@ ANSWERED: dict[str, tuple[int, list[Reply]]] = {
     "a stream with reasoning": (1, [streamed(reasoning_content=f"Maybe {DRAFT}.")]),
     "a stream of reasoning alone": (1, [streamed("", reasoning=GOOD)]),
     "a stream that ends in an error": (2, [streamed('{"ans', finish="error"), streamed()]),
+    "a stream with an empty finish_reason in every chunk (Ollama, SGLang)": (
+        1,
+        [
+            lambda _: Sent(
+                0, [part.replace(b'"finish_reason": null', b'"finish_reason": ""') for part in events(GOOD, USAGE)]
+            )
+        ],
+    ),
+    "a stream that never says it has ended (proxies of Gemini)": (1, [streamed(finish="")]),
+    "a stream with comments (OpenRouter), then filter results (Azure)": (
+        1,
+        [lambda _: Sent(0, [*BEFORE, *events(GOOD, USAGE)])],
+    ),
+    "stream_options refused by pydantic (Mistral)": (
+        2,
+        [
+            unless_streamed(
+                status(422, {"object": "error", "message": {"detail": [EXTRA]}, "type": "invalid_request_error"})
+            )
+        ],
+    ),
+    "include_usage of a stream refused (Databricks)": (
+        2,
+        [unless_streamed(status(400, 'Stream option "include_usage" is not supported for this model'))],
+    ),
+    "the schema itself (small models)": (
+        2,
+        [said('{"type": "object", "properties": {"answer": {"type": "string"}}}'), said()],
+    ),
     "an error as an event": (
         2,
         [streamed('{"ans', finish="", more=[b'data: {"error": {"code": 502, "message": "upstream"}}\n\n']), streamed()],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from fakeai.server import FakeAI, serving
+from hoptrail.serving import setup
 from hoptrail.serving.server import suggesting
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.suggesting import candidates
@@ -84,6 +87,21 @@ def test_suggestions_are_questions_that_are_answered(client: TestClient, monkeyp
     assert client.get("/api/suggestions").json()["questions"] == found, "once for each state of the index"
     upload(client, ("new.txt", b"Something new stands here."))
     assert client.get("/api/suggestions").json()["questions"] == ["looked for again"]
+
+
+def test_a_chat_model_on_this_machine_is_named_where_none_is_set(
+    client: TestClient, app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(FakeAI(lambda _: "", pages={"/v1/models": {"data": [{"id": "qwen3:8b"}]}})) as fake:
+        monkeypatch.setattr(setup, "USUAL", (fake.address,))
+        offered = f"qwen3:8b at {fake.address} may settle it: `hoptrail setup` tries it and writes the settings."
+        assert client.get("/api/offer").json() == {"offer": offered}
+        index = app.state.services.workspaces.get("north").index
+        monkeypatch.setitem(index.__dict__, "settings", replace(index.settings, language="chat"))
+        assert client.get("/api/offer").json() == {"offer": ""}
+    monkeypatch.undo()
+    monkeypatch.setattr(setup, "USUAL", ("http://127.0.0.1:9/v1",))
+    assert client.get("/api/offer").json() == {"offer": ""}
 
 
 def test_suggestions_are_made_of_headings_and_titles() -> None:

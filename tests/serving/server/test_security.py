@@ -71,6 +71,7 @@ REQUESTS: dict[Route, dict[str, Any]] = {
     ("GET", "/api/recipes/{name}/cost"): {},
     ("POST", "/api/recipes/{name}"): {},
     ("GET", "/api/suggestions"): {},
+    ("GET", "/api/offer"): {},
     ("POST", "/api/ask"): {"json": {"question": QUESTION}},
     ("POST", "/api/search"): {"json": {"question": QUESTION}},
     ("GET", "/api/documents"): {},

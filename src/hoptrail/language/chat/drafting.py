@@ -54,33 +54,25 @@ class Drafting:
 
         return drafted
 
-    def with_units(self, prompt: str, slot: str, units: Sequence[Unit], **values: str) -> Drafted:
-        """A draft with the best `units` that fit in `slot`; logs omissions. Raises: TaskFailed: no room (when drafted)."""
+    def with_units(
+        self, prompt: str, slot: str, units: Sequence[Unit], *, partly: bool = False, **values: str
+    ) -> Drafted:
+        """A draft with the best `units` that fit in `slot`. Logs omissions, unless the rest comes later (`partly`) and each is
+        whole. Raises: TaskFailed: no room (when drafted).
+        """
 
         def draft(room: Room) -> Draft:
-            filled = self._prompt(prompt)
             left = self.tokens_for(prompt, slot, room, **values)
             shown = fit(units, left)
-            if len(shown) < len(units):
+            if partly and cost_of(shown[0]) > left:
+                raise TaskFailed(f"{prompt}: {shown[0].title!r} does not fit into context_window under [chat]")
+            omitted = 0 if partly else len(units) - len(shown)
+            if omitted:
                 warning = (
                     "%s: %d of %d passages do not fit into context_window under [chat]; they are not shown to the model"
                 )
-                _log.warning(warning, prompt, len(units) - len(shown), len(units))
-            passages = show_units(shown, left, left_out=len(units) - len(shown))
-            return _filled(filled, {**values, slot: passages}, room, shown)
-
-        return draft
-
-    def with_some(self, prompt: str, slot: str, units: Sequence[Unit], **values: str) -> Drafted:
-        """A draft with the whole `units` that fit in `slot`. Raises: TaskFailed: not even the first fits (when drafted)."""
-
-        def draft(room: Room) -> Draft:
-            left = self.tokens_for(prompt, slot, room, **values)
-            shown = fit(units, left)
-            if cost_of(shown[0]) > left:
-                raise TaskFailed(f"{prompt}: {shown[0].title!r} does not fit into context_window under [chat]")
-            passages = show_units(shown, left)
-            return Draft(self._prompt(prompt).fill({**values, slot: passages}, short=room.small), shown)
+                _log.warning(warning, prompt, omitted, len(units))
+            return _filled(self._prompt(prompt), {**values, slot: show_units(shown, left, omitted)}, room, shown)
 
         return draft
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Generic, TypeVar, cast
 
 from pydantic import BaseModel
@@ -22,8 +23,9 @@ from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
 from hoptrail.language.chat.prompting import load_prompt
 from hoptrail.language.chat.replies import OutOfRoom, Repeated, read_reply, scales_of
-from hoptrail.language.chat.reply_parsing import InvalidReply
+from hoptrail.language.chat.reply_parsing import InvalidReply, answer_so_far
 from hoptrail.language.chat.schemas import schema_of
+from hoptrail.language.listener import ObservedLanguage
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.completion import ChatReply
@@ -143,12 +145,13 @@ class Ladder:
         if rung is Rung.PROMPT:
             form = load_prompt("schema", self._settings.prompts).fill({"schema": schema})[-1].text
             messages = (Message("system", f"{messages[0].text}\n\n{form}"), *messages[1:])
-        temperature = self._settings.temperature
+        temperature, writing = self._settings.temperature, ObservedLanguage.writing.get()
         return ChatRequest(
             *(self._chat.place, self._chat.model, task, messages, rung, schema),
             draw.temperature if draw and temperature >= 0 else temperature,
             *(room.output, draft.documents, draw.seed if draw else None),
             logprobs=bool(scales_of(reply)),
+            heard=writing and partial(_tell, writing),
         )
 
     def repair(self, request: ChatRequest, unusable: tuple[str, InvalidReply] | None) -> ChatRequest:
@@ -235,6 +238,14 @@ class _Climb(Generic[R]):
                 return None
         self.usage += paid.reply.usage if self._ladder.fully_priced else paid.spent
         return paid.reply
+
+
+def _tell(writing: Callable[[str], None], text: str) -> None:
+    """Tell the answer in the text so far. The reply is paid, so that no fault of who listens may lose it."""
+    try:
+        writing(answer_so_far(text))
+    except Exception:  # noqa: BLE001 - whatever it is
+        _log.exception("an answer cannot be shown while it is written")
 
 
 def _adjusted_room(room: Room, draft: Draft, cramped: OutOfRoom) -> Room:

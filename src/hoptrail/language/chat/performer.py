@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import astuple, fields, is_dataclass, replace
 from itertools import chain
 from typing import TypeVar, cast
@@ -150,7 +151,7 @@ class _TaskRun:
         tokens = self._drafting.tokens_for("summarise", "texts", self._ladder.room, words=str(words))
 
         def summarised(some: Sequence[Unit], words: int) -> tuple[str, tuple[Unit, ...]]:
-            draft = self._drafting.with_some("summarise", "texts", some, words=str(words))
+            draft = self._drafting.with_units("summarise", "texts", some, partly=True, words=str(words))
             reply, drafted = self._climb_required("summarise", draft, schemas.summary_in(words))
             return shortened(reply.summary, words), drafted.units
 
@@ -266,7 +267,8 @@ class _TaskRun:
         if fetched is None:
             fetched = ladder.fetch("sample", draft, form, draws[1:])
         with ThreadPoolExecutor(ladder.workers) as pool:
-            drawn = [first, *pool.map(climb, draws[1:])]
+            contexts = [copy_context() for _ in draws[1:]]
+            drawn = [first, *pool.map(lambda context, draw: context.run(climb, draw), contexts, draws[1:])]
         self.usage = sum((one.usage or Usage() for one in drawn), fetched or Usage())
         climbs = [one for one in drawn if isinstance(one, Climbed)]
         if not climbs:

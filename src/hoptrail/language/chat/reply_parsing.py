@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from hoptrail.models.prompt_text import start_of_loop
 from hoptrail.types.json_object import JsonObject
@@ -74,6 +75,19 @@ def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
     if not whole:
         raise InvalidReply("it was cut off before its first field was complete")
     return parse_reply(whole, reply)
+
+
+def answer_so_far(text: str) -> str:
+    """The answer in the beginning of a reply, as far as it is written; empty where it has not begun."""
+    own = own_channel(text)
+    if "{" not in own:
+        return own.partition("ANSWER:")[2].strip()
+    try:
+        content = from_json(own[own.find("{") :], allow_partial="trailing-strings")
+    except ValueError:
+        return ""
+    answer = content.get("answer") if isinstance(content, dict) else ""
+    return answer if isinstance(answer, str) else ""
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|["{}\[\],]', re.DOTALL)

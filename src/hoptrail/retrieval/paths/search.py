@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hoptrail.corpus.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
+from hoptrail.models.tracing import traced_search
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import AS_TRAINED, CandidateSettings, find_candidates
 from hoptrail.retrieval.paths.features import CandidateFeatures
@@ -25,6 +26,7 @@ BRIDGE = "bridge"
 """Channels of hits: found by the question itself, or reached by a name."""
 
 
+@traced_search
 def search_paths(corpus: Corpus, question: str, limit: int, settings: CandidateSettings = AS_TRAINED) -> Ranking:
     """The `limit` passages most likely to be evidence; scores are 1 / position. Raises: NotBuilt: a structure is missing."""
     described = describe(corpus, question, settings)

@@ -8,18 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.tracing import traced_search
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import CHANNEL, best_first, convex_scores, ranked, ranked_units, reciprocal_ranks
 from hoptrail.setting_limits import AtLeast1, Share, check_limits
 from hoptrail.types import Hit, Kind, Ranking
 
 
+@traced_search
 def keyword_search(corpus: Corpus, question: str, limit: int) -> Ranking:
     """The `limit` passages with the highest BM25 score: Robertson and Zaragoza 2009, with Lucene's idf (`corpus/keywords.py`)."""
     found = corpus.snapshot.search.keywords(question, limit)
     return ranked((Hit(unit, score, "keyword") for unit, score in found), limit)
 
 
+@traced_search
 def dense_search(corpus: Corpus, question: str, limit: int, kinds: tuple[Kind, ...] = (Kind.PASSAGE,)) -> Ranking:
     """The `limit` units of `kinds` nearest to the question; scores are cosines, -1 to 1."""
     vector = corpus.encoder.encode([question])[0]
@@ -59,6 +62,7 @@ class HybridSearchSettings:
         return convex_scores(rankings, weights, depth)
 
 
+@traced_search
 def hybrid_search(
     corpus: Corpus, question: str, limit: int, settings: HybridSearchSettings = HybridSearchSettings()
 ) -> Ranking:

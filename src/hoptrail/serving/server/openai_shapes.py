@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hoptrail.index.conversation import MOST_TURNS
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
-from hoptrail.serving.answer_text import answers_in, citations_of, written
+from hoptrail.serving.answer_text import SentText, answers_in, citations_of, written
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.streaming import event
 from hoptrail.serving.server.wire import AsOf, Before
@@ -136,6 +136,7 @@ class Completion:
 
     model: str
     include_usage: bool = False
+    sent: SentText = field(default_factory=SentText)
     id: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
 
@@ -154,9 +155,12 @@ class Completion:
         """An event of an answer as chunks. Sub-questions and hops are in the extra field, with an empty text."""
         match name:
             case "question":
+                self.sent.question = content["question"]
                 return self._chunk({"role": "assistant", "content": ""})
+            case "writing" if more := self.sent.more(content):
+                return self._chunk({"content": more})
             case "answer":
-                events = self._chunk({"content": written(content).text})
+                events = self._chunk({"content": self.sent.rest(written(content).text)})
                 events += self._chunk({}, finish_reason="stop", hoptrail=details_of(content))
                 if self.include_usage:
                     events += _data({**self._head("chat.completion.chunk"), "choices": [], "usage": _usage(content)})
@@ -165,6 +169,7 @@ class Completion:
                 error = {**content["error"], "type": "server_error", "param": None}
                 return _data({"error": error}) + DONE
             case _:
+                self.sent.question = content["asked"] if name == "completed" else self.sent.question
                 return self._chunk({}, hoptrail={"event": name, **content})
 
     def _chunk(self, delta: JsonObject, finish_reason: str | None = None, **more: JsonObject) -> str:
@@ -275,19 +280,24 @@ class ResponseWriter:
     item: str = field(default_factory=lambda: f"msg_{secrets.token_hex(12)}")
     created: int = field(default_factory=lambda: int(time.time()))
     events_sent: int = 0
+    begun: bool = False
+    sent: SentText = field(default_factory=SentText)
 
     def whole(self, answer: JsonObject) -> JsonObject:
         """The whole response. An abstention is an ordinary message, with `abstained` and `closest` in the field `hoptrail`."""
-        output, usage = [self._message([_content(answer)])], _response_usage(answer)
+        output, usage = [self._message([_content(answer, self.sent)])], _response_usage(answer)
         return self._response("completed", output, usage=usage, hoptrail=details_of(answer))
 
     def event(self, name: str, content: JsonObject) -> str:
         """An event of an answer as events of a response. Sub-questions and hops are events of our extension."""
         match name:
             case "question":
+                self.sent.question = content["question"]
                 started = self._response("in_progress", [])
                 names = ("response.created", "response.in_progress")
                 return "".join(self._event(name, response=started) for name in names)
+            case "writing" if more := self.sent.more(content):
+                return self._delta(more)
             case "answer":
                 return "".join(self._message_events(content)) + DONE
             case "error":
@@ -295,15 +305,26 @@ class ResponseWriter:
                 error = {"code": fault["code"], "message": f"{fault['message']} {fault['what_to_do']}"}
                 return self._event("response.failed", response=self._response("failed", [], error=error)) + DONE
             case _:
+                self.sent.question = content["asked"] if name == "completed" else self.sent.question
                 return self._event(f"hoptrail:{name}", **content)
 
+    @property
+    def _part(self) -> JsonObject:
+        return {"item_id": self.item, "output_index": 0, "content_index": 0}
+
+    def _delta(self, more: str) -> str:
+        """More text; before the first of it, the message begins."""
+        events = ""
+        if not self.begun:
+            self.begun = True
+            empty = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+            events = self._event("response.output_item.added", output_index=0, item=self._message([], "in_progress"))
+            events += self._event("response.content_part.added", **self._part, part=empty)
+        return events + self._event("response.output_text.delta", **self._part, delta=more, logprobs=[])
+
     def _message_events(self, answer: JsonObject) -> Iterator[str]:
-        content = _content(answer)
-        item: JsonObject = {"item_id": self.item, "output_index": 0}
-        part: JsonObject = {**item, "content_index": 0}
-        yield self._event("response.output_item.added", output_index=0, item=self._message([], "in_progress"))
-        yield self._event("response.content_part.added", **part, part={**content, "text": "", "annotations": []})
-        yield self._event("response.output_text.delta", **part, delta=content["text"], logprobs=[])
+        content, part = _content(answer, self.sent), self._part
+        yield self._delta(content["text"][len(self.sent.text) :])
         for place, annotation in enumerate(content["annotations"]):
             yield self._event(
                 "response.output_text.annotation.added", **part, annotation_index=place, annotation=annotation
@@ -341,20 +362,23 @@ class ResponseWriter:
         return event(kind, numbered)
 
 
-def _content(answer: JsonObject) -> JsonObject:
-    """The text of an answer with its citations; for an abstention, those of the closest statements."""
+def _content(answer: JsonObject, sent: SentText) -> JsonObject:
+    """The text of an answer with its citations (for an abstention, those of the closest statements), after what was `sent` before
+    and does not stand.
+    """
     text = written(answer)
+    whole = sent.text + sent.rest(text.text)
     annotations = [
         {
             "type": "file_citation",
-            "index": index,
+            "index": index + len(whole) - len(text.text),
             "file_id": one["document"],
             "filename": one["file"] or one["title"],
             "hoptrail": {"quote": one["text"], **{name: one[name] for name in _QUOTED_KEYS if name in one}},
         }
         for index, one in text.quotations
     ]
-    return {"type": "output_text", "text": text.text, "annotations": annotations, "logprobs": []}
+    return {"type": "output_text", "text": whole, "annotations": annotations, "logprobs": []}
 
 
 def _response_usage(answer: JsonObject) -> JsonObject:

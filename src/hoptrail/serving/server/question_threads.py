@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from contextvars import copy_context
 from threading import Condition, Event, Lock
 from typing import Any, Self, TypeVar
 
@@ -189,7 +190,7 @@ class Desk:
     async def _run(self, begin: Callable[[], T], client: str, begins: asyncio.Future[None]) -> T:
         await begins
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, begin)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, begin)
         finally:
             self._running[client] -= 1
             self._begin_next()

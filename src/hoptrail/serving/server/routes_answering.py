@@ -1,4 +1,4 @@
-"""The routes for questions: `ask` (whole or as a stream), `search`, `recipes`, `suggestions`."""
+"""The routes for questions: `ask` (whole or as a stream), `search`, `recipes`, `suggestions`, `offer`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
+from hoptrail.language.lazy import OFFLINE
 from hoptrail.recipes.registry import recipe_class, recipe_names
 from hoptrail.serving.server.job import Item, Job
 from hoptrail.serving.server.refusals import not_found
@@ -15,6 +16,7 @@ from hoptrail.serving.server.streaming import EVENTS, answered, searching, strea
 from hoptrail.serving.server.suggesting import suggested
 from hoptrail.serving.server.wire import QuestionRequest, Search
 from hoptrail.serving.server.workspaces import computes_here
+from hoptrail.serving.setup import offer
 from hoptrail.types.json_object import JsonObject
 
 router = APIRouter(prefix="/api", tags=["answering"])
@@ -85,6 +87,12 @@ async def suggestions(request: Request, here: Here, served: Served) -> JsonObjec
         return {"questions": []}
     work = partial(suggested, here.workspace)
     return {"questions": list(await served.desk.wait_for(request, work))}
+
+
+@router.get("/offer")
+def offered(here: Here) -> JsonObject:
+    """What names a chat model on this machine where none is set, as `hoptrail ask` does; empty where none answers."""
+    return {"offer": offer() if here.workspace.index.settings.language == OFFLINE else ""}
 
 
 def _check(here: Place, name: str) -> None:

@@ -3,11 +3,13 @@
     question   {question, recipe, language}            work has begun
     completed  {question, asked}                       a message, and a question of it as it is really asked
     asked      {hop, question, asked}                  a sub-question, and the question actually asked
+    writing    {hop, question, text}                   the answer to a question as far as a model has written it, unchecked
     hop        {hop, question, asked, hits, answer, verdict, evidence}
     answer     as `hoptrail ask --json`                the last event: its trail says which hops count
     error      {error: {code, message, what_to_do}}    the last event, in place of an answer
 
-Hops are numbered from 0 in order. A recipe may discard some of them, and add one for its conclusion.
+Hops are numbered from 0 in order. A recipe may discard some of them, and add one for its conclusion. What is being written may
+begin anew (the reply broke off, or was no use); what counts is in the hop and the answer.
 """
 
 from __future__ import annotations
@@ -57,10 +59,17 @@ class Narrator:
     send_event: SendEvent
     metrics: Metrics
     hops: int = 0
+    written: str = ""
 
     def asked(self, question: str, asked: str) -> None:
         """Send a sub-question."""
         self.send_event("asked", {"hop": self.hops, "question": question, "asked": asked})
+
+    def wrote(self, question: str, text: str) -> None:
+        """Send an answer that is being written, where it has changed."""
+        if text != self.written:
+            self.written = text
+            self.send_event("writing", {"hop": self.hops, "question": question, "text": text})
 
     def found(self, hop: Hop, support: tuple[Span, ...]) -> None:
         """Send a finished hop with its evidence."""
@@ -72,23 +81,26 @@ class Narrator:
 
 
 def answering(
-    workspace: Workspace, asked: QuestionRequest, metrics: Metrics, send_event: SendEvent
+    workspace: Workspace, asked: QuestionRequest, metrics: Metrics, send_event: SendEvent | None = None
 ) -> Callable[[WorkDeadline], Answer]:
-    """The work that answers a question, to be run in a thread.
+    """The work that answers a question, to be run in a thread. Without `send_event` nobody reads along.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
     """
     question_of(asked)
     language = workspace.language(asked.language)
     plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "", documents=asked.documents)
 
+    tell = send_event or (lambda _name, _content: None)
+
     def work(patience: WorkDeadline) -> Answer:
-        narrator = Narrator(plain.corpus, send_event, metrics)
-        listened = ObservedLanguage(language, Listener(narrator.asked, narrator.found, patience))
+        narrator = Narrator(plain.corpus, tell, metrics)
+        wrote = narrator.wrote if send_event else None
+        listened = ObservedLanguage(language, Listener(narrator.asked, narrator.found, patience, wrote))
         recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
 
         def begun(whole: str) -> None:
             if whole != asked.question:
-                send_event("completed", {"question": asked.question, "asked": whole})
+                tell("completed", {"question": asked.question, "asked": whole})
 
         answer = answer_message(asked.question, asked.earlier, recipe, listened, begun)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
@@ -130,7 +142,7 @@ async def answer_to(request: Request | None, served: Services, place: Place, ask
     Raises: Refusal, HoptrailError: the question cannot be processed, or nobody waits for it any more.
     """
     served.desk.check(place.client)
-    work = await asyncio.to_thread(answering, place.workspace, asked, served.metrics, lambda _name, _content: None)
+    work = await asyncio.to_thread(answering, place.workspace, asked, served.metrics)
     return await served.desk.wait_for(request, work, computes=computes_here(place.workspace, asked.language))
 
 

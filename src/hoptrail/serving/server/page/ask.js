@@ -146,6 +146,7 @@ async function follow(view, turn, asked, signal) {
     for await (const { name, content } of ask(asked, signal)) {
       if (name === "completed") turn.completed(content.asked);
       if (name === "asked") { view.asked(content); say(`Step ${content.hop + 1}: ${content.asked}`); }
+      if (name === "writing") view.writing(content);
       if (name === "hop") { view.found(content); say(content.answer === null ? `Step ${content.hop + 1}: nothing settles it.` : `Step ${content.hop + 1}: ${content.answer}`); }
       if (name === "error") { view.failed({ message: content.error.message, whatToDo: content.error.what_to_do }); return null; }
       if (name === "answer") { view.answered(content); turn.completed(content.asked); say(content.abstained ? (content.guess ? `Not settled. Perhaps: ${content.guess.text}` : "Not settled.") : `Answer: ${content.answer}`); return content; }

@@ -1,6 +1,6 @@
 // An answer: what it says, how sure it is and what it rests on; below, folded, the trail of hops that led to it.
 
-import { documentOf } from "./api.js";
+import { documentOf, get } from "./api.js";
 import { count, h, seconds } from "./dom.js";
 import { exporting } from "./export.js";
 import { picture } from "./picture.js";
@@ -28,6 +28,7 @@ export class TrailView {
     this.element = h("section", { class: "run", "aria-label": `Answer by ${recipe}` },
       h("h3", { class: named ? "run-name" : "unseen" }, named ? recipe : "Answer"), this.status, this.ending, this.steps);
     this.open = null;
+    this.written = { text: "" };
     this.working("Reading the question…");
   }
 
@@ -45,8 +46,15 @@ export class TrailView {
     this.working(`Step ${this.hops.children.length}: ${asked}`);
   }
 
+  /** What a model has written of an answer so far; it is not checked yet, and may begin anew. */
+  writing(written) {
+    this.written = written;
+    this.ending.replaceChildren(...written.text ? [h("div", { class: "answer writing" }, h("p", { class: "label" }, "Being written, not checked yet"), h("p", { class: "text long" }, written.text))] : []);
+  }
+
   found(hop) {
     this.open?.remove();
+    this.ending.replaceChildren();
     this.open = null;
     this.hops.append(hopView(hop, hop.evidence, hop.evidence));
     this.working(hop.answer === null ? "Still thinking…" : `Found: ${shortened(hop.answer)}. Still thinking…`);
@@ -63,7 +71,7 @@ export class TrailView {
     this.steps.open = false;
     this.steps.hidden = !answer.trail.length;
     this.glance.replaceChildren(h("p", { class: "fine" }, summary(answer)), (!answer.abstained && !answer.parts?.length && answer.trail.length > 1 && picture(answer, cited)) || "");
-    this.ending.replaceChildren(...answer.notes?.map((note) => h("p", { class: "fine" }, note)) ?? [], ...answer.parts?.length
+    this.ending.replaceChildren(...withdrawn(this.written, answer), ...answer.notes?.map((note) => h("p", { class: "fine" }, note)) ?? [], ...answer.parts?.length
       ? answer.parts.flatMap((one) => [h("h4", {}, one.asked), endingOf(one, cited)]) : [endingOf(answer, cited)], ...soFar(answer));
   }
 
@@ -159,6 +167,12 @@ function answerView(answer, cited) {
     exporting(answer));
 }
 
+/** What was shown while it was written, and does not stand in the answer. */
+function withdrawn({ question, text }, answer) {
+  const given = answer.answer ?? answer.guess?.text ?? "";
+  return text && question === answer.asked && !given.includes(text.replace(/[ .]+$/, "")) ? [h("p", { class: "fine" }, `Withdrawn when it was checked: ${text}`)] : [];
+}
+
 /** While an index is made: what the answer could rest on. */
 function soFar({ indexing }) {
   return indexing ? [h("p", { class: "fine" }, `Indexing has not ended: ${indexing.searchable.toLocaleString("en")} of ${count(indexing.documents, "document")} could be searched.`)] : [];
@@ -175,6 +189,8 @@ function certainty(confidence) {
 function abstention(answer) {
   const failed = answer.trail.some((hop) => hop.verdict === "failed");
   const guess = failed ? null : answer.guess;
+  const offer = h("p", { class: "fine" }); // a chat model, where none is set
+  if (!failed && answer.language === "offline") get("api/offer").then((found) => { offer.textContent = found.offer; }).catch(() => {});
   const likely = guess ? [guess.text] : contentWords(answer.question);
   return h("div", { class: "answer none" },
     h("p", { class: "label" }, guess ? "A guess, not an answer" : "No answer"),
@@ -188,6 +204,7 @@ function abstention(answer) {
       h("p", {}, split(wording(item), likely).map(([text, isLikely]) => (isLikely ? h("mark", {}, text) : text)))))),
     h("p", { class: "fine" }, failed ? "Ask again; if it fails again, the server's log says more."
       : answer.closest.length ? "Open one to read on around it, ask in other words, or add a document that says it." : "Ask in other words, or add a document that says it."),
+    offer,
     exporting(answer));
 }
 
