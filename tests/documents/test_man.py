@@ -9,10 +9,10 @@ import pytest
 
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.forms import is_manual_page
 from hoptrail.documents.limits import DEFAULT_LIMITS
 from hoptrail.documents.man.man_parser import parse_man
 from hoptrail.documents.read_sources import Findings, read_sources
-from hoptrail.documents.forms import is_manual_page
 from hoptrail.types import BlockKind, Document
 
 HEAD = '.TH TIDE 1 "4 March 2024"\n.SH NAME\ntide \\- move water\n.SH TEXT\n'

@@ -305,7 +305,7 @@ def _beside(rows: Sequence[Sequence[TextLine]], start: int, end: int, names: Seq
     """The columns of a form one after another, each row after the name of its column."""
     texts = list(map(_texts, rows))
     columns = range(0, len(texts[0]), 2)
-    named = [(name,) for name in names] or [()] * len(columns)
+    named: list[tuple[str, ...]] = [(name,) for name in names] or [()] * len(columns)
     fields = [(*name, *row[column : column + 2]) for name, column in zip(named, columns, strict=True) for row in texts]
     return TableRows(tuple(fields), start, end - 1, 0)
 
