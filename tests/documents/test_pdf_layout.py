@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from documents.block_lines import block_lines
 from documents.file_makers import Placed, column, pdf_of, pdf_with_contents, placed_pdf, stream, text_pdf
 from hoptrail.documents.limits import DEFAULT_LIMITS
@@ -276,7 +278,7 @@ def test_a_table_with_empty_cells_keeps_its_columns() -> None:
 
 
 def grid(
-    xs: tuple[float, ...], y: float, rows: list[tuple[str, ...]], step: float = 14, size: float = 10
+    xs: tuple[float, ...], y: float, rows: Sequence[tuple[str, ...]], step: float = 14, size: float = 10
 ) -> list[Placed]:
     return [
         Placed(x, y - step * number, text, size)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from hoptrail.system.environment_variables import variable
 
@@ -71,4 +71,4 @@ def traced_search(
             note({"hoptrail.hits": len(found)})
         return found
 
-    return traced
+    return cast("Callable[Concatenate[C, str, int, P], Found]", traced)

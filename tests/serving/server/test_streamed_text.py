@@ -108,7 +108,7 @@ def test_a_response_gets_it_too_and_its_parts_agree(client: OpenAI) -> None:
     assert done.text == "".join(deltas)
     assert found[-1].type == "response.completed"
     assert found[-1].response.output_text == done.text
-    [cited] = found[-1].response.output[0].content[0].annotations  # type: ignore[union-attr]
+    [cited] = found[-1].response.output[0].content[0].annotations  # type: ignore[union-attr,index]
     assert done.text[cited.index :].startswith("[1]")  # type: ignore[union-attr]
 
 
@@ -124,7 +124,7 @@ def test_what_was_written_and_does_not_stand_is_said_to_be_withdrawn(
     assert begun
     assert rest.startswith("Not settled")
     assert "".join(one.delta for one in found if one.type == "response.output_text.delta") == text
-    for annotation in found[-1].response.output[0].content[0].annotations:  # type: ignore[union-attr]
+    for annotation in found[-1].response.output[0].content[0].annotations:  # type: ignore[union-attr,index]
         assert annotation.index <= len(text)  # type: ignore[union-attr]
     assert answer_in(text) is None, "who sends it back has not got an answer"
 

@@ -55,7 +55,7 @@ class Drafting:
         return drafted
 
     def with_units(
-        self, prompt: str, slot: str, units: Sequence[Unit], *, partly: bool = False, **values: str
+        self, prompt: str, slot: str, units: Sequence[Unit], values: Mapping[str, str], *, partly: bool = False
     ) -> Drafted:
         """A draft with the best `units` that fit in `slot`. Logs omissions, unless the rest comes later (`partly`) and each is
         whole. Raises: TaskFailed: no room (when drafted).

@@ -151,7 +151,7 @@ class _TaskRun:
         tokens = self._drafting.tokens_for("summarise", "texts", self._ladder.room, words=str(words))
 
         def summarised(some: Sequence[Unit], words: int) -> tuple[str, tuple[Unit, ...]]:
-            draft = self._drafting.with_units("summarise", "texts", some, partly=True, words=str(words))
+            draft = self._drafting.with_units("summarise", "texts", some, {"words": str(words)}, partly=True)
             reply, drafted = self._climb_required("summarise", draft, schemas.summary_in(words))
             return shortened(reply.summary, words), drafted.units
 
@@ -199,7 +199,7 @@ class _TaskRun:
         if not evidence:
             return Reading(None)
         values = {"question": squeeze(question), "abstain": self._drafting.phrase("answer", abstain)}
-        draft = self._drafting.with_units("answer", "evidence", evidence, **values)
+        draft = self._drafting.with_units("answer", "evidence", evidence, values)
         return _reading(question, self._climb("answer", draft, schemas.ReadingReply))
 
     def _judge(self, task: tasks.Assess | tasks.Verify) -> float:
@@ -210,11 +210,11 @@ class _TaskRun:
             return 0.0
         question = squeeze(task.question)
         if isinstance(task, tasks.Assess):
-            draft = self._drafting.with_units("assess", "evidence", task.evidence, question=question)
+            draft = self._drafting.with_units("assess", "evidence", task.evidence, {"question": question})
             judged, _ = self._climb_required("assess", draft, schemas.AssessReply)
             return judged.enough
         values = {"question": question, "answer": squeeze(task.answer)}
-        draft = self._drafting.with_units("verify", "evidence", task.evidence, **values)
+        draft = self._drafting.with_units("verify", "evidence", task.evidence, values)
         checked, _ = self._climb_required("verify", draft, schemas.VerifyReply)
         return checked.supports
 
@@ -229,7 +229,7 @@ class _TaskRun:
             "abstain": self._drafting.phrase(prompt, task.abstain),
         }
         if task.evidence:
-            draft = self._drafting.with_units(prompt, "evidence", task.evidence, **values)
+            draft = self._drafting.with_units(prompt, "evidence", task.evidence, values)
             return _reading(task.question, self._climb("integrate", draft, schemas.ReadingReply))
         reading = self._without_evidence("integrate", self._drafting.fixed(prompt, **values), schemas.ConclusionReply)
         return (
@@ -251,7 +251,7 @@ class _TaskRun:
         if not task.evidence:
             return Samples((None,))
         values = {"question": squeeze(task.question), "abstain": self._drafting.phrase("sample", task.abstain)}
-        units = self._drafting.with_units("sample", "evidence", task.evidence, **values)
+        units = self._drafting.with_units("sample", "evidence", task.evidence, values)
         draft, ladder = _traced(units, self._origins), self._ladder
         form = schemas.GuessReply if task.abstain is tasks.Abstain.NEVER else schemas.SampleReply
 

@@ -167,7 +167,11 @@ class Agents(MCPServer[Any]):
 # --- the tools: their docstrings are what agents read
 
 
-_LEFT_OUT = Field(json_schema_extra=lambda schema: schema.pop("default", None))
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+_LEFT_OUT = Field(json_schema_extra=_without_default)
 """For parameters that may be left out: of a plain type in the schema, without null, which some clients cannot send."""
 
 _Chosen = Annotated[Name | SkipJsonSchema[None], _LEFT_OUT]
