@@ -10,12 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
-
-from pptx import Presentation
-from pptx.enum.shapes import PP_PLACEHOLDER
-from pptx.exc import PythonPptxError
-from pptx.oxml import parse_xml
 
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
@@ -34,12 +30,20 @@ _FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _UNTITLED = re.compile(r"(?:(?:powerpoint )?presentation|slide 1|powerpoint-präsentation|présentation powerpoint)?")
 _DEEPEST_GROUP = 10
-_UNREADABLE = (AttributeError, KeyError, ValueError, TypeError, IndexError, NotImplementedError, PythonPptxError)
-"""What the library raises for a part that it does not know or that is damaged."""
+
+
+@cache
+def _unreadable() -> tuple[type[Exception], ...]:
+    """What the library raises for a part that it does not know or that is damaged."""
+    from pptx.exc import PythonPptxError
+
+    return AttributeError, KeyError, ValueError, TypeError, IndexError, NotImplementedError, PythonPptxError
 
 
 def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a presentation: title (of its properties, else of the first slide) and blocks."""
+    from pptx import Presentation
+
     presentation, notes = opened_office_file(Presentation, data, limits, "PowerPoint", ".pptx")
     names = [one.rId for one in presentation.element.iter(f"{_SLIDES}sldId")]  # the library fails for a missing slide
     if len(names) > limits.pages:
@@ -89,13 +93,13 @@ class _Slides:
             try:
                 if title is None or shape.shape_id != title.shape_id:
                     yield from list(self._shape(shape, place))
-            except _UNREADABLE as error:
+            except _unreadable() as error:
                 self._unread.append(f"{place}: a shape was not read ({error})")
         try:
             notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
             for paragraph in notes.paragraphs if notes is not None else ():
                 yield Piece(BlockKind.PARAGRAPH, self._text(paragraph), place=f"{place}, notes")
-        except _UNREADABLE as error:
+        except _unreadable() as error:
             self._unread.append(f"{place}: its notes were not read ({error})")
         yield from _comments(slide.part, self.authors, place)
 
@@ -113,6 +117,8 @@ class _Slides:
                 yield shape
 
     def _shape(self, shape: Any, place: str) -> Iterator[Piece]:
+        from pptx.enum.shapes import PP_PLACEHOLDER
+
         kind = shape.placeholder_format.type if shape.is_placeholder else None
         if kind in {PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER}:
             return
@@ -184,7 +190,7 @@ def _choose_alternatives(element: Any) -> None:
 def _box(shape: Any) -> Box | None:
     try:
         left, top, width, height = shape.left, shape.top, shape.width, shape.height
-    except _UNREADABLE:
+    except _unreadable():
         return None
     return None if None in (left, top, width, height) else Box(left, top, left + width, top + height)
 
@@ -203,6 +209,8 @@ def _origin(table: Any, row: int, column: int) -> Any:
 
 def _related(part: Any, *kinds: str) -> Iterator[Any]:
     """Yield the elements of the parts of these kinds, in which namespaces differ by version."""
+    from pptx.oxml import parse_xml
+
     for relation in part.rels.values():
         if not relation.is_external and relation.reltype.rpartition("/")[2] in kinds:
             yield from parse_xml(relation.target_part.blob).iter("{*}*")
