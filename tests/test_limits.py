@@ -91,18 +91,18 @@ def test_what_is_too_long_is_found(tmp_path: Path) -> None:
 LINES = {
     ".": 558,
     "corpus": 6094,
-    "documents": 12053,
+    "documents": 12060,
     "evaluation": 2507,
     "execution": 87,
-    "hoptrail": 49679,
+    "hoptrail": 50037,
     "hoptrail_papers": 12333,
     "hoptrail_scale": 2221,
-    "index": 2159,
+    "index": 2167,
     "language": 7306,
-    "models": 3793,
+    "models": 4079,
     "recipes": 1558,
-    "retrieval": 1508,
-    "serving": 7446,
+    "retrieval": 1514,
+    "serving": 7552,
     "structures": 1766,
     "system": 179,
     "text": 1979,
@@ -115,10 +115,10 @@ COUNTS = {
     "settings of the engine": 110,
     "presets": 109,
     "patterns in language": 108,
-    "words in language": 1433,
+    "words in language": 1359,
     "patterns in text": 47,
     "words in text": 2103,
-    "numbers": 699,
+    "numbers": 710,
 }
 """What a user or a reader must know one by one. Settings and presets are those of all recipes; those of the engine are without
 the recipes and structures of other packages. A pattern is a call of `re`; words are those in the strings of a module's constants,
@@ -126,8 +126,8 @@ patterns included, and numbers are those of these constants.
 """
 
 WALK = {
-    "files": 78,
-    "depth": 28,
+    "files": 81,
+    "depth": 29,
 }
 """What one question goes through (`benchmarks/calls.py`)."""
 

@@ -22,8 +22,20 @@ from numpy.typing import NDArray
 from hoptrail.models.learned import TRAINED
 from hoptrail.models.minilm import WEIGHTS_SHA256
 from training.contrast.worlds import FOLDER, learned_names
-from training.manifest import MANIFEST, PACKAGE, WEIGHTS, Manifest, Source, digest_of_file, in_eight_bits, trained_on
+from training.manifest import (
+    MANIFEST,
+    PACKAGE,
+    WEIGHTS,
+    Manifest,
+    Source,
+    digest_of_file,
+    in_eight_bits,
+    shipped_manifest,
+    trained_on,
+)
 from training.mixture import MULTI_HOP, READING, SHARES
+from training.question_rows import FOLDER as ASKED
+from training.question_rows import examples as examples_of_tagger
 from training.reader import COOLED
 from training.sources import DATA, read_lines
 from training.statements import HELD_OUT
@@ -41,16 +53,23 @@ def sources_of(data: Path) -> Iterator[Source]:
         path = data / READING / name
         licences = tuple(sorted({line["licence"] for line in read_lines(path)}))
         yield Source(path=f"{READING}/{name}", sha256=digest_of_file(path), licences=licences)
+    broken = data / "break" / "decompositions.jsonl"
+    yield Source(path=f"break/{broken.name}", sha256=digest_of_file(broken), licences=("MIT",))
     for folder in MULTI_HOP:
         for path in (data / folder / "questions.jsonl", data / folder / "corpus.jsonl"):
             place = f"{folder}/{path.name}"
             yield Source(path=place, sha256=digest_of_file(path), licences=(_LICENCES[folder],))
-    for path in sorted([*WRITTEN.glob("*/questions.jsonl"), *(FOLDER / f"{name}.jsonl" for name in learned_names())]):
+    own = [
+        *WRITTEN.glob("*/questions.jsonl"),
+        *(FOLDER / f"{name}.jsonl" for name in learned_names()),
+        *ASKED.glob("*.jsonl"),
+    ]
+    for path in sorted(own):
         yield Source(path=str(path.relative_to(ROOT)), sha256=digest_of_file(path), licences=(OWN_LICENCE,))
 
 
 def learned_texts(data: Path, seed: int) -> Iterator[str]:
-    """Every question, text and question id that training may have used."""
+    """Every question, text and question id that training may have used, the tagger's among them."""
     material = read_material(data, seed)
     for examples in material.pools.training.values():
         for example in examples:
@@ -58,6 +77,8 @@ def learned_texts(data: Path, seed: int) -> Iterator[str]:
             yield example.text
     for choice in (*material.written, *material.paragraphs):
         yield from filter(None, (choice.question, choice.settling, *choice.others))
+    for message in examples_of_tagger(data):
+        yield from filter(None, (message.message, message.question))
     for folder in MULTI_HOP:
         yield from (line["id"] for line in read_lines(data / folder / "questions.jsonl"))
 
@@ -82,10 +103,13 @@ def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
     tensors = average([kept["reader"] for kept in loaded])
     np.savez(out / WEIGHTS, allow_pickle=False, **in_eight_bits(tensors))
     trained_on(learned_texts(data, settings["seed"])).write(out / TRAINED)
+    shipped = shipped_manifest()
     manifest = Manifest(
         trunk_sha256=WEIGHTS_SHA256,
         weights_sha256=digest_of_file(out / WEIGHTS),
         trained_sha256=digest_of_file(out / TRAINED),
+        tagger_sha256=shipped.tagger_sha256,
+        tagger_examples=shipped.tagger_examples,
         commit=commit(),
         seed=settings["seed"],
         rate=settings["rate"],

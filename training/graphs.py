@@ -22,6 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
 from hoptrail.models.onnx_runtime import GRAPHS, SIGNED, UNSIGNED, ZERO, Tensors, in_eight_bits
+from hoptrail.models.question_tagger import PIECE_HEADS, QUESTIONS, WHOLE_HEADS
 from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
 from training.sizes import MINILM, BertSizes
@@ -184,6 +185,19 @@ def reader_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     return graph.model(batch, outputs)
 
 
+def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
+    """The tagger of questions: the logits of its heads for each word piece, and of those for the whole."""
+    graph = Graph(weights, sizes)
+    batch = BATCH | {"segments": (TensorProto.INT64, ("texts", "length"))}
+    hidden = graph.trunk(*batch)
+    first = graph.node("Reshape", graph.node("Gather", hidden, graph.constant(0), axis=1), graph.constant(0, -1))
+    outputs: dict[str, tuple[str, Axes]] = {
+        "pieces_tagged": (graph.linear(hidden, "pieces"), ("texts", "length", sum(PIECE_HEADS.values()))),
+        "whole_tagged": (graph.linear(first, "whole"), ("texts", sum(WHOLE_HEADS.values()))),
+    }
+    return graph.model(batch, outputs)
+
+
 def probe_graph() -> onnx.ModelProto:
     """A product of unsigned with signed numbers of eight bits, shapes (4, 64) and (64, 32)."""
     graph = helper.make_graph(
@@ -202,9 +216,11 @@ def shipped_graphs() -> dict[str, onnx.ModelProto]:
     """The graphs that ship by the names of their files."""
     encoder = dict(read_weights(packaged_folder() / WEIGHTS))
     own = read_reader_weights(reader_folder())
+    asking = read_reader_weights(reader_folder(), QUESTIONS)
     graphs = {"encoder.onnx": encoder_graph(encoder, MINILM), "eight-bit-product.onnx": probe_graph()}
     for kind in (SIGNED, UNSIGNED):
         graphs[f"encoder-{kind}.onnx"] = encoder_graph(encoder | in_eight_bits(encoder, kind), MINILM)
+        graphs[f"questions-{kind}.onnx"] = question_graph(encoder | asking | in_eight_bits(asking, kind), MINILM)
         graphs[f"reader-{kind}.onnx"] = reader_graph(encoder | own | in_eight_bits(own, kind), MINILM)
     return graphs
 

@@ -34,6 +34,7 @@ class Manifest(BaseModel):
     """The origin of weights. `commit` is that of the exporting code; `pieces` counts the word pieces seen, `questions` those
     whose statements were ranked; `held_out` are the folders of `training/written` that ranking did not learn from.
 
+    `tagger_sha256` is that of the question tagger's weights, `tagger_examples` the number of examples that it learned from.
     `averaged` has the number of examples seen by each of the checkpoints whose mean the weights are.
     """
 
@@ -41,6 +42,8 @@ class Manifest(BaseModel):
     trunk_sha256: str
     weights_sha256: str
     trained_sha256: str
+    tagger_sha256: str = ""
+    tagger_examples: int = 0
     commit: str
     seed: int
     rate: float
@@ -74,6 +77,11 @@ def in_eight_bits(tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArr
         stored[name] = np.rint(values / scale).astype(np.int8)
         stored[f"{name}.scale"] = scale.astype(np.float32)
     return stored
+
+
+def shipped_manifest() -> Manifest:
+    """The manifest of the weights that ship."""
+    return Manifest.model_validate_json((PACKAGE / MANIFEST).read_text("utf-8"))
 
 
 def trained_on(texts: Iterable[str]) -> Trained:

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from hoptrail.models.reader import read_reader_weights
-from training.manifest import MANIFEST, PACKAGE, Manifest
+from training.manifest import PACKAGE, shipped_manifest
 from training.reader import EVEN, Progress, Settings, start_run
 
 SHIPPED = "shipped.pt"
@@ -26,7 +26,7 @@ def main() -> None:
     arguments.add_argument("--work", type=Path, default=Path("work") / "reader")
     options = arguments.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    manifest = Manifest.model_validate_json((PACKAGE / MANIFEST).read_text("utf-8"))
+    manifest = shipped_manifest()
     run = start_run(Settings(manifest.rate, manifest.budget, manifest.longest, manifest.seed))
     weights = {name: torch.from_numpy(values) for name, values in read_reader_weights(PACKAGE).items()}
     unknown = run.reader.load_state_dict(weights, strict=False).unexpected_keys

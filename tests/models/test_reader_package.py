@@ -11,6 +11,7 @@ from training.manifest import MANIFEST, WEIGHTS, Manifest
 
 from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.minilm import WEIGHTS_SHA256
+from hoptrail.models.question_tagger import QUESTIONS
 from hoptrail.models.reader import ToRead, installed_reader, reader_folder, reader_version
 
 ROOT = Path(__file__).parents[2]
@@ -23,12 +24,12 @@ def manifest() -> Manifest:
 
 
 def test_the_files_are_those_of_the_manifest(manifest: Manifest) -> None:
-    digests = {WEIGHTS: manifest.weights_sha256, TRAINED: manifest.trained_sha256}
+    digests = {WEIGHTS: manifest.weights_sha256, TRAINED: manifest.trained_sha256, QUESTIONS: manifest.tagger_sha256}
     contents = {name: (reader_folder() / name).read_bytes() for name in digests}
     assert {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()} == digests
-    assert len(contents[WEIGHTS]) <= MOST_BYTES
+    assert max(map(len, contents.values())) <= MOST_BYTES
     assert manifest.trunk_sha256 == WEIGHTS_SHA256
-    assert reader_version() == digests[WEIGHTS][:12]
+    assert reader_version() == f"{digests[WEIGHTS][:12]} {digests[QUESTIONS][:12]}"
 
 
 def test_what_was_learned_from_is_named_with_its_licence(manifest: Manifest) -> None:

@@ -187,12 +187,12 @@ def reader_folder() -> Path:
 
 
 def reader_version() -> str:
-    """The first twelve digits of the SHA-256 of the reader's weights; empty where none are installed."""
+    """The first twelve digits of the SHA-256 of the reader's weights and of the tagger's; empty where none are installed."""
     try:
         manifest = json.loads((reader_folder() / "manifest.json").read_text(encoding="utf-8"))
     except (ModelUnavailable, OSError, ValueError):
         return ""
-    return str(manifest["weights_sha256"])[:12]
+    return f"{manifest['weights_sha256'][:12]} {manifest['tagger_sha256'][:12]}"
 
 
 def refuse_training_questions(ids: Iterable[str]) -> None:
@@ -205,11 +205,11 @@ def refuse_training_questions(ids: Iterable[str]) -> None:
     read_trained(reader_folder() / TRAINED).refuse(ids)
 
 
-def read_reader_weights(folder: Path) -> dict[str, NDArray[np.float32]]:
-    """The tensors of the reader in `folder`, stored as eight-bit integers with a scale per row.
+def read_reader_weights(folder: Path, file_name: str = _FILE) -> dict[str, NDArray[np.float32]]:
+    """The tensors of a file in `folder`, stored as eight-bit integers with a scale per row.
     Raises: ModelUnavailable: the file cannot be read.
     """
-    path = folder / _FILE
+    path = folder / file_name
     try:
         with np.load(path, allow_pickle=False) as file:
             stored: dict[str, NDArray[Any]] = dict(file)

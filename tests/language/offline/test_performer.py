@@ -111,3 +111,8 @@ def test_a_unit_that_is_found_twice_is_read_once(passage: MakeUnit) -> None:
     evidence = open_evidence((gull, tern, gull), OfflineSettings())
     assert evidence.units == (gull, tern)
     assert evidence.titles == ("The Gull (ship)", "The Gull", "The Tern")
+
+
+def test_a_list_may_be_asked_for_without_a_content_word(passage: MakeUnit) -> None:
+    ports = passage("Ports", "It runs on Linux, macOS and FreeBSD.")
+    assert language({}).perform(Read("Who are they?", (ports,), Abstain.ALWAYS)).value.kind is AnswerKind.LIST

@@ -65,7 +65,7 @@ def withdrawing(handler: Handler, fake: FakeAI, asked: Asked) -> None:
     """An answer begins, and the reply breaks off; the next one has none."""
     content = reading("in the Black Hills of the far north, I believe") if asked.number == 1 else reading(None)
     parts = events(content, fake.charge(asked.body, content), finish=None if asked.number == 1 else "stop")
-    handler.send_events(parts[:-1] if asked.number == 1 else parts, done=asked.number > 1)
+    handler.send_events(parts[:-3] if asked.number == 1 else parts, done=asked.number > 1)
 
 
 def test_the_page_is_told_what_is_written_then_the_hop_and_the_answer(address: str) -> None:

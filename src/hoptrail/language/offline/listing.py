@@ -20,6 +20,7 @@ from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, BlockKind, Cell, Unit
 
 _LEAST = 0.6
+_MOST_WORDS = 5  # words of an item in a sentence
 _FEWEST = 2  # items of a list
 _LONGEST_ITEM = 160  # characters of the longest paragraph or part of a sentence that is an item
 _FREE_TEXT = 0.15  # penalty on paragraphs and enumerations in sentences, compared with rows and items
@@ -61,7 +62,8 @@ def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, readi
     support = reading.steps[-1].support
     for said in (said for unit in units for said in statements_of(unit) if said.support[:1] == support[:1]):
         for items in _enumerated_in(said.text):
-            if len(items) >= _FEWEST and any(given & content_stems(item) for item in items):
+            short = all(len(words(item)) <= _MOST_WORDS for item in items)
+            if len(items) >= _FEWEST and short and any(given & content_stems(item) for item in items):
                 listed = list_reading(question, [said], items, AnswerKind.LIST, 1.0)
                 return replace(listed, confidence=reading.confidence)
     return replace(quoted, leads=reading.leads)
@@ -172,9 +174,9 @@ def _of_sentences(question: str, asked: _ListQuestion, close: Sequence[Close]) -
         for items in _enumerated_in(said.text):
             stems = content_stems(said.seen)
             conditions = asked.words - asked.noun or asked.words
-            share = sum(is_covered(word, stems) for word in conditions) / len(conditions)
+            share = sum(is_covered(word, stems) for word in conditions) / max(1, len(conditions))
             new = all(item and not content_stems(item) <= asked.words for item in items)
-            if new and _is_list(items) and all(len(words(item)) <= 5 for item in items):
+            if new and _is_list(items) and all(len(words(item)) <= _MOST_WORDS for item in items):
                 share -= _FREE_TEXT
                 yield share, list_reading(question, [said], items, AnswerKind.LIST, share)
 

@@ -1,0 +1,193 @@
+"""The trained tagger of messages: which words are questions, and what a message wants that asks nothing.
+
+    [CLS] message [SEP]
+
+A BERT as the reader's, from whose layers its training began (`training/question_tagger.py`); its weights ship beside the
+reader's, as `questions.npz`. A head tags word pieces, another judges the whole at [CLS]:
+
+    asked    pieces that begin a question, belong to it, or stand around it    (Ramshaw and Marcus 1995, section 3, for tags)
+    reply    what a message wants that asks nothing
+
+Further heads were trained with them and are not used yet: the kind of answer, the description to find first, and what a follow-up
+replaces or points to (docs/decisions/reading.md). It reads English. Longer messages are tagged in stretches of 96 word pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache, lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.minilm import WEIGHTS, packaged_folder
+from hoptrail.models.onnx_runtime import Session, Tensors, in_eight_bits, kind_of_weights
+from hoptrail.models.prompt_text import whole_text
+from hoptrail.models.reader import read_reader_weights, reader_folder
+
+QUESTIONS = "questions.npz"
+PIECE_HEADS = {"asked": 3, "inner": 2, "piece": 2, "target": 2}
+WHOLE_HEADS = {"kind": 5, "how": 3, "follow": 4, "reply": 6}
+"""The heads in the order of their columns, with how many each has."""
+_CLS, _SEP = 101, 102
+_LONGEST = 96
+_COST_OF_A_QUESTION = 2.0  # in log probability; between 1 and 4 the judged rows hardly change
+
+Extent = tuple[int, int]
+"""Characters of a text: start and end."""
+
+
+class WantedReply(Enum):
+    """What a message without a question wants, in the order of the head's columns; QUESTION: it has one."""
+
+    QUESTION = 0
+    THANKS = 1
+    GREETING = 2
+    HELP = 3
+    TITLE = 4
+    OTHER = 5
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTags:
+    """The places of a message's questions, and what it wants if it has none."""
+
+    asked: tuple[Extent, ...]
+    reply: WantedReply
+
+
+class QuestionTagger:
+    """Tags messages. Thread-safe. Raises: ModelUnavailable: the weights are missing or unusable."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        from tokenizers import Tokenizer
+
+        folder, encoder = folder or reader_folder(), packaged_folder()
+        self._tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        kind = kind_of_weights()
+        weights = read_reader_weights(folder, QUESTIONS)
+        products = in_eight_bits(weights, kind)
+        given = {name: values for name, values in weights.items() if f"{name}.whole" not in products} | products
+        self._session = Session(f"questions-{kind}", 1, (encoder / WEIGHTS).resolve().parent, given)
+
+    def tag_message(self, message: str) -> MessageTags:
+        """The questions in a message."""
+        asked: list[Extent] = []
+        replies = []
+        for start, stretch in self._stretches(message):
+            offsets, pieces, whole = self._run(stretch)
+            replies.append(WantedReply(int(_head(whole, "reply", WHOLE_HEADS).argmax())))
+            places = _asked_extents(_head(pieces, "asked", PIECE_HEADS), offsets, stretch)
+            asked += [(start + first, start + last) for first, last in places]
+        return MessageTags(tuple(asked), replies[0] if replies else WantedReply.OTHER)
+
+    def _run(self, text: str) -> tuple[list[Extent], FloatMatrix, FloatMatrix]:
+        """The offsets of the text's word pieces, and the logits of the heads: for each piece, shape (pieces, 9), and for the
+        whole, shape (18).
+        """
+        encoded = self._tokenizer.encode(whole_text(text), add_special_tokens=False)
+        ids = [_CLS, *encoded.ids[:_LONGEST], _SEP]
+        given: Tensors = {
+            "pieces": np.array([ids], np.int64),
+            "positions": np.arange(len(ids)),
+            "mask": np.ones((1, len(ids)), np.float32),
+            "segments": np.zeros((1, len(ids)), np.int64),
+        }
+        pieces, whole = self._session.run(["pieces_tagged", "whole_tagged"], given)
+        return encoded.offsets[:_LONGEST], pieces[0, 1:-1], whole[0]
+
+    def _stretches(self, message: str) -> Iterator[tuple[int, str]]:
+        """The message in stretches that are not too long, cut before a word: the start of each, and its text."""
+        offsets = self._tokenizer.encode(whole_text(message), add_special_tokens=False).offsets
+        first = 0
+        while first < len(offsets):
+            last = min(first + _LONGEST, len(offsets))
+            ends = [at for at in range(last, first, -1) if at == len(offsets) or message[offsets[at][0] - 1] in "\n.?!"]
+            if last < len(offsets):
+                last = next((at for at in ends if at > first + _LONGEST // 2), last)
+            yield offsets[first][0], message[offsets[first][0] : offsets[last - 1][1]]
+            first = last
+
+
+@cache
+def _installed() -> QuestionTagger:
+    return QuestionTagger()
+
+
+@lru_cache(256)
+def tag_message(message: str) -> MessageTags:
+    """The questions in a message, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
+    return _installed().tag_message(message)
+
+
+def _head(logits: FloatMatrix, name: str, heads: dict[str, int]) -> FloatMatrix:
+    """The columns of one head."""
+    names = list(heads)
+    start = sum(heads[before] for before in names[: names.index(name)])
+    return logits[..., start : start + heads[name]]
+
+
+def _asked_extents(logits: FloatMatrix, offsets: Sequence[Extent], text: str) -> Iterator[Extent]:
+    """The places of the likeliest sequence of questions and words around them (Viterbi). A place begins and ends with a word, and
+    each costs something, so that a doubtful word within a question does not cut it in two.
+    """
+    around, begins, belongs = _word_scores(logits, offsets, text)
+    outside, inside = np.zeros(len(around) + 1), np.full(len(around) + 1, -np.inf)
+    came_from = []  # of each word, inside: 0 from outside, 1 goes on, 2 begins after another; outside: whether from inside
+    for at, word in enumerate(zip(around, begins, belongs, strict=True)):
+        ways = (
+            outside[at] + max(word[1], word[2]) - _COST_OF_A_QUESTION,
+            inside[at] + word[2],
+            inside[at] + word[1] - _COST_OF_A_QUESTION,
+        )
+        came_from.append((int(np.argmax(ways)), inside[at] > outside[at]))
+        inside[at + 1], outside[at + 1] = max(ways), max(inside[at], outside[at]) + word[0]
+    places: list[Extent] = []
+    within, end = inside[-1] > outside[-1], 0
+    starts = [start for start, _ in _words_of(offsets, text)]
+    ends = [end for _, end in _words_of(offsets, text)]
+    for at in range(len(came_from) - 1, -1, -1):
+        way, was_inside = came_from[at]
+        if within:
+            end = end or ends[at]
+            if way != 1:
+                places.append((starts[at], end))
+                end = 0
+            within = way != 0
+        else:
+            within = was_inside
+    yield from reversed(places)
+
+
+def _words_of(offsets: Sequence[Extent], text: str) -> list[Extent]:
+    """The characters of the words, of one or more pieces each."""
+    found: list[Extent] = []
+    for start, end in offsets:
+        if found and _is_one_word(found[-1], start, text):
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def _is_one_word(before: Extent, start: int, text: str) -> bool:
+    return before[1] == start and text[start : start + 1].isalnum() and text[start - 1 : start].isalnum()
+
+
+def _word_scores(logits: FloatMatrix, offsets: Sequence[Extent], text: str) -> FloatMatrix:
+    """The log probabilities of a word's three tags, shape (3, words): its pieces' together, the first alone beginning it."""
+    scores = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+    rows: list[FloatMatrix] = []
+    last: Extent | None = None
+    for place, (around, begins, belongs) in zip(offsets, scores, strict=True):
+        if last and _is_one_word(last, place[0], text):
+            rows[-1] = rows[-1] + np.array([around, belongs, belongs])
+        else:
+            rows.append(np.array([around, begins, belongs]))
+        last = place
+    return np.array(rows).reshape(-1, 3).T

@@ -1,0 +1,381 @@
+"""What the question tagger learns from: rows written by hand in `training/asked`, and public questions that people took apart.
+
+    messages.jsonl    `Hi! [[When was it serviced?]] Thanks!`, with the kind of each question, or the reply to a message without
+    follow-ups.jsonl  a question and its answer before, and a message; `[[ ]]` marks the piece and what it replaces or points to
+    plans.jsonl       `When was [[the person who signed the lease]] born?`, `Is {{A}} older than {{B}}?`, or neither
+    kinds.jsonl       questions of `training/written` with the kind of answer that they want
+
+Marks are not part of a text. `judged/` has rows by another hand, which are never learned from. QDMR (Wolfson et al. 2020) and the
+training sets with decompositions give further plans, where the first step stands in the question word for word.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from pathlib import Path
+from typing import Any
+
+from hoptrail.models.question_tagger import Extent, WantedReply
+from training.sources import DATA, read_lines
+
+FOLDER = Path(__file__).parent / "asked"
+JUDGED = FOLDER / "judged"
+_MARK = re.compile(r"\[\[|\]\]|\{\{|\}\}")
+_WORD = re.compile(r"\w+|#\d+")
+_NAME = re.compile(r"(?<=\w )[A-Z][\w.'-]*(?: (?:of |the |de )?[A-Z][\w.'-]*)*")
+_BORDER = re.compile(r"(?:^|[.:!?;\n–—-]\s*|\s-\s)$")
+_BARE = re.compile(
+    r"^(?:who|what|which|where|when|in which|in what|on what)(?: (?:is|was|are|were|did|does))? ", re.IGNORECASE
+)
+_DESCRIBES = re.compile(r"\b(?:of|that|who|which|where|by|in|with|from|whose|when|for|on|at|named|called)\b|['’]s\b")
+_COMPARES = re.compile(r"highest|lowest|first|older|both|same|equal|difference|true|either|which|earlier|larger")
+KINDS = ("short", "list", "yes_no", "steps", "passage")
+"""The kinds of answers in the order of the head's columns."""
+_REWRAPPED, _JOINED = 1500, 700
+_OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
+"""Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
+
+
+class QuestionForm(Enum):
+    """Whether a question is to be taken apart, in the order of the head's columns."""
+
+    SINGLE = 0
+    CHAIN = 1
+    COMPARE = 2
+
+
+class Follow(StrEnum):
+    """How a message follows the question before it."""
+
+    WHOLE = "whole"
+    """It stands alone."""
+    REPLACE = "replace"
+    """A piece of it takes the place of a piece of the question."""
+    POINT = "point"
+    """A word of it points to a piece of the question or of its answer."""
+    NONE = "none"
+    """It asks nothing that could be completed."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionExample:
+    """A message, perhaps with the `question` and `answer` before, and what is known of it; None: that is not taught.
+
+    `asked` are the places of its questions; `inner` is that of a chain's innermost description; `piece` and `target` are those of
+    a follow-up, the target in the answer if `in_answer`.
+    """
+
+    message: str
+    question: str = ""
+    answer: str = ""
+    asked: tuple[Extent, ...] | None = None
+    kind: int | None = None
+    shape: QuestionForm | None = None
+    inner: Extent | None = None
+    follow: Follow | None = None
+    piece: Extent | None = None
+    target: Extent | None = None
+    in_answer: bool = False
+    reply: WantedReply | None = None
+    weight: float = 1.0
+
+
+def unmarked(text: str) -> tuple[str, tuple[Extent, ...]]:
+    """A text without its marks, and the places that these enclosed."""
+    plain, places, last, opened = "", [], 0, 0
+    for mark in _MARK.finditer(text):
+        plain, last = plain + text[last : mark.start()], mark.end()
+        if mark.group() in {"[[", "{{"}:
+            opened = len(plain)
+        else:
+            places.append((opened, len(plain)))
+    return plain + text[last:], tuple(places)
+
+
+def examples(data: Path = DATA, seed: int = 5) -> list[QuestionExample]:
+    """All training examples."""
+    rng = random.Random(seed)
+    messages, plans = rows_of(FOLDER / "messages.jsonl"), rows_of(FOLDER / "plans.jsonl")
+    hashed = [row for one in plans if rng.random() < 0.25 and (row := _with_number(one, rng))]
+    kinds = [_alone(row["question"], row["kind"], 0.3) for row in rows_of(FOLDER / "kinds.jsonl")]
+    found = [example for row in messages for example in of_message(row)]
+    found += [example for row in rows_of(FOLDER / "follow-ups.jsonl") for example in of_follow_up(row)]
+    found += [example for row in (*plans, *hashed) for example in of_plan(row)]
+    found += [example for row in public_plans(data) for example in of_plan(row, _PUBLIC)]
+    found += _nested_deeper(plans, rng)
+    found += _unrelated(rows_of(FOLDER / "follow-ups.jsonl"), plans, rng)
+    whole = [one.message for one in kinds if 12 < len(one.message) < 110 and one.message.endswith("?")]
+    return [*found, *kinds, *_rewrapped(messages, whole, rng), *_joined(whole, rng)]
+
+
+def judged() -> list[QuestionExample]:
+    """The rows that are kept for judging."""
+    found = [example for row in rows_of(JUDGED / "messages.jsonl") for example in of_message(row)]
+    found += [example for row in rows_of(JUDGED / "follow-ups.jsonl") for example in of_follow_up(row)]
+    return [*found, *(example for row in rows_of(JUDGED / "plans.jsonl") for example in of_plan(row))]
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file."""
+    return list(read_lines(path))
+
+
+def of_message(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
+    """A message, and its questions alone."""
+    text, places = unmarked(row["message"])
+    kinds = row.get("kinds", ())
+    wants = WantedReply.QUESTION if places else WantedReply[row.get("reply", "other").upper()]
+    known = _kind(kinds[0]) if len(kinds) == len(places) == 1 else None
+    yield QuestionExample(text, asked=places, kind=known, reply=wants, weight=_OWN)
+    if places != ((0, len(text)),) and len(kinds) == len(places):
+        yield from (_alone(text[start:end], kind, _PARTS) for (start, end), kind in zip(places, kinds, strict=True))
+
+
+def of_follow_up(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
+    """A follow-up, the question in it where its words stand there, and the question that is meant."""
+    question, asked = unmarked(row["question"])
+    answer, answered = unmarked(row["answer"])
+    message, pieces = unmarked(row["message"])
+    follow = Follow(row["how"])
+    piece = target = None
+    if follow in {Follow.REPLACE, Follow.POINT}:
+        if len(pieces) != 1 or len(asked) + len(answered) != 1:
+            return
+        (piece,), (target,) = pieces, asked or answered
+        yield QuestionExample(message, reply=WantedReply.QUESTION, weight=_PARTS / 2)
+    said = (row.get("asked") or "").rstrip("?. ")
+    if follow is Follow.POINT and piece and target and piece[0] < piece[1]:
+        meant = (question if asked else answer)[slice(*target)]
+        said = re.sub(
+            rf"{re.escape(meant)}(?:['’]s?)?", lambda _: message[slice(*piece)], said, count=1, flags=re.IGNORECASE
+        )
+    if follow in {Follow.WHOLE, Follow.POINT} and said and (at := message.lower().find(said.lower())) >= 0:
+        end = at + len(said)
+        while message[end : end + 1] == "?":
+            end += 1
+        yield QuestionExample(message, asked=((at, end),), reply=WantedReply.QUESTION, weight=_PARTS)
+    yield QuestionExample(
+        *(message, question, answer),
+        follow=follow,
+        piece=piece,
+        target=target,
+        in_answer=bool(answered),
+        reply=None if follow is Follow.NONE else WantedReply.QUESTION,
+        weight=_OWN,
+    )
+    if row.get("asked") and row.get("kind"):
+        yield _alone(row["asked"], row["kind"], _PARTS)
+
+
+def of_plan(row: Mapping[str, Any], weight: float = _OWN) -> Iterator[QuestionExample]:
+    """A question and how it is taken apart; nothing if a chain has other than one mark."""
+    question, places = unmarked(row["question"])
+    shape = QuestionForm[row["how"].upper()]
+    if (shape is QuestionForm.CHAIN and len(places) != 1) or (shape is QuestionForm.COMPARE and len(places) < 2):
+        return
+    inner = places[0] if shape is QuestionForm.CHAIN else None
+    whole = ((0, len(question)),)
+    yield QuestionExample(question, asked=whole, kind=_kind(row.get("kind")), shape=shape, inner=inner, weight=weight)
+
+
+def _alone(question: str, kind: str, weight: float) -> QuestionExample:
+    return QuestionExample(question, asked=((0, len(question)),), kind=_kind(kind), weight=weight)
+
+
+def _kind(kind: str | None) -> int | None:
+    return KINDS.index(kind) if kind in KINDS else None
+
+
+def _with_number(row: Mapping[str, Any], rng: random.Random) -> dict[str, Any] | None:
+    """A plan's row with `#1` for one of its names: that is what a step before leaves."""
+    names = [name for name in _NAME.finditer(row["question"]) if not _MARK.search(name.group())]
+    if not names:
+        return None
+    name = rng.choice(names)
+    return {**row, "question": f"{row['question'][: name.start()]}#1{row['question'][name.end() :]}"}
+
+
+def _rewrapped(
+    rows: Iterable[Mapping[str, Any]], questions: Sequence[str], rng: random.Random
+) -> Iterator[QuestionExample]:
+    """The words around the questions of messages, around other questions."""
+    around = []
+    for text, places in (unmarked(row["message"]) for row in rows):
+        parted = all(_BORDER.search(text[:start]) and text[start:end].endswith("?") for start, end in places)
+        if places and places != ((0, len(text)),) and parted:
+            around.append((text, places))
+    for _ in range(_REWRAPPED):
+        text, places = rng.choice(around)
+        message, asked, last = "", [], 0
+        for start, end in places:
+            question, style = rng.choice(questions), rng.random()
+            question = question.rstrip("?") if style < 0.15 else question
+            question = question[:1].lower() + question[1:] if style < 0.3 or style > 0.85 else question
+            message += text[last:start]
+            asked.append((len(message), len(message) + len(question)))
+            message, last = message + question, end
+        yield QuestionExample(message + text[last:], asked=tuple(asked), reply=WantedReply.QUESTION, weight=_MADE)
+
+
+def _nested_deeper(rows: Sequence[Mapping[str, Any]], rng: random.Random) -> Iterator[QuestionExample]:
+    """Chains with another description in place of a name in their own, and with the number that this one leaves: `When was the
+    person who signed the lease of [[the hall that seats 200]] born?`, `When was [[the person who signed the lease of #1]] born?`.
+    """
+    chains = [row["question"] for row in rows if row["how"] == "chain"]
+    described = [question.partition("[[")[2].partition("]]")[0] for question in chains]
+    for question, own in zip(chains, described, strict=True):
+        if not (names := list(_NAME.finditer(own))):
+            continue
+        name, other = rng.choice(names), rng.choice(described)
+        before, after = own[: name.start()], own[name.end() :]
+        deeper = f"{before.removesuffix('the ')}[[{other}]]{after}"
+        for marked in (deeper, f"[[{before}#1{after}]]"):
+            yield from of_plan({"question": question.replace(f"[[{own}]]", marked), "how": "chain"}, _MADE)
+
+
+def _joined(questions: Sequence[str], rng: random.Random) -> Iterator[QuestionExample]:
+    """Two questions in one message, joined by a word or a mark; or one in quotation marks."""
+    for _ in range(_JOINED):
+        one, other = rng.sample(questions, 2)
+        if rng.random() < 0.15:
+            opened, closed = rng.choice(("“”", '""', "''", "«»"))
+            yield QuestionExample(
+                f"{opened}{one}{closed}", asked=((1, 1 + len(one)),), reply=WantedReply.QUESTION, weight=_MADE
+            )
+            continue
+        joint = rng.choice((" and ", " and ", ", and ", " & ", "; ", " + ", " ", "\n", ", "))
+        first = one if joint in {" ", "\n"} else one.rstrip("?")
+        second = other if joint in {" ", "\n"} else other[:1].lower() + other[1:]
+        places = ((0, len(first)), (len(first) + len(joint), len(first) + len(joint) + len(second)))
+        yield QuestionExample(f"{first}{joint}{second}", asked=places, reply=WantedReply.QUESTION, weight=_MADE)
+
+
+def _unrelated(
+    follow_ups: Sequence[Mapping[str, Any]], plans: Sequence[Mapping[str, Any]], rng: random.Random
+) -> Iterator[QuestionExample]:
+    """Whole questions after a question about something else."""
+    for row in plans:
+        message, before = unmarked(row["question"])[0], rng.choice(follow_ups)
+        style = rng.random()
+        message = (
+            f"and {message[:1].lower()}{message[1:]}" if style < 0.2 else message.lower() if style < 0.4 else message
+        )
+        question, answer = unmarked(before["question"])[0], unmarked(before["answer"])[0]
+        yield QuestionExample(message, question, answer, follow=Follow.WHOLE, weight=_MADE)
+
+
+def public_plans(data: Path) -> Iterator[dict[str, Any]]:
+    """Plans of public questions as rows, each question once."""
+    seen: set[str] = set()
+    for row in (*_of_break(data), *_of_training_sets(data)):
+        plain = unmarked(row["question"])[0]
+        if plain not in seen:
+            seen.add(plain)
+            yield row
+
+
+def _of_break(data: Path) -> Iterator[dict[str, Any]]:
+    for line in read_lines(data / "break" / "decompositions.jsonl"):
+        question = line["question"].strip()
+        steps = [" ".join(step.removeprefix("return").split()) for step in line["steps"]]
+        if line["id"].split("_")[0] in {"HOTPOT", "CWQ", "COMQA"} and (row := _taken_apart(question, steps)):
+            yield row
+
+
+def _taken_apart(question: str, steps: Sequence[str]) -> dict[str, Any] | None:
+    """The row for a question of QDMR; None if the steps do not show clearly how its words are taken apart."""
+    refers = [set(re.findall(r"#\d+", step)) for step in steps]
+    if len(steps) == 1:
+        return {"question": question, "how": "single"}
+    if not refers[0] and not refers[1]:
+        compared = len(steps) > 2 and _COMPARES.search(steps[-1]) and refers[-1] >= {"#1", "#2"}
+        return _two_sides(question, steps[0], steps[1]) if compared else None
+    if refers[0] or refers[1] != {"#1"}:
+        return None
+    described, at = steps[0], 1
+    while at < len(steps) and re.match(
+        rf"#{at} (?:that|which|who|where|in|from|of|with|by|on|whose|was|is|for|at)\b", steps[at]
+    ):
+        described, at = f"{described} {steps[at].partition(' ')[2]}", at + 1
+    bare = re.sub(r"^(?:the|a|an) ", "", described)
+    asks_name = at < len(steps) and re.fullmatch(r"(?:the )?(?:full |first |real )?names? of #\d+", steps[at])
+    if at == len(steps) or asks_name:
+        return {"question": question, "how": "single"}
+    if len(_WORD.findall(bare)) < 3 or not _DESCRIBES.search(bare):
+        return {"question": question, "how": "single"} if at == len(steps) - 1 and bare[:1].isupper() else None
+    place = aligned(question, described)
+    return None if place is None else _nested(question, place)
+
+
+def _nested(question: str, place: Extent) -> dict[str, Any]:
+    """The row that marks a description, unless it is all that is asked for."""
+    before, after = question[: place[0]].strip(), question[place[1] :].strip(" ?.")
+    asked = not before or re.fullmatch(
+        r"(?:who|what|which|where|when)(?: \w+)? (?:is|was|are|were)", before, re.IGNORECASE
+    )
+    if asked and not after:
+        return {"question": question, "how": "single"}
+    return {"question": f"{question[: place[0]]}[[{question[slice(*place)]}]]{question[place[1] :]}", "how": "chain"}
+
+
+def _two_sides(question: str, one: str, other: str) -> dict[str, Any] | None:
+    words = [[word.lower() for word in _WORD.findall(step)] for step in (one, other)]
+    own = [" ".join(word for word in words[at] if word not in words[1 - at]) for at in (0, 1)]
+    places = sorted(place for side in own if side and (place := aligned(question, side)))
+    if len(places) != 2 or places[0][1] > places[1][0]:
+        return None
+    return {"question": _marked_sides(question, places), "how": "compare"}
+
+
+def _marked_sides(question: str, places: Sequence[Extent]) -> str:
+    (first, ends), (starts, last) = places
+    middle = f"{{{{{question[first:ends]}}}}}{question[ends:starts]}{{{{{question[starts:last]}}}}}"
+    return f"{question[:first]}{middle}{question[last:]}"
+
+
+def _of_training_sets(data: Path) -> Iterator[dict[str, Any]]:
+    """Chains whose first step stands in the question, and first steps as questions that are not taken apart."""
+    for folder in ("musique_train", "2wiki_train"):
+        for line in read_lines(data / folder / "questions.jsonl"):
+            first = line["decomposition"][0]["question"] if line["decomposition"] else ""
+            if not first or line["type"] in {"comparison", "bridge_comparison"}:
+                continue
+            step = " of ".join(reversed(first.split(" >> "))) if " >> " in first else _BARE.sub("", first.strip(" ?"))
+            place = aligned(line["question"], step)
+            if (
+                place
+                and line["question"][: place[0]].strip()
+                and re.match(r"(?:the|an?)\b|[A-Z]", line["question"][place[0] :])
+            ):
+                yield _nested(line["question"], place)
+            plain = [part["question"] for part in line["decomposition"] if not re.search("#|>>", part["question"])]
+            yield from ({"question": question, "how": "single"} for question in plain if len(question) > 15)
+
+
+def aligned(question: str, step: str) -> Extent | None:
+    """The piece of the question that has a step's words, with the article before it; None unless nearly all agree."""
+    wanted = [word.lower() for word in _WORD.findall(step)]
+    said = [(match.group().lower(), *match.span()) for match in _WORD.finditer(question)]
+    best, found = 0.0, (0, 0)
+    for first in range(len(said)):
+        left = {word: wanted.count(word) for word in wanted}
+        shared = 0
+        for last in range(first, min(len(said), first + len(wanted) + 3)):
+            word = said[last][0]
+            shared += left.get(word, 0) > 0
+            left[word] = left.get(word, 0) - 1
+            share = 2 * shared / (last - first + 1 + len(wanted))
+            if share > best:
+                best, found = share, (first, last)
+    if best < 0.86:  # of the words of both: about one in seven may differ
+        return None
+    first, last = found
+    first -= first > 0 and said[first - 1][0] in {"the", "a", "an"}
+    end = said[last][2]
+    if question.count("(", said[first][1], end) > question.count(")", said[first][1], end):
+        end = max(end, question.find(")", end) + 1)
+    return said[first][1], end

@@ -1,0 +1,249 @@
+"""Trains the question tagger, and writes its weights in eight bits beside the reader's.
+
+    python -m training.question_tagger [--epochs N] [--rate R] [--seed S] [--begun FILE] [--data DIR] [--out FILE]
+
+It begins with the reader's layers. Inputs are those of `hoptrail.models.question_tagger`; of a follow-up they are
+
+    [CLS] message [SEP] question before [SEP] answer before [SEP]
+
+Sequences stand end to end, as in
+`training/model.py`. The loss of an example is the sum of what is taught: cross entropies of the judgements of the whole, of the
+tags of word pieces (divided by the root of their number), and of the first and last piece of each place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hoptrail.models.learned import TRAINED, Trained, read_trained
+from hoptrail.models.minilm import WEIGHTS, packaged_folder
+from hoptrail.models.question_tagger import PIECE_HEADS, QUESTIONS, WHOLE_HEADS, Extent
+from hoptrail.models.reader import read_reader_weights, reader_folder
+from hoptrail.models.weights import read_weights
+from training.manifest import MANIFEST, PACKAGE, digest_of_file, in_eight_bits, shipped_manifest, trained_on
+from training.model import WORDS, Layer, Sequences
+from training.question_rows import Follow, QuestionExample, QuestionForm, examples
+from training.sizes import MINILM
+from training.sources import DATA
+
+_CLS, _SEP = 101, 102
+_LONGEST, _LONGEST_QUESTION, _LONGEST_ANSWER = 96, 64, 48
+_BUDGET, _SORTED = 1024, 512
+"""Word pieces of a step, and examples that are sorted by length together."""
+_WARM_UP, _LEAST_RATE, _DROPPED = 100, 0.02, 0.1
+UNTAUGHT = -100
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """An example's word pieces and segments, and its labels: of the whole, of each piece, and first and last pieces of places."""
+
+    ids: list[int]
+    segments: list[int]
+    weight: float
+    whole: dict[str, int]
+    tags: list[int] = field(default_factory=list)
+    places: dict[str, Extent] = field(default_factory=dict)
+
+
+class Tagger(nn.Module):
+    """The trunk of the reader under the tagger's heads."""
+
+    def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
+        super().__init__()
+        size, width = weights[WORDS].shape
+        self.embeddings = nn.ModuleDict(
+            {
+                "word_embeddings": nn.Embedding(size, width),
+                "position_embeddings": nn.Embedding(*weights["embeddings.position_embeddings.weight"].shape),
+                "token_type_embeddings": nn.Embedding(2, width),
+                "LayerNorm": nn.LayerNorm(width, MINILM.epsilon),
+            }
+        )
+        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(MINILM, _DROPPED) for _ in range(MINILM.layers))})
+        self.pieces = nn.Linear(width, sum(PIECE_HEADS.values()))
+        self.whole = nn.Linear(width, sum(WHOLE_HEADS.values()))
+        trunk = {name: torch.from_numpy(np.array(one)) for name, one in weights.items()}
+        self.load_state_dict(trunk, strict=False)
+        self.embeddings["word_embeddings"].requires_grad_(requires_grad=False)
+
+    def forward(
+        self, ids: Tensor, segments: Tensor, sequences: Sequences
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """The logits of each head: for pieces, shape (pieces, columns), and for the whole, shape (sequences, columns)."""
+        embed = self.embeddings
+        hidden = embed["word_embeddings"](ids) + embed["position_embeddings"](sequences.places)
+        hidden = embed["LayerNorm"](hidden + embed["token_type_embeddings"](segments))
+        for layer in self.encoder["layer"]:
+            hidden = layer(hidden, sequences)
+        pieces = self.pieces(hidden).split(list(PIECE_HEADS.values()), dim=-1)
+        whole = self.whole(hidden[sequences.starts[:-1]]).split(list(WHOLE_HEADS.values()), dim=-1)
+        return dict(zip(PIECE_HEADS, pieces, strict=True)), dict(zip(WHOLE_HEADS, whole, strict=True))
+
+
+def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
+    """An example as word pieces with labels."""
+    message, question, answer = (
+        tokenizer.encode(text, add_special_tokens=False) for text in (example.message, example.question, example.answer)
+    )
+    own = message.offsets[:_LONGEST]
+    ids = [_CLS, *message.ids[:_LONGEST], _SEP]
+    segments = [0] * len(ids)
+    asked_at = len(ids)
+    answer_at = asked_at + len(question.ids[:_LONGEST_QUESTION]) + 1
+    if example.question:
+        ids += [*question.ids[:_LONGEST_QUESTION], _SEP, *answer.ids[:_LONGEST_ANSWER], _SEP]
+        segments += [1] * (len(ids) - len(segments))
+    judgements = {
+        "kind": example.kind,
+        "how": None if example.shape is None else example.shape.value,
+        "follow": None if example.follow is None else list(Follow).index(example.follow),
+        "reply": None if example.reply is None else example.reply.value,
+    }
+    whole = {name: column for name, column in judgements.items() if column is not None}
+    tags = [UNTAUGHT] * len(ids)
+    if example.asked is not None:
+        tags[1 : len(own) + 1] = [0] * len(own)
+        for first, last in filter(None, (_pieces(own, place, 1) for place in example.asked)):
+            tags[first : last + 1] = [1, *[2] * (last - first)]
+    places: dict[str, Extent | None] = {}
+    if example.shape is not None:
+        places["inner"] = (
+            _pieces(own, example.inner, 1) if example.shape is QuestionForm.CHAIN and example.inner else (0, 0)
+        )
+    if example.follow is not None:
+        before = answer.offsets[:_LONGEST_ANSWER] if example.in_answer else question.offsets[:_LONGEST_QUESTION]
+        places["piece"] = _pieces(own, example.piece, 1) if example.piece else (0, 0)
+        at = answer_at if example.in_answer else asked_at
+        places["target"] = _pieces(before, example.target, at) if example.target else (0, 0)
+    known = {name: place for name, place in places.items() if place}
+    return Taught(ids, segments, example.weight, whole, tags, known)
+
+
+def _pieces(offsets: Sequence[Extent], place: Extent, first: int) -> Extent | None:
+    """First and last piece of a place, `first` being the first of `offsets`; of an empty place the last is before the first."""
+    start, end = place
+    if start == end:
+        at = next((at for at, (begins, _) in enumerate(offsets) if begins >= start), len(offsets))
+        return first + at, first + at - 1
+    own = [at for at, (begins, ends) in enumerate(offsets) if ends > start and begins < end]
+    return (first + own[0], first + own[-1]) if own else None
+
+
+def steps(items: Sequence[Taught], rng: random.Random) -> Iterator[list[Taught]]:
+    """One pass over the examples in groups of like length."""
+    order = list(items)
+    rng.shuffle(order)
+    for start in range(0, len(order), _SORTED):
+        groups: list[list[Taught]] = [[]]
+        for item in sorted(order[start : start + _SORTED], key=lambda one: len(one.ids)):
+            if groups[-1] and (len(groups[-1]) + 1) * len(item.ids) > _BUDGET:
+                groups.append([])
+            groups[-1].append(item)
+        rng.shuffle(groups)
+        yield from groups
+
+
+def loss_of(tagger: Tagger, step: Sequence[Taught]) -> Tensor:
+    """The weighted mean loss of the examples."""
+    starts = torch.tensor(np.cumsum([0, *(len(item.ids) for item in step)]))
+    sequences = Sequences.of(starts, max(len(item.ids) for item in step), int(starts[-1]))
+    ids, segments = (
+        torch.tensor([one for item in step for one in getattr(item, name)]) for name in ("ids", "segments")
+    )
+    pieces, whole = tagger(ids, segments, sequences)
+    weights = torch.tensor([item.weight for item in step])
+    total = pieces["asked"].sum() * 0
+    for name in WHOLE_HEADS:
+        labels = torch.tensor([item.whole.get(name, UNTAUGHT) for item in step])
+        total = total + (_unlikely(whole[name], labels) * weights).sum()
+    tags = torch.tensor([tag for item in step for tag in item.tags])
+    known = [max(1, sum(tag != UNTAUGHT for tag in item.tags)) ** 0.5 for item in step]
+    total = total + (_unlikely(pieces["asked"], tags) * (weights / torch.tensor(known))[sequences.owner]).sum()
+    for at, item in enumerate(step):
+        for name, place in item.places.items():
+            logits = pieces[name][starts[at] : starts[at + 1]]
+            total = total + item.weight * functional.cross_entropy(logits.T, torch.tensor(place))
+    return total / weights.sum()
+
+
+def _unlikely(logits: Tensor, labels: Tensor) -> Tensor:
+    return functional.cross_entropy(logits, labels, ignore_index=UNTAUGHT, reduction="none")
+
+
+def train(items: Sequence[Taught], epochs: float, rate: float, seed: int, begun: Path | None = None) -> Tagger:
+    """A tagger after so many passes over the examples; it begins with the weights in the file `begun`, else with the reader's."""
+    torch.manual_seed(seed)
+    rng = random.Random(seed)
+    tagger = Tagger({**read_weights(packaged_folder() / WEIGHTS), **read_reader_weights(reader_folder())})
+    if begun:
+        own = read_reader_weights(begun.parent, begun.name)
+        tagger.load_state_dict({name: torch.from_numpy(one) for name, one in own.items()}, strict=False)
+    learned = [one for one in tagger.parameters() if one.requires_grad]
+    optimiser = torch.optim.AdamW(learned, lr=rate, weight_decay=0.01)
+    count = int(sum(1 for _ in steps(items, random.Random(0))) * epochs)
+    done, started = 0, time.time()
+    while done < count:
+        for step in steps(items, rng):
+            if done == count:
+                break
+            share = min(1, (done + 1) / _WARM_UP) * max(_LEAST_RATE, 1 - done / count)
+            for group in optimiser.param_groups:
+                group["lr"] = rate * share
+            loss = loss_of(tagger, step)
+            optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(learned, 1.0)
+            optimiser.step()
+            done += 1
+            if done % 100 == 0:
+                print(f"{done} of {count} steps, loss {loss.item():.3f}, {time.time() - started:.0f} s", flush=True)
+    return tagger
+
+
+def describe(learned: Sequence[QuestionExample]) -> None:
+    """Enter the shipped weights of the tagger in the manifest, and what it learned from in the fingerprints."""
+    known = read_trained(PACKAGE / TRAINED).fingerprints
+    own = trained_on(text for one in learned for text in (one.message, one.question) if text).fingerprints
+    Trained(np.union1d(known, own)).write(PACKAGE / TRAINED)
+    digests = {"tagger_sha256": PACKAGE / QUESTIONS, "trained_sha256": PACKAGE / TRAINED}
+    update = {name: digest_of_file(path) for name, path in digests.items()} | {"tagger_examples": len(learned)}
+    manifest = shipped_manifest().model_copy(update=update)
+    (PACKAGE / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", "utf-8")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--epochs", type=float, default=4)
+    arguments.add_argument("--rate", type=float, default=1.2e-4)
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--begun", type=Path, metavar="FILE", help="weights to go on from, such as those that ship")
+    arguments.add_argument("--data", type=Path, default=DATA)
+    arguments.add_argument("--out", type=Path, default=PACKAGE / QUESTIONS)
+    options = arguments.parse_args()
+    tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    learned = examples(options.data)
+    items = [taught(example, tokenizer) for example in learned]
+    tagger = train(items, options.epochs, options.rate, options.seed, options.begun)
+    tensors = {name: one.numpy() for name, one in tagger.state_dict().items() if name != WORDS}
+    np.savez(options.out, allow_pickle=False, **in_eight_bits(tensors))
+    if options.out == PACKAGE / QUESTIONS:
+        describe(learned)
+
+
+if __name__ == "__main__":
+    main()
