@@ -21,9 +21,9 @@ from benchmarks.common import ROOT, data_folder, parser, write_results
 from training.sources import read_lines
 
 from hoptrail import Answer, Index
+from hoptrail.evaluation.answer_scores import contains
 
 JUDGED = ROOT / "training" / "asked" / "judged"
-RESULTS = ROOT / "results" / "talk.json"
 
 
 @dataclass
@@ -57,11 +57,10 @@ def plain(text: str) -> list[str]:
 
 def is_right(answer: Answer, accepted: Sequence[str]) -> bool:
     """Whether an answer has the words of an accepted one; an abstention where nothing is accepted."""
-    said = answer.text if answer.confidence is None or answer.text else None
-    if said is None or not accepted:
-        return said is None and not accepted
-    words = f" {' '.join(plain(said))} "
-    return any(f" {' '.join(plain(one))} " in words for one in accepted)
+    if answer.text is None or not accepted:
+        return answer.text is None and not accepted
+    said = plain(answer.text)
+    return any(contains(said, plain(one)) for one in accepted)
 
 
 def indexes_of(work: Path, names: Sequence[str]) -> dict[str, Index]:
@@ -122,7 +121,7 @@ def main() -> None:
     for row in wordings:
         word_otherwise(indexes[row["folder"]], row, found, log)
     (options.work / "differences.txt").write_text("\n".join(log), encoding="utf-8")
-    write_results(options.out or RESULTS, [found])
+    write_results(options.out, [found])
     print(found)
 
 

@@ -43,6 +43,8 @@ BATCH: dict[str, tuple[int, Axes]] = {
     "mask": (TensorProto.FLOAT, ("texts", "length")),
 }
 """What the graphs that ship take; see `Graph.trunk`."""
+PARTS = BATCH | {"segments": (TensorProto.INT64, ("texts", "length"))}
+"""What those of texts in two parts take."""
 
 
 class Graph:
@@ -170,32 +172,35 @@ def encoder_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     return graph.model(BATCH, outputs)
 
 
+def vectors_of_parts(graph: Graph) -> tuple[str, str]:
+    """From a batch of texts in two parts (`PARTS`) to the vectors of all word pieces, and of each text's first."""
+    hidden = graph.trunk(*PARTS)
+    first = graph.node("Gather", hidden, graph.constant(0), axis=1)
+    return hidden, graph.node("Reshape", first, graph.constant(0, -1))
+
+
 def reader_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     """The reader: the logits of its heads."""
     graph = Graph(weights, sizes)
-    batch = BATCH | {"segments": (TensorProto.INT64, ("texts", "length"))}
-    hidden = graph.trunk(*batch)
-    first = graph.node("Reshape", graph.node("Gather", hidden, graph.constant(0), axis=1), graph.constant(0, -1))
+    hidden, first = vectors_of_parts(graph)
     outputs: dict[str, tuple[str, Axes]] = {
         "span": (graph.linear(hidden, "span"), ("texts", "length", 2)),
         "verdict": (graph.linear(first, "verdict"), ("texts", 3)),
         "helps": (graph.linear(first, "helps"), ("texts", 1)),
         "settles": (graph.linear(first, "settles"), ("texts", 1)),
     }
-    return graph.model(batch, outputs)
+    return graph.model(PARTS, outputs)
 
 
 def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     """The tagger of questions: the logits of its heads for each word piece, and of those for the whole."""
     graph = Graph(weights, sizes)
-    batch = BATCH | {"segments": (TensorProto.INT64, ("texts", "length"))}
-    hidden = graph.trunk(*batch)
-    first = graph.node("Reshape", graph.node("Gather", hidden, graph.constant(0), axis=1), graph.constant(0, -1))
+    hidden, first = vectors_of_parts(graph)
     outputs: dict[str, tuple[str, Axes]] = {
         "pieces_tagged": (graph.linear(hidden, "pieces"), ("texts", "length", sum(PIECE_HEADS.values()))),
         "whole_tagged": (graph.linear(first, "whole"), ("texts", sum(WHOLE_HEADS.values()))),
     }
-    return graph.model(batch, outputs)
+    return graph.model(PARTS, outputs)
 
 
 def probe_graph() -> onnx.ModelProto:

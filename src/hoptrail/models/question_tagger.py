@@ -23,10 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.minilm import WEIGHTS, packaged_folder
-from hoptrail.models.onnx_runtime import Session, Tensors, in_eight_bits, kind_of_weights
+from hoptrail.models.onnx_runtime import Tensors
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.reader import read_reader_weights, reader_folder
+from hoptrail.models.reader import open_network, reader_folder
 
 QUESTIONS = "questions.npz"
 PIECE_HEADS = {"asked": 3, "inner": 2, "piece": 2, "target": 2}
@@ -63,17 +62,7 @@ class QuestionTagger:
     """Tags messages. Thread-safe. Raises: ModelUnavailable: the weights are missing or unusable."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        from tokenizers import Tokenizer
-
-        folder, encoder = folder or reader_folder(), packaged_folder()
-        self._tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        kind = kind_of_weights()
-        weights = read_reader_weights(folder, QUESTIONS)
-        products = in_eight_bits(weights, kind)
-        given = {name: values for name, values in weights.items() if f"{name}.whole" not in products} | products
-        self._session = Session(f"questions-{kind}", 1, (encoder / WEIGHTS).resolve().parent, given)
+        self._tokenizer, self._session = open_network("questions", folder or reader_folder(), QUESTIONS)
 
     def tag_message(self, message: str) -> MessageTags:
         """The questions in a message."""
@@ -136,10 +125,10 @@ def _asked_extents(logits: FloatMatrix, offsets: Sequence[Extent], text: str) ->
     """The places of the likeliest sequence of questions and words around them (Viterbi). A place begins and ends with a word, and
     each costs something, so that a doubtful word within a question does not cut it in two.
     """
-    around, begins, belongs = _word_scores(logits, offsets, text)
-    outside, inside = np.zeros(len(around) + 1), np.full(len(around) + 1, -np.inf)
+    words = _words(logits, offsets, text)
+    outside, inside = np.zeros(len(words) + 1), np.full(len(words) + 1, -np.inf)
     came_from = []  # of each word, inside: 0 from outside, 1 goes on, 2 begins after another; outside: whether from inside
-    for at, word in enumerate(zip(around, begins, belongs, strict=True)):
+    for at, (_, word) in enumerate(words):
         ways = (
             outside[at] + max(word[1], word[2]) - _COST_OF_A_QUESTION,
             inside[at] + word[2],
@@ -149,14 +138,11 @@ def _asked_extents(logits: FloatMatrix, offsets: Sequence[Extent], text: str) ->
         inside[at + 1], outside[at + 1] = max(ways), max(inside[at], outside[at]) + word[0]
     places: list[Extent] = []
     within, end = inside[-1] > outside[-1], 0
-    starts = [start for start, _ in _words_of(offsets, text)]
-    ends = [end for _, end in _words_of(offsets, text)]
-    for at in range(len(came_from) - 1, -1, -1):
-        way, was_inside = came_from[at]
+    for ((start, stop), _), (way, was_inside) in zip(reversed(words), reversed(came_from), strict=True):
         if within:
-            end = end or ends[at]
+            end = end or stop
             if way != 1:
-                places.append((starts[at], end))
+                places.append((start, end))
                 end = 0
             within = way != 0
         else:
@@ -164,30 +150,21 @@ def _asked_extents(logits: FloatMatrix, offsets: Sequence[Extent], text: str) ->
     yield from reversed(places)
 
 
-def _words_of(offsets: Sequence[Extent], text: str) -> list[Extent]:
-    """The characters of the words, of one or more pieces each."""
-    found: list[Extent] = []
-    for start, end in offsets:
-        if found and _is_one_word(found[-1], start, text):
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((start, end))
-    return found
-
-
-def _is_one_word(before: Extent, start: int, text: str) -> bool:
-    return before[1] == start and text[start : start + 1].isalnum() and text[start - 1 : start].isalnum()
-
-
-def _word_scores(logits: FloatMatrix, offsets: Sequence[Extent], text: str) -> FloatMatrix:
-    """The log probabilities of a word's three tags, shape (3, words): its pieces' together, the first alone beginning it."""
+def _words(logits: FloatMatrix, offsets: Sequence[Extent], text: str) -> list[tuple[Extent, FloatMatrix]]:
+    """The characters of each word, and the log probabilities of its three tags: its pieces' together, the first alone beginning
+    it.
+    """
+    found: list[tuple[Extent, FloatMatrix]] = []
     scores = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
-    rows: list[FloatMatrix] = []
-    last: Extent | None = None
-    for place, (around, begins, belongs) in zip(offsets, scores, strict=True):
-        if last and _is_one_word(last, place[0], text):
-            rows[-1] = rows[-1] + np.array([around, belongs, belongs])
+    for (start, end), (around, begins, belongs) in zip(offsets, scores, strict=True):
+        if (
+            found
+            and found[-1][0][1] == start
+            and text[start - 1 : start].isalnum()
+            and text[start : start + 1].isalnum()
+        ):
+            (first, _), before = found[-1]
+            found[-1] = (first, end), before + np.array([around, belongs, belongs])
         else:
-            rows.append(np.array([around, begins, belongs]))
-        last = place
-    return np.array(rows).reshape(-1, 3).T
+            found.append(((start, end), np.array([around, begins, belongs])))
+    return found

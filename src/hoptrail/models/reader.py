@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from hoptrail.models.minilm import WEIGHTS, WEIGHTS_SHA256, packaged_folder
 from hoptrail.models.onnx_runtime import Session, Tensors, in_eight_bits, kind_of_weights
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.weights import check_digest
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 _PACKAGE = "hoptrail_reader"
 _FILE = "weights.npz"
@@ -110,22 +113,7 @@ class Reader:
     """
 
     def __init__(self, folder: Path | None = None, threads: int = 1) -> None:
-        from tokenizers import Tokenizer
-
-        own, encoder = read_reader_weights(folder or reader_folder()), packaged_folder()
-        check_digest(
-            encoder / WEIGHTS, WEIGHTS_SHA256, "minilm"
-        )  # where its numbers begin is known for this file alone
-        self._tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        kind = kind_of_weights()
-        products = in_eight_bits(own, kind)
-        given = {name: values for name, values in own.items() if f"{name}.whole" not in products} | products
-        try:
-            self._session = Session(f"reader-{kind}", threads, (encoder / WEIGHTS).resolve().parent, given)
-        except ValueError as error:
-            raise ModelUnavailable(f"the reader's weights do not fit the encoder: {error}") from error
+        self._tokenizer, self._session = open_network("reader", folder or reader_folder(), _FILE, threads)
 
     def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
         """The readings, in order. Each pair is its own batch, because rounding to eight bits depends on the batch."""
@@ -153,6 +141,26 @@ class Reader:
                 ids += [*before.ids[:_LONGEST_BEFORE], _SEP]
             room = _LONGEST - len(ids) - 1
             yield _Pieces([*ids, *text.ids[:room], _SEP], len(ids), text.offsets[:room])
+
+
+def open_network(graph: str, folder: Path, file_name: str, threads: int = 1) -> tuple[Tokenizer, Session]:
+    """The encoder's tokeniser, and a session of `graph` with its word embeddings and the weights of a file in `folder`.
+    Raises: ModelUnavailable: the weights are missing, unusable, or for another encoder.
+    """
+    from tokenizers import Tokenizer
+
+    own, encoder = read_reader_weights(folder, file_name), packaged_folder()
+    check_digest(encoder / WEIGHTS, WEIGHTS_SHA256, "minilm")  # where its numbers begin is known for this file alone
+    tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    kind = kind_of_weights()
+    products = in_eight_bits(own, kind)
+    given = {name: values for name, values in own.items() if f"{name}.whole" not in products} | products
+    try:
+        return tokenizer, Session(f"{graph}-{kind}", threads, (encoder / WEIGHTS).resolve().parent, given)
+    except ValueError as error:
+        raise ModelUnavailable(f"the reader's weights do not fit the encoder: {error}") from error
 
 
 class TextReader(Protocol):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.models.question_tagger import Extent, WantedReply, tag_message
+from hoptrail.models.question_tagger import Extent, MessageTags, WantedReply, tag_message
 from hoptrail.text.lexicon import OPENERS, QUESTION_WORDS, word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import sentence_ends
@@ -57,13 +57,14 @@ def read_message(text: str, *, writes: bool = False) -> UserMessage:
         return UserMessage((), _title(text))
     if quoted := _QUOTED.fullmatch(text.strip()):
         text = quoted["said"]
-    tags = tag_message(text)
-    found = _whole_questions(tags.asked, text) if _is_latin(text) else ()
-    questions = tuple(dict.fromkeys(_question(text[start:end], text) for start, end in found))
+    tags = tag_message(text) if _is_latin(text) else MessageTags((), WantedReply.QUESTION)
+    questions = tuple(
+        dict.fromkeys(_question(text[start:end], text) for start, end in _whole_questions(tags.asked, text))
+    )
     if words(text[:40]) and words(text[:40])[0].lower in _WRITTEN:
         return UserMessage((squeeze(text),)) if writes else UserMessage((), WRITING)
     reply = _REPLIES.get(tags.reply)
-    if reply and (tags.reply is WantedReply.HELP or "?" not in text) and _is_latin(text):
+    if reply and (tags.reply is WantedReply.HELP or "?" not in text):
         return UserMessage((), reply)
     questions = questions or (squeeze(text),)
     return UserMessage(questions, introduced=len(list(sentence_ends(questions[0]))) > 1)
