@@ -95,10 +95,10 @@ class Layer(nn.Module):
         return self.output["LayerNorm"](hidden + self.drop(wide))
 
 
-class Reader(nn.Module):
-    """Maps word pieces of questions and texts to the logits of its heads. Training drops the share `dropped` of hidden values."""
+class Trunk(nn.Module):
+    """Maps word pieces to hidden states. Training drops the share `dropped` of these. The word embeddings are not trained."""
 
-    def __init__(self, sizes: BertSizes, weights: Mapping[str, NDArray[np.float32]], dropped: float = 0.0) -> None:
+    def __init__(self, sizes: BertSizes, weights: Mapping[str, NDArray[np.float32]], dropped: float) -> None:
         super().__init__()
         words, places = weights[WORDS].shape[0], weights["embeddings.position_embeddings.weight"].shape[0]
         self.embeddings = nn.ModuleDict(
@@ -111,6 +111,23 @@ class Reader(nn.Module):
         )
         self.drop = nn.Dropout(dropped)
         self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(sizes, dropped) for _ in range(sizes.layers))})
+        self.embeddings["word_embeddings"].requires_grad_(requires_grad=False)
+
+    def hidden(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> Tensor:
+        """The states of the last layer, shape (pieces, width)."""
+        embed = self.embeddings
+        hidden = embed["word_embeddings"](ids) + embed["position_embeddings"](sequences.places)
+        hidden = self.drop(embed["LayerNorm"](hidden + embed["token_type_embeddings"](segments)))
+        for layer in self.encoder["layer"]:
+            hidden = layer(hidden, sequences)
+        return hidden
+
+
+class Reader(Trunk):
+    """Maps word pieces of questions and texts to the logits of its heads."""
+
+    def __init__(self, sizes: BertSizes, weights: Mapping[str, NDArray[np.float32]], dropped: float = 0.0) -> None:
+        super().__init__(sizes, weights, dropped)
         self.span = nn.Linear(sizes.width, 2)
         self.verdict = nn.Linear(sizes.width, VERDICTS)
         self.helps = nn.Linear(sizes.width, 1)
@@ -119,15 +136,10 @@ class Reader(nn.Module):
         missing = self.load_state_dict(tensors, strict=False).missing_keys
         if surplus := [name for name in missing if name.partition(".")[0] not in HEADS]:
             raise ValueError(f"the encoder's weights lack {', '.join(surplus)}")
-        self.embeddings["word_embeddings"].requires_grad_(requires_grad=False)
 
     def forward(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Logits: start and end, shape (pieces, 2); verdict, shape (sequences, 3); helps and settles, shape (sequences)."""
-        embed = self.embeddings
-        hidden = embed["word_embeddings"](ids) + embed["position_embeddings"](sequences.places)
-        hidden = self.drop(embed["LayerNorm"](hidden + embed["token_type_embeddings"](segments)))
-        for layer in self.encoder["layer"]:
-            hidden = layer(hidden, sequences)
+        hidden = self.hidden(ids, segments, sequences)
         first = hidden[sequences.starts[:-1]]
         return self.span(hidden), self.verdict(first), self.helps(first).squeeze(-1), self.settles(first).squeeze(-1)
 

@@ -33,7 +33,7 @@ from hoptrail.models.question_tagger import PIECE_HEADS, QUESTIONS, WHOLE_HEADS,
 from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
 from training.manifest import MANIFEST, PACKAGE, digest_of_file, in_eight_bits, shipped_manifest, trained_on
-from training.model import WORDS, Layer, Sequences
+from training.model import WORDS, Sequences, Trunk
 from training.question_rows import Follow, QuestionExample, QuestionForm, examples
 from training.sizes import MINILM
 from training.sources import DATA
@@ -58,36 +58,23 @@ class Taught:
     places: dict[str, Extent] = field(default_factory=dict)
 
 
-class Tagger(nn.Module):
+class Tagger(Trunk):
     """The trunk of the reader under the tagger's heads."""
 
     def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
-        super().__init__()
-        size, width = weights[WORDS].shape
-        self.embeddings = nn.ModuleDict(
-            {
-                "word_embeddings": nn.Embedding(size, width),
-                "position_embeddings": nn.Embedding(*weights["embeddings.position_embeddings.weight"].shape),
-                "token_type_embeddings": nn.Embedding(2, width),
-                "LayerNorm": nn.LayerNorm(width, MINILM.epsilon),
-            }
-        )
-        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(MINILM, _DROPPED) for _ in range(MINILM.layers))})
+        super().__init__(MINILM, weights, _DROPPED)
+        self.drop = nn.Identity()  # of what comes from the embeddings nothing is dropped
+        width = MINILM.width
         self.pieces = nn.Linear(width, sum(PIECE_HEADS.values()))
         self.whole = nn.Linear(width, sum(WHOLE_HEADS.values()))
         trunk = {name: torch.from_numpy(np.array(one)) for name, one in weights.items()}
         self.load_state_dict(trunk, strict=False)
-        self.embeddings["word_embeddings"].requires_grad_(requires_grad=False)
 
     def forward(
         self, ids: Tensor, segments: Tensor, sequences: Sequences
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The logits of each head: for pieces, shape (pieces, columns), and for the whole, shape (sequences, columns)."""
-        embed = self.embeddings
-        hidden = embed["word_embeddings"](ids) + embed["position_embeddings"](sequences.places)
-        hidden = embed["LayerNorm"](hidden + embed["token_type_embeddings"](segments))
-        for layer in self.encoder["layer"]:
-            hidden = layer(hidden, sequences)
+        hidden = self.hidden(ids, segments, sequences)
         pieces = self.pieces(hidden).split(list(PIECE_HEADS.values()), dim=-1)
         whole = self.whole(hidden[sequences.starts[:-1]]).split(list(WHOLE_HEADS.values()), dim=-1)
         return dict(zip(PIECE_HEADS, pieces, strict=True)), dict(zip(WHOLE_HEADS, whole, strict=True))
