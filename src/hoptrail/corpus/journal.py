@@ -11,9 +11,11 @@ and closes the file, because several processes use it. The history (`corpus.hist
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 import apsw
@@ -26,8 +28,21 @@ from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.sums import altered, keep_sums, seal
 from hoptrail.errors import IndexDamaged
 
-OPEN_STATES = ("waiting", "reading", "indexing", "stopped")
-"""States of documents that are not finished."""
+
+class State(StrEnum):
+    """State of a job, or of one of its documents."""
+
+    WAITING = "waiting"
+    READING = "reading"
+    INDEXING = "indexing"
+    DONE = "done"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    DISCARDED = "discarded"
+
+
+OVER = frozenset({State.DONE, State.FAILED, State.STOPPED, State.DISCARDED})
+FINISHED = OVER - {State.STOPPED}  # what is stopped can be resumed
 
 _TABLES = """
 CREATE TABLE jobs (
@@ -42,7 +57,7 @@ CREATE TABLE items (
 """
 
 _COLUMNS = "id, name, state, whole_name, ending, reason, documents, notes"
-"""Of items: the fields of `ItemRecord` in their order."""
+"""Of items: the fields of `Item` in their order."""
 
 _SETTINGS = """
 PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA fullfsync = ON; PRAGMA secure_delete = ON;
@@ -53,13 +68,13 @@ _WAIT = 10_000
 """Milliseconds that one process waits for another."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemRecord:
-    """A document of a job. `whole_name` and `ending` describe an upload; `documents` maps sources to ids."""
+@dataclass(slots=True)
+class Item:
+    """An upload (`documents`: the ids of what was read from it, by source), a document to remove, or a recipe to build for."""
 
     id: str
     name: str
-    state: str
+    state: State = State.WAITING
     whole_name: str = ""
     ending: str = ""
     reason: str = ""
@@ -67,26 +82,26 @@ class ItemRecord:
     notes: tuple[str, ...] = ()
 
     @property
-    def is_open(self) -> bool:
-        """Whether something is left to do; a stopped document counts, because its job can be resumed."""
-        return self.state in OPEN_STATES
+    def is_left(self) -> bool:
+        """Whether something is left to do."""
+        return self.state not in FINISHED
 
-    def without_names(self) -> ItemRecord:
-        """The record to keep once nothing is left to do: what was read is identified by its ids alone."""
-        if self.state != "done":
-            return ItemRecord(self.id, self.name, self.state, reason=self.reason, notes=self.notes)
-        return ItemRecord(self.id, self.id, self.state, documents={id_: id_ for id_ in self.documents.values()})
+    def without_names(self) -> Item:
+        """What is kept once nothing is left to do: what was read is identified by its ids alone."""
+        if self.state is not State.DONE:
+            return Item(self.id, self.name, self.state, reason=self.reason, notes=self.notes)
+        return Item(self.id, self.id, self.state, documents={id_: id_ for id_ in self.documents.values()})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class JobRecord:
     """A job. `client` is the key whose turn it takes; `cancelled` jobs are not done unless they are resumed."""
 
-    id: str
-    client: str
     kind: str
-    cancelled: bool
-    items: tuple[ItemRecord, ...]
+    items: list[Item]
+    client: str = ""
+    id: str = field(default_factory=lambda: f"j{secrets.token_hex(10)}")
+    cancelled: bool = False
 
 
 class Journal:
@@ -107,23 +122,23 @@ class Journal:
             connection.execute("INSERT INTO jobs (id, owner, client, kind, cancelled) VALUES (?, ?, ?, ?, ?)", values)
             _write_items(connection, job.id, job.items)
 
-    def set_items(self, job: str, items: Sequence[ItemRecord]) -> None:
+    def set_items(self, job: JobRecord) -> None:
         """Store the states of the documents of a job. Their names are removed when all are finished."""
-        if not any(item.is_open for item in items):
-            items = [item.without_names() for item in items]
+        finished = not any(item.is_left for item in job.items)
+        items = [item.without_names() for item in job.items] if finished else job.items
         with self._writing() as connection:
-            if connection.execute("SELECT 1 FROM jobs WHERE id = ?", (job,)).fetchone():
-                _write_items(connection, job, items)
+            if connection.execute("SELECT 1 FROM jobs WHERE id = ?", (job.id,)).fetchone():
+                _write_items(connection, job.id, items)
 
     def set_cancelled(self, job: str, *, cancelled: bool) -> None:
         """Cancel or resume a job."""
         with self._writing() as connection:
             connection.execute("UPDATE jobs SET cancelled = ? WHERE id = ?", (cancelled, job))
 
-    def forget(self, jobs: Iterable[str]) -> None:
-        """Remove jobs."""
+    def forget(self, job: str) -> None:
+        """Remove a job."""
         with self._writing() as connection:
-            connection.executemany("DELETE FROM jobs WHERE id = ?", [(job,) for job in jobs])
+            connection.execute("DELETE FROM jobs WHERE id = ?", (job,))
 
     def owners(self) -> set[str]:
         """The owners of all jobs."""
@@ -131,7 +146,7 @@ class Journal:
 
     def open_items(self) -> set[str]:
         """Ids of all unfinished documents."""
-        return {str(id_) for id_, state in self._rows("SELECT id, state FROM items") if state in OPEN_STATES}
+        return {str(id_) for id_, state in self._rows("SELECT id, state FROM items") if state not in FINISHED}
 
     def _rows(self, sql: str) -> list[Row]:
         if not self.exists:
@@ -146,11 +161,11 @@ class Journal:
         with self._writing() as connection:
             if altered(connection):
                 raise damaged_file(self._folder, JOBS)
-            sql = "SELECT id, owner, client, kind, cancelled FROM jobs ORDER BY number"
+            sql = "SELECT owner, kind, id, client, cancelled FROM jobs ORDER BY number"
             rows: list[Row] = connection.execute(sql).fetchall()
             jobs = [
-                JobRecord(job, client, kind, bool(cancelled), _items(connection, job))
-                for job, owner, client, kind, cancelled in rows
+                JobRecord(kind, _items(connection, job), client, job, bool(cancelled))
+                for owner, kind, job, client, cancelled in rows
                 if owner in owners
             ]
             connection.executemany("UPDATE jobs SET owner = ? WHERE id = ?", [(by, job.id) for job in jobs])
@@ -205,24 +220,24 @@ def drop_damaged_journal(folder: Path) -> list[str]:
     return damaged
 
 
-def _items(connection: apsw.Connection, job: str) -> tuple[ItemRecord, ...]:
+def _items(connection: apsw.Connection, job: str) -> list[Item]:
     rows: Iterable[Row] = connection.execute(f"SELECT {_COLUMNS} FROM items WHERE job = ? ORDER BY place", (job,))
-    return tuple(
-        ItemRecord(id_, name, state, whole_name, ending, reason, json.loads(documents), tuple(json.loads(notes)))
+    return [
+        Item(id_, name, State(state), whole_name, ending, reason, json.loads(documents), tuple(json.loads(notes)))
         for id_, name, state, whole_name, ending, reason, documents, notes in rows
-    )
+    ]
 
 
-def _write_items(connection: apsw.Connection, job: str, items: Sequence[ItemRecord]) -> None:
+def _write_items(connection: apsw.Connection, job: str, items: Sequence[Item]) -> None:
     connection.executemany(
         f"INSERT OR REPLACE INTO items (job, place, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(job, place, *_row(item)) for place, item in enumerate(items)],
     )
 
 
-def _row(item: ItemRecord) -> tuple[str, ...]:
-    documents, notes = json.dumps(dict(item.documents)), json.dumps(item.notes)
-    return item.id, item.name, item.state, item.whole_name, item.ending, item.reason, documents, notes
+def _row(item: Item) -> tuple[str, ...]:
+    documents = json.dumps({} if item.is_left else dict(item.documents))  # what is left to do is read again
+    return item.id, item.name, item.state, item.whole_name, item.ending, item.reason, documents, json.dumps(item.notes)
 
 
 @contextmanager

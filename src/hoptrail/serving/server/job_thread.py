@@ -4,6 +4,9 @@ Clients take turns: the one that has used the least time goes first, whatever th
 in batches that double, so that the first can be queried at once and a thousand do not cost a thousand commits. A batch ends early
 if reading takes long or its text is large; then it is another client's turn. Of a batch that is stopped nothing is visible: its
 documents come, and the earlier versions that they replace go, when they are wholly indexed.
+
+A document that uses up its parsing time halves the time for the next one of its client, down to one second; a document read in
+time adds a second again. So a hundred endless documents cost minutes, not hours.
 """
 
 from __future__ import annotations
@@ -12,27 +15,29 @@ import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from queue import Empty
-from threading import Condition, Thread
-from typing import Protocol
+from threading import Condition, Event, Thread
 
+from hoptrail.corpus.journal import OVER, Item, JobRecord, Journal, State
 from hoptrail.documents.limits import MIB
 from hoptrail.errors import DocumentError, HoptrailError, Interrupted, StillRead
 from hoptrail.index.indexing import Watcher
-from hoptrail.serving.server.job import OVER, Item, Job, State
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import as_refusal
-from hoptrail.serving.server.uploads import Upload, Uploads
+from hoptrail.serving.server.uploads import Uploads
+from hoptrail.serving.server.wire import progress_json
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.structures.progress_tracker import Progress
+from hoptrail.types.json_object import JsonObject
 
 log = logging.getLogger("hoptrail.server")
 
 SWEEP_SECONDS = 5.0
 LONGEST_SWEEP_SECONDS = 300.0
 """Bounds of the doubling interval between attempts to erase text that a process still reads."""
-
-
 LARGEST_BATCH = 64
 SECOND = 1.0
 WAIT_SECONDS = 0.5
@@ -43,48 +48,73 @@ TURN_BYTES = MIB
 """Reading time and size of text in one turn, after which no further document is read."""
 
 
-class ParsingAllowance:
-    """The parsing time allowed for a client's documents. A document that uses it up halves the time for the next, down to one
-    second; a document read in time adds a second again. So a hundred endless documents cost minutes, not hours.
+@dataclass(slots=True)
+class Job(JobRecord):
+    """A change to an index, with a state for each of its documents. Written by the thread that performs it, read by any; fields
+    are only ever replaced. `client` is a fingerprint of its key.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._seconds: dict[str, int] = {}
+    state: State = State.WAITING
+    progress: Progress = field(default_factory=Progress)
+    error: dict[str, str] | None = None
+    stop: Event = field(default_factory=Event)
+    batch: int = 1
+    """Maximum number of documents in the next batch."""
 
-    def of(self, client: str) -> int:
-        """Seconds for the next document of a client."""
-        return self._seconds.get(client, self._most)
+    @property
+    def left(self) -> list[Item]:
+        """The items with something left to do; ignores cancellation."""
+        return [item for item in self.items if item.is_left]
 
-    def learn(self, client: str, seconds: float) -> None:
-        """Adapt to the parsing time of a client's last document."""
-        allowed = self.of(client)
-        self._seconds[client] = max(1, allowed // 2) if seconds >= allowed * SECOND else min(self._most, allowed + 1)
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing more will happen, so that the job may be forgotten."""
+        return self.state in OVER and (self.cancelled or not self.left)
 
+    def set_left(self, state: State) -> None:
+        """Give all items that are left to do this state."""
+        for item in self.left:
+            item.state = state
 
-class JobTable(Protocol):
-    """What the thread needs of `jobs.Jobs`, which starts it."""
-
-    changed: Condition
-    closed: bool
-
-    def all(self) -> list[Job]: ...
-    def note(self, job: Job) -> None: ...
-    def catch_up(self) -> None: ...
+    def as_json(self) -> JsonObject:
+        """The job as clients see it."""
+        items = [
+            {
+                "id": item.id,
+                "name": item.name,
+                "state": item.state.value,
+                "reason": item.reason,
+                "documents": list(item.documents.values()),
+                "notes": list(item.notes),
+            }
+            for item in self.items
+        ]
+        about = {"id": self.id, "kind": self.kind, "state": self.state.value}
+        return {**about, "progress": progress_json(self.progress), "error": self.error, "items": items}
 
 
 class Worker:
-    """The thread that performs the jobs of one workspace. `begin` starts it, and starts it again if it has died."""
+    """The thread that performs `jobs` of one workspace. `begin` starts it, and starts it again if it has died."""
 
-    def __init__(self, workspace: Workspace, jobs: JobTable, uploads: Uploads, metrics: Metrics) -> None:
+    def __init__(
+        self, workspace: Workspace, jobs: dict[str, Job], journal: Journal, uploads: Uploads, metrics: Metrics
+    ) -> None:
         self._workspace = workspace
         self._jobs = jobs
+        self._journal = journal
         self._uploads = uploads
         self._metrics = metrics
-        self._patience = ParsingAllowance(workspace.index.settings.reading.parsing_seconds)
+        self._longest = workspace.index.settings.reading.parsing_seconds
+        self._allowed: dict[str, int] = {}
+        """Seconds allowed for parsing the next document of a client, if it is not the longest time."""
         self._used: dict[str, float] = {}
         """Seconds used by each client with jobs to do; a newcomer starts with the least of these."""
         self._thread: Thread | None = None
+        self.unrecorded: dict[str, Job] = {}
+        """Jobs whose outcome could not be recorded yet."""
+        self.changed = Condition()
+        """Held while the jobs are read or changed. Notified when there may be one to do, and when no more are done: `closed`."""
+        self.closed = False
 
     def begin(self) -> None:
         """Start the thread if it does not run. Raises: RuntimeError: the system has no thread to give."""
@@ -124,10 +154,10 @@ class Worker:
 
     def _first(self, timeout: float | None) -> Job | None:
         """The next job to work on; None once the jobs are closed. Raises: Empty: nothing came within `timeout` seconds."""
-        with self._jobs.changed:
-            if not self._jobs.changed.wait_for(lambda: self._jobs.closed or self._firsts(), timeout):
+        with self.changed:
+            if not self.changed.wait_for(lambda: self.closed or self._firsts(), timeout):
                 raise Empty
-            if self._jobs.closed:
+            if self.closed:
                 return None
             firsts = self._firsts()
         self._used = {client: seconds for client, seconds in self._used.items() if client in firsts}
@@ -136,12 +166,12 @@ class Worker:
 
     def _firsts(self) -> dict[str, Job]:
         """The oldest job of each client that has something to do."""
-        return {job.client: job for job in self._jobs.all() if job.state not in OVER}  # newest first: the oldest stays
+        return {job.client: job for job in reversed(self._jobs.values()) if job.state not in OVER}
 
     def _swept(self) -> bool:
         """Erase removed and replaced text from the disk. Returns False while another process still reads it."""
         try:
-            return self._jobs.closed or self._workspace.clean()
+            return self.closed or self._workspace.clean()
         except HoptrailError:  # another process is writing: its commit sweeps, too
             return True
         except Exception as error:  # noqa: BLE001 - as above
@@ -151,8 +181,9 @@ class Worker:
     def _take_turn(self, job: Job) -> bool:
         """Run one turn of a job, once no other thread of this server writes; returns whether the job is over."""
         try:
-            self._jobs.catch_up()
-            with self._jobs.changed:
+            for unrecorded in list(self.unrecorded.values()):
+                self.note(unrecorded)
+            with self.changed:
                 if job.state in OVER:  # discarded while it waited
                     return True
                 job.state = State.INDEXING
@@ -170,6 +201,12 @@ class Worker:
             self._end(job, State.FAILED, error)
         return job.state in OVER
 
+    def note(self, job: Job) -> None:
+        """Record the states of a job's items. If that fails, it is repeated before the next turn."""
+        self.unrecorded[job.id] = job
+        self._journal.set_items(job)
+        del self.unrecorded[job.id]
+
     def _end(self, job: Job, state: State, error: Exception | None = None) -> None:
         for item in job.items:
             if item.state not in OVER:
@@ -179,8 +216,8 @@ class Worker:
                 log.error("a job failed: %s", type(error).__name__)
             job.error = as_refusal(error).content["error"]
         try:
-            self._jobs.note(job)
-            self._uploads.discard(item.upload for item in job.items if item.upload and not item.is_left)
+            self.note(job)
+            self._uploads.discard(item for item in job.items if not item.is_left)
         except (HoptrailError, OSError) as failure:  # repeated before the next job begins
             log.error("the outcome of a job could not be recorded: %s", type(failure).__name__)
         job.progress = Progress()
@@ -192,68 +229,64 @@ class Worker:
         waiting = [item for item in job.items if item.state is State.WAITING]
         if job.kind == "add":
             with self._uploads.preparing():
-                self._add_batch(job)
+                self._add_batch(job, waiting)
             job.batch = min(2 * job.batch, LARGEST_BATCH)
             return
+        names = [item.id for item in waiting]
         with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
             if job.kind == "build":
-                recipes = [item.id for item in waiting]
-                self._workspace.index.add([], recipes, Watcher(stopped=job.stop.is_set, progress=job.note_progress))
-            elif ids := self._workspace.existing_ids([item.id for item in waiting]):  # others are removed already
+                self._workspace.index.add([], names, self._watcher(job))
+            elif ids := self._workspace.existing_ids(names):  # others are removed already
                 self._workspace.index.remove(sorted(ids))
         for item in waiting:
             item.state = State.DONE
 
-    def _add_batch(self, job: Job) -> None:
-        before = [item for item in job.items if item.is_left]
-        prepared = self._prepare_batch(job)
-        failures = self._index(job, [upload for _, upload in prepared]) if prepared else ()
-        for item, upload in prepared:
-            if reason := self._uploads.lost(upload, failures):
+    def _watcher(self, job: Job) -> Watcher:
+        return Watcher(stopped=job.stop.is_set, progress=partial(setattr, job, "progress"))
+
+    def _add_batch(self, job: Job, waiting: Sequence[Item]) -> None:
+        before, failures = job.left, list[DocumentError]()
+        prepared = self._prepare_batch(job, waiting)
+        if prepared:
+            paths, limits = [self._uploads.prepared(item) for item in prepared], self._uploads.limits(prepared)
+            with suppress(StillRead):  # as above
+                # A prepared file lacks the lines that could not be read; their earlier documents stay.
+                report = self._workspace.index.add(paths, self._workspace.recipes, self._watcher(job), prepared=limits)
+                failures = report.failures
+        for item in prepared:
+            if reason := self._uploads.lost(item, failures):
                 self._finish(item, State.FAILED, reason)
             else:
                 self._finish(item, State.DONE)
                 _displace(job.items[: job.items.index(item)], item)
-        self._jobs.note(job)
-        self._uploads.discard(item.upload for item in before if item.upload and not item.is_left)
+        self.note(job)
+        self._uploads.discard(item for item in before if not item.is_left)
 
-    def _index(self, job: Job, uploads: Sequence[Upload]) -> Sequence[DocumentError]:
-        paths = [self._uploads.prepared(upload) for upload in uploads]
-        watcher = Watcher(stopped=job.stop.is_set, progress=job.note_progress)
-        limits = self._uploads.limits(uploads)
-        try:
-            # A prepared file lacks the lines that could not be read; their earlier documents stay.
-            return self._workspace.index.add(paths, self._workspace.recipes, watcher, prepared=limits).failures
-        except StillRead:  # done; replaced text leaves the files once `clean` succeeds
-            return ()
-
-    def _prepare_batch(self, job: Job) -> list[tuple[Item, Upload]]:
+    def _prepare_batch(self, job: Job, waiting: Sequence[Item]) -> list[Item]:
         """Read the next documents, all with different names; returns those that could be read."""
         end, size = time.monotonic() + TURN_SECONDS, 0
-        found: list[tuple[Item, Upload]] = []
-        waiting = [(item, item.upload) for item in job.items if item.state is State.WAITING and item.upload]
-        for item, upload in waiting[: job.batch]:
-            place = self._uploads.prepared(upload)
-            if found and (time.monotonic() > end or size > TURN_BYTES):
-                break
-            if any(place == self._uploads.prepared(other) for _, other in found):
+        found: dict[Path, Item] = {}
+        for item in waiting[: job.batch]:
+            place = self._uploads.prepared(item)
+            if place in found or (found and (time.monotonic() > end or size > TURN_BYTES)):
                 break
             _check_stopped(job)
-            if self._prepare(job, item, upload):
-                found.append((item, upload))
+            if self._prepare(job.client, item):
+                found[place] = item
                 size += place.stat().st_size
-        return found
+        return list(found.values())
 
-    def _prepare(self, job: Job, item: Item, upload: Upload) -> bool:
+    def _prepare(self, client: str, item: Item) -> bool:
         """Read one document; returns False if it cannot be read."""
-        item.state, begun = State.READING, time.monotonic()
+        item.state, begun, allowed = State.READING, time.monotonic(), self._allowed.get(client, self._longest)
         try:
-            item.documents, item.notes = self._uploads.prepare(upload, self._patience.of(job.client))
+            item.documents, item.notes = self._uploads.prepare(item, allowed)
         except DocumentError as failure:
             self._finish(item, State.FAILED, failure.reason)
             return False
         finally:
-            self._patience.learn(job.client, time.monotonic() - begun)
+            used_up = time.monotonic() - begun >= allowed * SECOND
+            self._allowed[client] = max(1, allowed // 2) if used_up else min(self._longest, allowed + 1)
         item.state = State.INDEXING
         return True
 

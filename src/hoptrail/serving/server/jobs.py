@@ -11,15 +11,14 @@ begins, so that a restart never redoes a job after a newer one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Condition, Event, RLock
+from threading import Event
 from typing import BinaryIO
 
-from hoptrail.corpus.journal import Journal
-from hoptrail.serving.server.job import OVER, Item, Job, State
-from hoptrail.serving.server.job_thread import Worker
+from hoptrail.corpus.journal import OVER, Item, Journal, State
+from hoptrail.serving.server.job_thread import Job, Worker
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, not_found, stopping, too_many
-from hoptrail.serving.server.uploads import NoRoom, Upload, Uploads, WrongType
+from hoptrail.serving.server.uploads import NoRoom, Uploads, WrongType
 from hoptrail.serving.server.wire import shown
 from hoptrail.serving.server.workspaces import Workspace
 
@@ -38,69 +37,61 @@ class Jobs:
         self._most = most
         self._journal = Journal(workspace.index.folder)
         self._jobs: dict[str, Job] = {}
-        self._unrecorded: dict[str, Job] = {}
-        """Jobs whose outcome could not be recorded yet."""
-        self._worker = Worker(workspace, self, uploads, metrics)
+        self._worker = Worker(workspace, self._jobs, self._journal, uploads, metrics)
+        self._changed = self._worker.changed
         self._taken_up = False
-        self.lock = RLock()
-        self.changed = Condition(self.lock)
-        """Notified when there may be a job to do, and when the table is closed."""
-        self.closed = False
 
     def add(self, files: Sequence[tuple[str, BinaryIO]], client: str) -> Job:
         """Submit a job that indexes files, given by name and content. Those of no supported format are listed in it as failed.
         Raises: Refusal: no format is supported, too much is waiting, or the job is refused; then no file is stored.
         """
         self._workspace.check_changeable()
-        uploads: list[Upload] = []
-        refused: dict[str, str] = {}
+        stored: list[Item] = []
+        refused: list[Item] = []
         try:
             for name, content in files:
                 try:
-                    uploads.append(self._keep(name, content))
+                    stored.append(self._keep(name, content))
                 except WrongType as refusal:
-                    refused[shown(name)] = str(refusal)
+                    refused.append(Item("", shown(name), State.FAILED, reason=str(refusal)))
                     if len(refused) == len(files):
                         raise
-            items = [Item(upload.id, upload.name, upload) for upload in uploads]
-            items += [Item("", name, state=State.FAILED, reason=reason) for name, reason in refused.items()]
-            return self.submit(Job("add", items, client))
+            return self.submit(Job("add", stored + refused, client))
         except BaseException:
-            self._uploads.discard(uploads)
+            self._uploads.discard(stored)
             raise
 
-    def _keep(self, name: str, content: BinaryIO) -> Upload:
+    def _keep(self, name: str, content: BinaryIO) -> Item:
         """Store a file, if necessary in place of uploads of cancelled jobs, beginning with the job cancelled first."""
         while True:
             try:
                 return self._uploads.keep(name, content)
             except NoRoom:
-                with self.lock:
-                    found = next((job for job in self._jobs.values() if job.is_finished and job.uploads_left), None)
+                with self._changed:
+                    found = next((job for job in self._jobs.values() if job.is_finished and job.left), None)
                     if found is None:
                         raise
-                    uploads = found.uploads_left
+                    uploads = found.left
                     found.set_left(State.DISCARDED)
-                    self.note(found)
+                    self._worker.note(found)
                     self._uploads.discard(uploads)
                 content.seek(0)
 
     def submit(self, job: Job) -> Job:
         """Accept a job: once this returns, it survives the process. Raises: Refusal: too many wait, or this is read-only."""
         self._workspace.check_changeable()
-        with self.lock:
-            if self.closed:
+        with self._changed:
+            if self._worker.closed:
                 raise stopping()
             self.take_up()  # jobs accepted earlier go first
             if sum(not one.is_finished for one in self._jobs.values()) >= self._most:
                 raise too_many("Too many jobs are waiting in this workspace.", "Wait, or discard some.", 60)
             self._worker.begin()
             self._uploads.claims.hold()
-            if job.uploads_left:
-                self._uploads.settle()
-            self._journal.append(job.record(), self._uploads.claims.mark)
+            self._uploads.settle(job.left)
+            self._journal.append(job, self._uploads.claims.mark)
             self._jobs[job.id] = job
-            self.changed.notify()
+            self._changed.notify()
             finished = [old for old in self._jobs.values() if old.is_finished]
             for old in finished[: max(0, len(finished) - KEPT_JOBS)]:
                 self._forget(old)
@@ -110,30 +101,35 @@ class Jobs:
         """Once: adopt the jobs of processes that have ended, and remove files that no job names. Jobs and files of running
         processes, this one included, are untouched. Requests may come before the server is warm, so each of them calls it.
         """
-        with self.lock:
-            if self._taken_up or self.closed or self._workspace.index.is_read_only:
+        with self._changed:
+            if self._taken_up or self._worker.closed or self._workspace.index.is_read_only:
                 return
             claims = self._uploads.claims
             if self._journal.exists or claims.marks():
                 claims.hold()
                 with claims.claiming():
                     ours = {mark for mark in claims.marks() | self._journal.owners() if claims.claim(mark)}
-                    jobs = [Job.of(record, self._uploads) for record in self._journal.take_over(ours, claims.mark)]
+                    records = self._journal.take_over(ours, claims.mark)
                     self._uploads.clear(ours, self._journal.open_items())
-                self._jobs.update({job.id: job for job in jobs})
+                for one in records:
+                    job = Job(one.kind, one.items, one.client, one.id, one.cancelled)
+                    left = State.STOPPED if job.cancelled else State.WAITING
+                    job.set_left(left)
+                    job.state = left if job.left else State.DONE
+                    self._jobs[job.id] = job
             self._taken_up = True
             if any(job.state is State.WAITING for job in self._jobs.values()):
                 self._worker.begin()
 
     def all(self) -> list[Job]:
         """All jobs, newest first, including those of processes that have ended."""
-        with self.lock:
+        with self._changed:
             self.take_up()
             return list(reversed(self._jobs.values()))
 
     def get(self, name: str) -> Job:
         """The job with this id. Raises: Refusal: there is no such job here."""
-        with self.lock:
+        with self._changed:
             self.take_up()
             if name not in self._jobs:
                 raise not_found("job")
@@ -141,9 +137,9 @@ class Jobs:
 
     def cancel(self, name: str) -> Job:
         """Stop a job at its next step, or before it begins. It stays cancelled across restarts."""
-        job = self.get(name)
-        with self.lock:
-            if job.is_left:
+        with self._changed:
+            job = self.get(name)
+            if job.left:
                 self._journal.set_cancelled(job.id, cancelled=True)
                 job.cancelled = True
                 job.stop.set()
@@ -153,55 +149,43 @@ class Jobs:
         """Continue a job that was stopped or failed.
         Raises: Refusal: there is no such job, it is not over, or nothing of it is left to do.
         """
-        job = self.get(name)
-        with self.lock:
-            if job.state not in OVER or not job.is_left:
+        with self._changed:
+            job = self.get(name)
+            if job.state not in OVER or not job.left:
                 raise Refusal(409, "not_stopped", "This job has nothing left to do.", "Look at its state.")
-            if self.closed:
+            if self._worker.closed:
                 raise stopping()
             self._worker.begin()
             self._journal.set_cancelled(job.id, cancelled=False)
             job.set_left(State.WAITING)
             job.cancelled, job.stop, job.error, job.state = False, Event(), None, State.WAITING
-            self.changed.notify()
+            self._changed.notify()
         return job
 
     def discard(self, name: str) -> Job:
         """Forget a job, and its uploads that are not indexed. Raises: Refusal: there is no such job, or it is running."""
-        job = self.get(name)
-        with self.lock:
+        with self._changed:
+            job = self.get(name)
             if job.state is State.INDEXING:
-                raise Refusal(
-                    409, "under_way", "This job is running.", "Cancel it, and discard it once it has stopped."
-                )
+                what_to_do = "Cancel it, and discard it once it has stopped."
+                raise Refusal(409, "under_way", "This job is running.", what_to_do)
             self._forget(job)
             if job.state is State.WAITING:
                 job.state = State.DISCARDED
         return job
 
     def _forget(self, job: Job) -> None:
-        self._journal.forget([job.id])
+        self._journal.forget(job.id)
         self._jobs.pop(job.id, None)
-        self._unrecorded.pop(job.id, None)
-        self._uploads.discard(job.uploads_left)
+        self._worker.unrecorded.pop(job.id, None)
+        self._uploads.discard(job.left)
         job.set_left(State.DISCARDED)
-
-    def note(self, job: Job) -> None:
-        """Record the states of a job's items. If that fails, `catch_up` repeats it."""
-        self._unrecorded[job.id] = job
-        self._journal.set_items(job.id, [item.record() for item in job.items])
-        del self._unrecorded[job.id]
-
-    def catch_up(self) -> None:
-        """Record the outcomes that could not be recorded before."""
-        for job in list(self._unrecorded.values()):
-            self.note(job)
 
     def close(self, patience: float) -> None:
         """Stop the running job, keeping finished work, and wait up to `patience` seconds for it."""
-        with self.changed:
-            self.closed = True
-            self.changed.notify()
+        with self._changed:
+            self._worker.closed = True
+            self._changed.notify()
             for job in self._jobs.values():
                 job.stop.set()
         if self._worker.ended(patience):

@@ -33,11 +33,12 @@ from pydantic.json_schema import SkipJsonSchema
 from rich.console import Console
 from starlette.types import Message, Receive, Scope, Send
 
+from hoptrail.corpus.journal import OVER
 from hoptrail.index import contract
 from hoptrail.serving.answer_text import written
 from hoptrail.serving.render import render_answer
 from hoptrail.serving.server import wire
-from hoptrail.serving.server.job import OVER, Item, Job
+from hoptrail.serving.server.jobs import Job
 from hoptrail.serving.server.kept_answers import KeptAnswers
 from hoptrail.serving.server.refusals import as_refusal, in_field, not_found
 from hoptrail.serving.server.services import Here, Place, Served, Services, services_for
@@ -269,8 +270,7 @@ async def remove(context: _Context, document: Annotated[Name, Field(description=
     """Remove a document, by its id, with everything derived from it alone."""
     place = _caller(context).place
     found = await asyncio.to_thread(place.document, document)
-    job = Job("remove", [Item(found.id, found.title)], place.client)
-    return await _wait_for(await asyncio.to_thread(place.jobs.submit, job))
+    return await _wait_for(await asyncio.to_thread(place.submit, "remove", {found.id: found.title}))
 
 
 async def _wait_for(job: Job) -> JsonObject:

@@ -9,7 +9,6 @@ from fastapi.responses import JSONResponse, Response
 
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.recipes.registry import recipe_class, recipe_names
-from hoptrail.serving.server.job import Item, Job
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.streaming import EVENTS, answered, searching, stream
@@ -77,7 +76,7 @@ def cost(here: Here, name: str) -> JsonObject:
 def build(here: Here, name: str) -> JsonObject:
     """Build what a recipe searches. Returns the job."""
     _check(here, name)
-    return here.jobs.submit(Job("build", [Item(name, name)], here.client)).as_json()
+    return here.submit("build", {name: name}).as_json()
 
 
 @router.get("/suggestions")

@@ -30,7 +30,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.marks import times_of
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.index.contents import DocumentSummary
-from hoptrail.serving.server.job import Item, Job
+from hoptrail.serving.server.jobs import Job
 from hoptrail.serving.server.refusals import Refusal, in_field, not_found, not_valid
 from hoptrail.serving.server.services import Here, Place, Served
 from hoptrail.serving.server.wire import Text, as_file, document_json, summary_json
@@ -159,7 +159,7 @@ async def add(request: Request, here: Here, served: Served) -> JsonObject:
 def remove(here: Here, name: str) -> JsonObject:
     """Remove a document, with everything derived from it alone. Returns the job."""
     found = here.document(name)
-    return here.jobs.submit(Job("remove", [Item(found.id, found.title)], here.client)).as_json()
+    return here.submit("remove", {found.id: found.title}).as_json()
 
 
 @router.delete("/documents", status_code=202)
@@ -168,7 +168,7 @@ def remove_several(here: Here, document: Annotated[list[str], Query(min_length=1
     found = [one for name in dict.fromkeys(document) if (one := here.workspace.document(name)) is not None]
     if not found:
         raise not_found("document")
-    return here.jobs.submit(Job("remove", [Item(one.id, one.title) for one in found], here.client)).as_json()
+    return here.submit("remove", {one.id: one.title for one in found}).as_json()
 
 
 @router.get("/jobs")

@@ -9,8 +9,9 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Query, Request
 
+from hoptrail.corpus.journal import Item
 from hoptrail.index.settings import ServerLimits
-from hoptrail.serving.server.jobs import Jobs
+from hoptrail.serving.server.jobs import Job, Jobs
 from hoptrail.serving.server.kept_answers import KeptAnswers
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Desk
@@ -67,6 +68,10 @@ class Place:
         if self.reads_only:
             raise Refusal(403, "forbidden", "This key only reads.", "Send a key that is not limited to labels.")
         return self.every_job
+
+    def submit(self, kind: str, items: Mapping[str, str]) -> Job:
+        """Submit a job for these items, given by id and name. Raises: Refusal: the key only reads, or as `Jobs.submit`."""
+        return self.jobs.submit(Job(kind, [Item(*item) for item in items.items()], self.client))
 
     def every_document(self, names: Collection[str]) -> set[str]:
         """The ids among `names` whose documents are here, as the key sees them."""

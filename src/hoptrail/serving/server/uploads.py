@@ -18,13 +18,14 @@ import json
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from filelock import BaseFileLock, FileLock, Timeout
 
 from hoptrail.corpus.durable import NEW, make_folder, remove_files, sync_folder, write_file
+from hoptrail.corpus.journal import Item
 from hoptrail.documents import walking
 from hoptrail.documents.blocks import ends_within, pack
 from hoptrail.documents.decoding import Unreadable
@@ -44,23 +45,6 @@ from hoptrail.types.sources import UPLOADS
 _BLOCK = 1 << 20
 _LONGEST_NAME = 200
 _UNNAMED = "unnamed"
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """An uploaded file: its id, its name, shortened for display and whole, and its path. A later upload with the same whole name
-    replaces it.
-    """
-
-    id: str
-    name: str
-    whole_name: str
-    path: Path
-
-    @property
-    def ending(self) -> str:
-        """The known ending of its name, such as `.md.gz`; empty if there is none."""
-        return self.path.name.removeprefix(self.id)
 
 
 class WrongType(Refusal):
@@ -88,20 +72,21 @@ class Uploads:
         self._reading = reading
         self.claims = Claims(self._folder)
 
-    def keep(self, name: str, content: BinaryIO) -> Upload:
-        """Store a file under a new id. `settle` syncs its name in the folder.
+    def keep(self, name: str, content: BinaryIO) -> Item:
+        """Store a file under a new id; its name is shortened for display. `settle` syncs it in the folder.
         Raises: Refusal: its format is not supported, or too much is waiting.
         """
         ending = ending_of(name)
         stem = name[: len(name) - len(ending)]
         name, whole_name = (shown(stem, longest) + ending or _UNNAMED for longest in (_LONGEST_NAME, len(stem)))
-        upload = self.upload(f"{self.claims.mark}{secrets.token_hex(6)}", name, whole_name, ending)
+        upload = Item(f"{self.claims.mark}{secrets.token_hex(6)}", name, whole_name=whole_name, ending=ending)
+        path = self._path(upload)
         with disk_errors(f"cannot store an upload in {self._folder}"):
             try:
                 self.claims.hold()
-                write_file(upload.path, self._within_limit(content, sum(map(_size, self._folder.iterdir()))))
+                write_file(path, self._within_limit(content, sum(map(_size, self._folder.iterdir()))))
                 with suppress(Unreadable):  # a damaged one is stored: its job reports the fault
-                    if not is_readable(upload.path):
+                    if not is_readable(path):
                         raise WrongType
             except BaseException:
                 with suppress(OSError):
@@ -109,14 +94,14 @@ class Uploads:
                 raise
         return upload
 
-    def upload(self, name: str, shown_name: str, whole_name: str, ending: str) -> Upload:
-        """The upload with this id."""
-        return Upload(name, shown_name, whole_name, self._folder / f"{name}{ending}")
+    def _path(self, upload: Item) -> Path:
+        return self._folder / f"{upload.id}{upload.ending}"
 
-    def settle(self) -> None:
-        """Sync the names of all stored files to the disk."""
-        with disk_errors(f"cannot store uploads in {self._folder}"):
-            sync_folder(self._folder)
+    def settle(self, items: Iterable[Item]) -> None:
+        """Sync the names of stored files to the disk, if any of these items is one."""
+        if any(item.whole_name for item in items):
+            with disk_errors(f"cannot store uploads in {self._folder}"):
+                sync_folder(self._folder)
 
     def clear(self, marks: Collection[str], wanted: Collection[str]) -> None:
         """Remove the files of these marks except the uploads in `wanted` (ids), and JSON lines left by a kill."""
@@ -133,20 +118,21 @@ class Uploads:
         with suppress(IndexBusy), self.preparing():
             pass
 
-    def prepare(self, upload: Upload, seconds: int) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    def prepare(self, upload: Item, seconds: int) -> tuple[Mapping[str, str], tuple[str, ...]]:
         """Parse an upload into JSON lines, within `seconds`. Returns the ids of its documents by source, and notes on what could
         not be read.
         Raises: DocumentError: nothing in it could be read; its reason may be shown to clients.
         """
-        path, reading = self.prepared(upload), replace(self._reading, parsing_seconds=seconds)
+        path, stored = self.prepared(upload), self._path(upload)
+        reading = replace(self._reading, parsing_seconds=seconds)
         failures: list[DocumentError] = []
         documents: dict[str, str] = {}
         with path.open("w", encoding="utf-8") as lines:
-            for item in read_sources([upload.path], reading):
+            for item in read_sources([stored], reading):
                 if isinstance(item, DocumentError):
                     failures.append(item)
                     continue
-                row = _row(item, upload)
+                row = _row(item, stored, upload.name)
                 if documents.setdefault(row["id"], item.id) != item.id:
                     failures.append(DocumentError(upload.name, f"{row['id']}: an earlier document has this id"))
                     continue
@@ -161,20 +147,20 @@ class Uploads:
         notes = [note for document in read for note in document.notes] + [_reason(failure) for failure in failures]
         return {document.sources[0]: document.id for document in read}, tuple(notes[:20])
 
-    def limits(self, uploads: Iterable[Upload]) -> ReadingLimits:
+    def limits(self, uploads: Iterable[Item]) -> ReadingLimits:
         """Limits under which the JSON lines of these uploads can be read: no line is longer than its file."""
         longest = max((_size(self.prepared(upload)) for upload in uploads), default=0)
         return replace(self._reading, text=max(self._reading.text, longest))
 
-    def lost(self, upload: Upload, failures: Iterable[DocumentError]) -> str:
+    def lost(self, upload: Item, failures: Iterable[DocumentError]) -> str:
         """The reason in `failures` why an upload was not indexed, or an empty string."""
         place = f"{UPLOADS}/{self.prepared(upload).name}"
         return next((_reason(failure) for failure in failures if place in failure.source), "")
 
-    def discard(self, uploads: Iterable[Upload]) -> None:
-        """Remove the stored files of uploads."""
-        paths = [upload.path for upload in uploads]
-        if self._folder.is_dir():
+    def discard(self, items: Iterable[Item]) -> None:
+        """Remove the stored files of those of these items that are uploads."""
+        paths = [self._path(item) for item in items if item.whole_name]
+        if paths and self._folder.is_dir():
             remove_files([*paths, *(path.with_name(path.name + NEW) for path in paths)])
 
     @contextmanager
@@ -205,7 +191,7 @@ class Uploads:
                 raise NoRoom(self._limits.waiting_uploads)
             yield block
 
-    def prepared(self, upload: Upload) -> Path:
+    def prepared(self, upload: Item) -> Path:
         """The file of an upload's JSON lines. It depends on the name only, because it becomes their source. So of two uploads
         with one name, the first must be indexed before the second is prepared.
         """
@@ -220,22 +206,22 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _row(document: Document, upload: Upload) -> JsonObject:
-    """A document as a JSON line, with its sentences only if splitting its text would give different ones."""
-    lines = f"{walking.shown(upload.path.resolve())}#"
+def _row(document: Document, stored: Path, name: str) -> JsonObject:
+    """A document of the upload `name` as a JSON line, with its sentences only if splitting its text would give different ones."""
+    lines = f"{walking.shown(stored.resolve())}#"
     source = document.sources[0]
     line = source.removeprefix(lines) if source.startswith(lines) else ""
-    named_by_us = document.title == _title(upload.path)
+    named_by_us = document.title == _title(stored)
     row: JsonObject = {
-        "id": f"{upload.name}#{line}" if line else upload.name,
-        "title": _title(Path(upload.name)) if named_by_us else document.title,
+        "id": f"{name}#{line}" if line else name,
+        "title": _title(Path(name)) if named_by_us else document.title,
         "text": document.text,
     }
     if document.blocks:
         row["blocks"] = pack(document.blocks)
     date, origin = document.date, document.date_from
     if origin in {FILE_NAME, FILE_TIME}:  # those of our copy
-        date, origin = find_date(upload.name), FILE_NAME
+        date, origin = find_date(name), FILE_NAME
     if date:
         row |= {"date": date, "date_from": origin}
     if document.sentence_ends != ends_within(document.text, document.blocks):
