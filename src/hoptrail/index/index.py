@@ -16,7 +16,6 @@ from hoptrail.notebook import documents_html
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
-    from hoptrail.documents.limits import ReadingLimits
     from hoptrail.index.builder import Building
     from hoptrail.index.contents import Contents
     from hoptrail.index.indexing import Watcher
@@ -50,7 +49,7 @@ class Index(AskedIndex):
         *,
         rebuild: bool = False,
         on: Executor = LOCAL_EXECUTOR,
-        prepared: ReadingLimits | None = None,
+        documents: Iterable[Document] | None = None,
         sync: bool | None = None,
         exclude: str | Iterable[str] = (),
     ) -> IndexingReport:
@@ -62,8 +61,8 @@ class Index(AskedIndex):
         - `rebuild`: read files again that look unchanged, and make structures anew that another language has made. Otherwise the
           language of the settings makes them; rules do where no recipe gains by a model, unless one has made them before.
         - `on`: where the work is done: in this process, or on a cluster (`execution.on_ray`), which gives the same index.
-        - `prepared`: the sources were prepared by a server, and have these limits: documents whose lines are no longer there
-          stay, and new documents are visible once they are wholly indexed, not once they are read.
+        - `documents`: documents that were read already, in place of sources. New ones, too, are visible once they are wholly
+          indexed, not once they are read.
         - `sync`: also remove documents whose files are no longer in a named folder, or no longer readable. Without it the
           report's `gone` counts the former, and `outdated` names the latter. The default is the setting `sync`.
         - `exclude`: what not to read in the folders, as patterns of `.gitignore`, beside those of the setting `exclude`.
@@ -78,8 +77,7 @@ class Index(AskedIndex):
 
         synced = self.settings.sync if sync is None else sync
         selection = self.settings.excluding(_one_or_several(exclude)).selection
-        limits = prepared or self.settings.reading
-        options = ReadingOptions(prepared is not None, synced, rebuild, selection, limits=limits)
+        options = ReadingOptions(documents, synced, rebuild, selection, limits=self.settings.reading)
         sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
         return self._building.add(sources, recipes, watcher, options, on)
 

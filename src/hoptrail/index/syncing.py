@@ -113,7 +113,7 @@ class IndexingReport:
 class ReadingOptions:
     """What to read, what to read again, and which documents to remove.
 
-    - `uploads`: keep documents whose lines are no longer in their JSONL file, and hold back new documents, too.
+    - `given`: documents that were read already, in place of the sources. All of them are held back, new ones, too.
     - `sync`: remove documents whose files are no longer in a named folder, or no longer readable.
     - `reread`: read files again that look unchanged.
     - `selection`: which files are read.
@@ -121,7 +121,7 @@ class ReadingOptions:
     - `limits`: see `ReadingLimits`.
     """
 
-    uploads: bool = False
+    given: Iterable[Document] | None = None
     sync: bool = False
     reread: bool = False
     selection: Selection = USUAL_SELECTION
@@ -205,16 +205,17 @@ def read_all(
         "", fingerprint(options.limits), digest_of_code("hoptrail.documents"), digest_of_code("hoptrail.text")
     )
     findings = Findings()
-    register = Register(context.writer, where, findings, way, hold_new=options.uploads)
+    register = Register(context.writer, where, findings, way, hold_new=options.given is not None)
     reading = SourcesRead(context.writer, register)
     report = reading.report
 
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
         return context.writer.snapshot().register.files(paths, way)
 
-    marks = nothing_known if options.reread or options.uploads else known
+    marks = nothing_known if options.reread else known
     read = read_sources(sources, options.limits, context.executor, findings, marks, options.selection, context.stopped)
-    _store(_without_failures(read, report), register, reading, context, cut, options.part)
+    documents = _without_failures(read, report) if options.given is None else iter(options.given)
+    _store(documents, register, reading, context, cut, options.part)
     register.redate(findings.redated)
     cut(register.write())
     context.pause()
@@ -238,8 +239,7 @@ def _note_unread(
     """After all reading: which sources are to be dropped, what has moved, and what was not read."""
     report = reading.report
     findings.seen -= {error.source for error in report.failures if not error.temporary}
-    if not options.uploads:
-        reading.dropped += register.unread(findings.whole)
+    reading.dropped += register.unread(findings.whole)
     dead = register.dead()
     reading.dropped += dead
     dropped = frozenset(reading.dropped)

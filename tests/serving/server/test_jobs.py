@@ -167,20 +167,14 @@ def test_of_two_lines_with_one_id_the_second_is_told_of(client: TestClient) -> N
     assert "Hill 1" in titles(client)
 
 
-def test_an_upload_that_was_not_indexed_is_not_done(
-    app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = app.state.services.workspaces.get("north").index
-    add = index.add
-
-    def without_the_first(paths: list[Path], *more: Any, **named: Any) -> Any:
-        paths[0].unlink()
-        return add(paths, *more, **named)
-
-    monkeypatch.setattr(index, "add", without_the_first)
-    job = upload(
-        client, ("alone.txt", b"The heron waits."), ("gone.txt", b"The ibis waits."), ("kept.txt", b"The owl waits.")
-    )
+def test_an_upload_that_was_lost_is_not_done(app: FastAPI, client: TestClient) -> None:
+    served = app.state.services.workspaces.get("north")
+    files = [("alone.txt", b"The heron waits."), ("gone.txt", b"The ibis waits."), ("kept.txt", b"The owl waits.")]
+    with served.writing:
+        job = client.post("/api/documents", files=[("files", file) for file in files]).json()
+        for item in job["items"][:2]:
+            (served.index.folder / "uploads" / f"{item['id']}.txt").unlink()
+    job = ended(client, job)
     assert [item["state"] for item in job["items"]] == ["failed", "failed", "done"]
     assert [item["reason"] for item in job["items"]] == ["does not exist: check the path"] * 2 + [""]
     assert [len(item["documents"]) for item in job["items"]] == [0, 0, 1]
@@ -247,7 +241,7 @@ def test_what_is_refused_takes_nothing_from_a_job_at_work(make_app: MakeApp) -> 
         refused = client.post("/api/documents", json=over)
         assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_large")
         at_work = app.state.services.workspaces.get("north").index.folder / "uploads"
-        assert len(list(at_work.glob("n*.jsonl"))) == 2
+        assert len(list(at_work.glob("u*.jsonl"))) == 2
         held.go.set()
         assert ended(client, job)["state"] == "done"
         assert titles(client) == {*FACTS, "avocet", "bittern", "crake"}

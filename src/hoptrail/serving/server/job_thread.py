@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from itertools import chain
 from queue import Empty
 from threading import Condition, Event, Thread
 
@@ -31,6 +31,7 @@ from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.wire import progress_json
 from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.structures.progress_tracker import Progress
+from hoptrail.types import Document
 from hoptrail.types.json_object import JsonObject
 
 log = logging.getLogger("hoptrail.server")
@@ -228,8 +229,7 @@ class Worker:
         _check_stopped(job)
         waiting = [item for item in job.items if item.state is State.WAITING]
         if job.kind == "add":
-            with self._uploads.preparing():
-                self._add_batch(job, waiting)
+            self._add_batch(job, waiting)
             job.batch = min(2 * job.batch, LARGEST_BATCH)
             return
         names = [item.id for item in waiting]
@@ -245,50 +245,54 @@ class Worker:
         return Watcher(stopped=job.stop.is_set, progress=partial(setattr, job, "progress"))
 
     def _add_batch(self, job: Job, waiting: Sequence[Item]) -> None:
-        before, failures = job.left, list[DocumentError]()
-        prepared = self._prepare_batch(job, waiting)
-        if prepared:
-            paths, limits = [self._uploads.prepared(item) for item in prepared], self._uploads.limits(prepared)
-            with suppress(StillRead):  # as above
-                # A prepared file lacks the lines that could not be read; their earlier documents stay.
-                report = self._workspace.index.add(paths, self._workspace.recipes, self._watcher(job), prepared=limits)
-                failures = report.failures
-        for item in prepared:
-            if reason := self._uploads.lost(item, failures):
-                self._finish(item, State.FAILED, reason)
-            else:
-                self._finish(item, State.DONE)
-                _displace(job.items[: job.items.index(item)], item)
+        read: list[Item] = []
+        with suppress(StillRead):  # as above
+            documents = self._read_batch(job, waiting, read)
+            if first := next(documents, None):
+                batch = chain([first], documents)
+                self._workspace.index.add([], self._workspace.recipes, self._watcher(job), documents=batch)
+        for item in read:
+            self._finish(item, State.DONE)
+            _displace(job.items[: job.items.index(item)], item)
         self.note(job)
-        self._uploads.discard(item for item in before if not item.is_left)
+        self._uploads.discard(item for item in waiting if not item.is_left)
 
-    def _prepare_batch(self, job: Job, waiting: Sequence[Item]) -> list[Item]:
-        """Read the next documents, all with different names; returns those that could be read."""
-        end, size = time.monotonic() + TURN_SECONDS, 0
-        found: dict[Path, Item] = {}
+    def _read_batch(self, job: Job, waiting: Sequence[Item], read: list[Item]) -> Iterator[Document]:
+        """Read the next documents, all with different names, and add their items to `read`, where something could be read."""
+        names, end, size = set[str](), time.monotonic() + TURN_SECONDS, 0
         for item in waiting[: job.batch]:
-            place = self._uploads.prepared(item)
-            if place in found or (found and (time.monotonic() > end or size > TURN_BYTES)):
+            if item.whole_name in names or (read and (time.monotonic() > end or size > TURN_BYTES)):
                 break
-            _check_stopped(job)
-            if self._prepare(job.client, item):
-                found[place] = item
-                size += place.stat().st_size
-        return list(found.values())
+            names.add(item.whole_name)
+            item.state = State.READING
+            try:
+                for document in self._read(job, item):
+                    size += len(document.text)
+                    yield document
+            except DocumentError as failure:
+                self._finish(item, State.FAILED, failure.reason)
+            else:
+                item.state = State.INDEXING
+                read.append(item)
 
-    def _prepare(self, client: str, item: Item) -> bool:
-        """Read one document; returns False if it cannot be read."""
-        item.state, begun, allowed = State.READING, time.monotonic(), self._allowed.get(client, self._longest)
+    def _read(self, job: Job, item: Item) -> Iterator[Document]:
+        """The documents of an upload, in the time that its client is allowed. Raises: DocumentError: none can be read."""
+        allowed, used = self._allowed.get(job.client, self._longest), 0.0
+        documents = self._uploads.read(item, allowed)
         try:
-            item.documents, item.notes = self._uploads.prepare(item, allowed)
-        except DocumentError as failure:
-            self._finish(item, State.FAILED, failure.reason)
-            return False
+            while True:
+                _check_stopped(job)
+                begun = time.monotonic()
+                try:
+                    document = next(documents, None)
+                finally:
+                    used += time.monotonic() - begun
+                if document is None:
+                    break
+                yield document
         finally:
-            used_up = time.monotonic() - begun >= allowed * SECOND
-            self._allowed[client] = max(1, allowed // 2) if used_up else min(self._longest, allowed + 1)
-        item.state = State.INDEXING
-        return True
+            used_up = used >= allowed * SECOND
+            self._allowed[job.client] = max(1, allowed // 2) if used_up else min(self._longest, allowed + 1)
 
     def _finish(self, item: Item, state: State, reason: str = "") -> None:
         if state is State.FAILED:

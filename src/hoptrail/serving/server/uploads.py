@@ -1,9 +1,8 @@
 """Uploaded documents, from their arrival until they are indexed: files under generated ids in the index folder.
 
 The name that a client gives is data and never part of a path: it becomes the document's source and, if the content has no
-title, its title. A file is parsed once, in the child process that parses all documents, into JSON lines in a file named by
-the name's hash, so that a new version of the same name replaces the old one. These lines are read back under wider limits,
-since their content has passed those of the settings. After indexing nothing is kept: the index holds the text.
+title, its title. Sources are lines of a file that does not exist, named by the hash of the name, so that a new version of the
+same name replaces the old one. After indexing nothing is kept: the index holds the text.
 
 The order of writing: sync the upload's file, sync its folder, record it in a job in the journal, acknowledge the job.
 A file that no job names was never acknowledged.
@@ -14,10 +13,9 @@ with it. A running process holds a lock of that name. If nobody holds the lock, 
 
 from __future__ import annotations
 
-import json
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -27,19 +25,18 @@ from filelock import BaseFileLock, FileLock, Timeout
 from hoptrail.corpus.durable import NEW, make_folder, remove_files, sync_folder, write_file
 from hoptrail.corpus.journal import Item
 from hoptrail.documents import walking
-from hoptrail.documents.blocks import ends_within, pack
+from hoptrail.documents.blocks import document_id
 from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.file_contents import ending_of, is_readable, without_packing
 from hoptrail.documents.forms import ENDINGS, name_of
 from hoptrail.documents.marks import FILE_TIME
 from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sources
-from hoptrail.errors import DocumentError, IndexBusy, disk_errors
+from hoptrail.errors import DocumentError, disk_errors
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.refusals import Refusal, too_large
 from hoptrail.serving.server.wire import shown
 from hoptrail.text.dates import find_date
 from hoptrail.types import Document, content_id
-from hoptrail.types.json_object import JsonObject
 from hoptrail.types.sources import UPLOADS
 
 _BLOCK = 1 << 20
@@ -104,84 +101,43 @@ class Uploads:
                 sync_folder(self._folder)
 
     def clear(self, marks: Collection[str], wanted: Collection[str]) -> None:
-        """Remove the files of these marks except the uploads in `wanted` (ids), and JSON lines left by a kill."""
+        """Remove the files of these marks except the uploads in `wanted` (ids), and files that earlier versions have left."""
         if not self._folder.is_dir():
             return
-        remove_files(
-            [
-                path
-                for mark in marks
-                for path in self._folder.glob(f"{mark}*")
-                if path.suffix != LOCK and path.name.partition(".")[0] not in wanted
-            ]
-        )
-        with suppress(IndexBusy), self.preparing():
-            pass
+        found = [path for mark in marks for path in self._folder.glob(f"{mark}*")]
+        left = [path for path in found if path.suffix != LOCK and path.name.partition(".")[0] not in wanted]
+        remove_files([*left, *self._folder.glob("n*.jsonl")])
 
-    def prepare(self, upload: Item, seconds: int) -> tuple[Mapping[str, str], tuple[str, ...]]:
-        """Parse an upload into JSON lines, within `seconds`. Returns the ids of its documents by source, and notes on what could
-        not be read.
+    def read(self, upload: Item, seconds: int) -> Iterator[Document]:
+        """The documents of an upload, each parsed within `seconds`. Then `upload` has their ids by source, and notes on
+        what could not be read.
         Raises: DocumentError: nothing in it could be read; its reason may be shown to clients.
         """
-        path, stored = self.prepared(upload), self._path(upload)
-        reading = replace(self._reading, parsing_seconds=seconds)
-        failures: list[DocumentError] = []
-        documents: dict[str, str] = {}
-        with path.open("w", encoding="utf-8") as lines:
-            for item in read_sources([stored], reading):
-                if isinstance(item, DocumentError):
-                    failures.append(item)
-                    continue
-                row = _row(item, stored, upload.name)
-                if documents.setdefault(row["id"], item.id) != item.id:
-                    failures.append(DocumentError(upload.name, f"{row['id']}: an earlier document has this id"))
-                    continue
-                lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-        read: list[Document] = []
-        for item in read_sources([path], self.limits([upload])):
-            if isinstance(item, DocumentError):
-                raise DocumentError(upload.name, _reason(item))
-            read.append(item)
-        if failures and not read:
-            raise DocumentError(upload.name, _reason(failures[0]))
-        notes = [note for document in read for note in document.notes] + [_reason(failure) for failure in failures]
-        return {document.sources[0]: document.id for document in read}, tuple(notes[:20])
-
-    def limits(self, uploads: Iterable[Item]) -> ReadingLimits:
-        """Limits under which the JSON lines of these uploads can be read: no line is longer than its file."""
-        longest = max((_size(self.prepared(upload)) for upload in uploads), default=0)
-        return replace(self._reading, text=max(self._reading.text, longest))
-
-    def lost(self, upload: Item, failures: Iterable[DocumentError]) -> str:
-        """The reason in `failures` why an upload was not indexed, or an empty string."""
-        place = f"{UPLOADS}/{self.prepared(upload).name}"
-        return next((_reason(failure) for failure in failures if place in failure.source), "")
+        stored, reading = self._path(upload), replace(self._reading, parsing_seconds=seconds)
+        place = walking.shown((self._folder / f"{content_id('n', upload.whole_name)}.jsonl").resolve())
+        found: dict[str, str] = {}
+        notes: list[str] = []
+        failures: list[str] = []
+        for one in read_sources([stored], reading):
+            if isinstance(one, DocumentError):
+                failures.append(_reason(one))
+                continue
+            document = _uploaded(one, stored, upload.name, place)
+            source = document.sources[0]
+            if found.setdefault(source, document.id) == document.id:
+                notes += document.notes
+                yield document
+            else:
+                failures.append(f"{source.removeprefix(place)[1:]}: an earlier document has this id")
+        if failures and not found:
+            raise DocumentError(upload.name, failures[0])
+        upload.documents, upload.notes = found, tuple([*notes, *failures][:20])
 
     def discard(self, items: Iterable[Item]) -> None:
         """Remove the stored files of those of these items that are uploads."""
         paths = [self._path(item) for item in items if item.whole_name]
         if paths and self._folder.is_dir():
             remove_files([*paths, *(path.with_name(path.name + NEW) for path in paths)])
-
-    @contextmanager
-    def preparing(self) -> Iterator[None]:
-        """Held while uploads are prepared and indexed, by one process at a time, since only one can write to the index. Their
-        JSON lines are removed afterwards.
-        Raises: IndexBusy: another process holds it.
-        """
-        try:
-            with FileLock(self.claims.lock_of("preparing"), timeout=0):
-                self._clear_prepared()
-                try:
-                    yield
-                finally:
-                    self._clear_prepared()
-        except Timeout:
-            raise IndexBusy(f"another process is indexing uploads from {self._folder}.") from None
-
-    def _clear_prepared(self) -> None:
-        if paths := list(self._folder.glob("n*.jsonl")):
-            remove_files(paths)
 
     def _within_limit(self, content: BinaryIO, stored: int) -> Iterator[bytes]:
         """The blocks of the content, as long as it fits beside the `stored` bytes."""
@@ -190,12 +146,6 @@ class Uploads:
             if stored > self._limits.waiting_uploads:
                 raise NoRoom(self._limits.waiting_uploads)
             yield block
-
-    def prepared(self, upload: Item) -> Path:
-        """The file of an upload's JSON lines. It depends on the name only, because it becomes their source. So of two uploads
-        with one name, the first must be indexed before the second is prepared.
-        """
-        return self._folder / f"{content_id('n', upload.whole_name)}.jsonl"
 
 
 def _size(path: Path) -> int:
@@ -206,27 +156,23 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _row(document: Document, stored: Path, name: str) -> JsonObject:
-    """A document of the upload `name` as a JSON line, with its sentences only if splitting its text would give different ones."""
+def _uploaded(document: Document, stored: Path, name: str, place: str) -> Document:
+    """A document that was read from the `stored` upload `name`, as if read from a line of the JSONL file at `place`."""
     lines = f"{walking.shown(stored.resolve())}#"
     source = document.sources[0]
     line = source.removeprefix(lines) if source.startswith(lines) else ""
-    named_by_us = document.title == _title(stored)
-    row: JsonObject = {
-        "id": f"{name}#{line}" if line else name,
-        "title": _title(Path(name)) if named_by_us else document.title,
-        "text": document.text,
-    }
-    if document.blocks:
-        row["blocks"] = pack(document.blocks)
+    title = _title(Path(name)) if document.title == _title(stored) else document.title
     date, origin = document.date, document.date_from
     if origin in {FILE_NAME, FILE_TIME}:  # those of our copy
         date, origin = find_date(name), FILE_NAME
-    if date:
-        row |= {"date": date, "date_from": origin}
-    if document.sentence_ends != ends_within(document.text, document.blocks):
-        row["sentences"] = [document.slice(span) for span in document.sentences()]
-    return row
+    return replace(
+        document,
+        id=document_id(title, document.text, document.blocks),
+        title=title,
+        sources=(f"{place}#{name}#{line}" if line else f"{place}#{name}",),
+        date=date,
+        date_from=origin if date else "",
+    )
 
 
 def _title(path: Path) -> str:
