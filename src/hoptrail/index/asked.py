@@ -150,7 +150,7 @@ class AskedIndex:
         """The hops as they are found, then the answer, whose trail has those that count. Ending the iteration early stops the
         work before its next task. Raises: as `ask`.
         """
-        from hoptrail.index.streamed import streamed
+        from hoptrail.index.conversation import streamed
 
         if language is None or isinstance(language, str):
             language = self.language(language)

@@ -6,19 +6,23 @@ questions; a question that does not stand alone is completed, by the model if th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import replace
+from queue import SimpleQueue
+from threading import Event
 from typing import TypedDict, Unpack
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
 from hoptrail.language.conversation.messages import MOST_QUESTIONS, read_message
 from hoptrail.language.lazy import OFFLINE
+from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.language.tasks import Exchange, Finding, FollowUp, Language
 from hoptrail.models.tracing import said, span
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.types import Answer, AnswerKind, Evidence, Trail, Usage
+from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Trail, Usage
 
 MOST_TURNS = 8
 """Earlier turns that are looked at."""
@@ -107,6 +111,26 @@ def _answer(
     if len(answers) == 1:
         return replace(answers[0], question=asked)
     return _joined(asked, answers, left)
+
+
+def streamed(work: Callable[[Language], Answer], language: Language) -> Generator[Hop | Answer, None, None]:
+    """The hops that `work` finds with `language`, then its answer. The work is done in a thread, which stops when nobody listens
+    any more. Raises: what `work` raises.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # takes a while to import
+
+    found: SimpleQueue[Hop | None] = SimpleQueue()
+    left = Event()
+    observed = ObservedLanguage(language, Listener(found=lambda hop, _: found.put(hop), stopped=left.is_set))
+    with ThreadPoolExecutor(1, thread_name_prefix="answer") as pool:
+        answer = pool.submit(copy_context().run, work, observed)
+        answer.add_done_callback(lambda _: found.put(None))
+        try:
+            while (hop := found.get()) is not None:
+                yield hop
+            yield answer.result()
+        finally:
+            left.set()
 
 
 def completed(message: str, before: Sequence[Answer], language: Language) -> str:

@@ -157,7 +157,7 @@ def test_questions_that_wait_for_a_model_leave_a_thread_for_others(
             assert replied.wait(60)
             return ()
 
-    monkeypatch.setattr("hoptrail.serving.server.routes_answering.computes_here", lambda *_: False)
+    monkeypatch.setattr("hoptrail.serving.server.streaming.computes_here", lambda *_: False)
     monkeypatch.setattr(app.state.services.workspaces.get("north"), "recipe", lambda *_: Waiting())
     with listening(app, limits) as address, ThreadPoolExecutor(4) as threads, client(address, NORTH) as busy:
         asked = [threads.submit(search, busy) for _ in range(4)]

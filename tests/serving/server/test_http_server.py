@@ -16,7 +16,7 @@ from hoptrail.errors import UsageError
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.guard import is_loopback
 from hoptrail.serving.server.http_server import check_address
-from hoptrail.serving.server.keys import Keys, find_keys, variable_of
+from hoptrail.serving.server.keys import Key, Keys, find_keys, variable_of
 from serving.server.listening import listening
 from serving.server.processes import serving
 from serving.server.served import MakeApp, ended
@@ -124,7 +124,7 @@ def test_an_address_for_others_wants_a_key(
     assert (ended.code, ended.out) == (2, "")
     assert "no key is set" in ended.err
     assert "HOPTRAIL_KEY_MAIN" in ended.err
-    check_address(host, Keys({"main": (b"x",)}), "main")
+    check_address(host, Keys([Key("main", b"x")]), "main")
 
 
 def test_loopback_is_told_from_other_addresses() -> None:

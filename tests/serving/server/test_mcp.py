@@ -22,9 +22,9 @@ from mcp_types import CallToolResult
 
 from command import Hoptrail
 from hoptrail.index.contents import DocumentSummary
-from hoptrail.serving.server.kept_answers import KEPT, KeptAnswers
 from hoptrail.serving.server.mcp_server import DOCUMENT, TRAIL, resources
 from hoptrail.serving.server.refusals import Refusal
+from hoptrail.serving.server.services import KEPT, KeptAnswers
 from hoptrail.types import Answer
 from serving.server.listening import listening
 from serving.server.served import AGENT, NORTH, QUESTION, SECRET, SOUTH, MakeApp, call_tool, client_of, listed_tools
@@ -121,12 +121,10 @@ def test_a_page_of_resources_costs_no_more_than_itself(monkeypatch: pytest.Monke
     trails = [(f"t{number}", SimpleNamespace(question=f"Why {number}?")) for number in range(3)]
     documents = tuple(DocumentSummary(f"d{number}", f"Title {number}", (), 1) for number in range(9))
     workspace: Any = SimpleNamespace(by_title=lambda: documents)
-    caller: Any = SimpleNamespace(
-        trails=SimpleNamespace(all=lambda: trails), request=None, place=SimpleNamespace(workspace=workspace)
-    )
+    place: Any = SimpleNamespace(trails=SimpleNamespace(all=lambda: trails), request=None, workspace=workspace)
     for size in (2, 3, 5, 12, 20):
         monkeypatch.setattr("hoptrail.serving.server.mcp_server.PAGE", size)
-        pages = [resources(caller, start) for start in range(0, 15, size)]
+        pages = [resources(place, start) for start in range(0, 15, size)]
         assert {total for _, total in pages} == {12}
         assert all(len(page) <= size for page, _ in pages)
         assert [one.name for page, _ in pages for one in page] == [f"t{n}" for n in range(3)] + [

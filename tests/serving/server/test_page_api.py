@@ -13,9 +13,9 @@ from fastapi.testclient import TestClient
 
 from fakeai.server import FakeAI, serving
 from hoptrail.serving import setup
-from hoptrail.serving.server import suggesting
+from hoptrail.serving.server import routes_answering
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.suggesting import candidates
+from hoptrail.serving.server.routes_answering import candidates
 from hoptrail.types import Block, BlockKind, Document
 from serving.server.browser.states import TABLE, make_folder
 from serving.server.served import QUESTION, SECRET, SOUTH, client_of, ended, upload, workspace
@@ -78,12 +78,12 @@ def test_suggestions_are_questions_that_are_answered(client: TestClient, monkeyp
     )
     found = client.get("/api/suggestions").json()["questions"]
     assert "How do I reef a sail?" in found
-    assert len(found) <= suggesting.SUGGESTIONS
+    assert len(found) <= routes_answering.SUGGESTIONS
     for question in found:
         answer = client.post("/api/ask", json={"question": question}).json()
         assert answer["answer"], question
         assert answer["evidence"], question
-    monkeypatch.setattr(suggesting, "_answered", lambda *_: iter(["looked for again"]))
+    monkeypatch.setattr(routes_answering, "_answered", lambda *_: iter(["looked for again"]))
     assert client.get("/api/suggestions").json()["questions"] == found, "once for each state of the index"
     upload(client, ("new.txt", b"Something new stands here."))
     assert client.get("/api/suggestions").json()["questions"] == ["looked for again"]

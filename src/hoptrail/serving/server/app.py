@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from threading import Thread
 from typing import Protocol, runtime_checkable
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
 
 from hoptrail.errors import HoptrailError
 from hoptrail.index.settings import ServerLimits
@@ -24,7 +25,7 @@ from hoptrail.serving.server import (
 )
 from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.services import Services, services_for
+from hoptrail.serving.server.services import Here, Services, services_for
 from hoptrail.serving.server.workspaces import STOP_SECONDS, Workspace, limited
 
 log = logging.getLogger("hoptrail.server")
@@ -74,19 +75,30 @@ def create_app(
         lifespan=lambda _: _running(services, warm),
     )
     app.state.services = services
-    app.state.page = routes_status.read_page()
     refusals.install(app)
-    _check_labels(services, keys or Keys())
+    for key in keys.keys if keys else ():
+        if key.workspace in services.workspaces:
+            limited(services.workspaces[key.workspace], key.labels)
     app.add_middleware(Guard, hosts=set(map(host_name, hosts)), keys=keys or Keys(), services=services)
     for routes in (routes_status, routes_answering, routes_documents, answer_history, openai_routes):
         app.include_router(routes.router)
+    app.state.agents_may_change = agents_may_change
     if find_spec("mcp") is None:
         log.info("the extra mcp is not installed: agents are not served")
     else:
-        from hoptrail.serving.server.mcp_server import agents_router
-
-        app.include_router(agents_router(may_change=agents_may_change))
+        app.include_router(agents)
     return app
+
+
+agents = APIRouter()
+
+
+@agents.post("/mcp", include_in_schema=False)
+async def mcp(request: Request, here: Here) -> Response:
+    """Answer an agent."""
+    from hoptrail.serving.server.mcp_server import agent_response  # begun to be imported when the server starts
+
+    return await agent_response(request, here, may_change=request.app.state.agents_may_change)
 
 
 @contextlib.asynccontextmanager
@@ -107,15 +119,10 @@ async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
         await asyncio.gather(*(asyncio.to_thread(end, STOP_SECONDS) for end in ends))
 
 
-def _check_labels(services: Services, keys: Keys) -> None:
-    """Raises: UsageError: a key with an unknown label."""
-    for (name, _), labels in keys.limits.items():
-        if workspace := services.workspaces.get(name):
-            limited(workspace, labels)
-
-
 def _start(services: Services, warm: bool) -> None:
-    """Warm the workspaces and resume their jobs. One that cannot be opened is logged; the others are served."""
+    """Warm the workspaces and resume their jobs. One that cannot be opened is logged; the others are served. Then load what
+    agents need, which takes a second.
+    """
     for workspace in services.workspaces.values():
         try:
             if warm:
@@ -128,3 +135,5 @@ def _start(services: Services, warm: bool) -> None:
             log.error("workspace %s: %s", workspace.name, error)
         except Exception as error:  # noqa: BLE001 - the border of the thread: the others are served
             log.error("workspace %s could not be warmed: %s", workspace.name, type(error).__name__)
+    if warm and find_spec("mcp") is not None:
+        import_module("hoptrail.serving.server.mcp_server")

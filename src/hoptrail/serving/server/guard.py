@@ -53,9 +53,9 @@ _HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?")
 
 
 class Guard:
-    """ASGI middleware. It sets `request.state`: `workspaces`, the names of those that the request may use; `labels`, to which its
-    key is limited in some of them; and `client`, a fingerprint of the key. Without keys, the last two are empty. `hosts` are the
-    names that the server answers to, without port.
+    """ASGI middleware. It sets `request.state`: `workspaces`, the names of those that the request may use, with the labels that
+    limit its key there; and `client`, a fingerprint of the key, empty without keys. `hosts` are the names that the server answers
+    to, without port.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], keys: Keys, services: Services) -> None:
@@ -82,8 +82,7 @@ class Guard:
         try:
             state = scope.setdefault("state", {})
             state["workspaces"] = self._authorised(scope)
-            key = _key_in(Headers(scope=scope))
-            state["client"], state["labels"] = self._keys.mark_of(key), self._keys.labels_of(key)
+            state["client"] = self._keys.mark_of(_key_in(Headers(scope=scope)))
             await self._app(scope, self._limited(scope, receive), outgoing)
         except Exception as error:  # noqa: BLE001 - the border of the process: a request's failure is that request's alone
             refusal = as_refusal(error)
@@ -94,7 +93,7 @@ class Guard:
         finally:
             self._record(scope, outgoing.status, time.perf_counter() - started)
 
-    def _authorised(self, scope: Scope) -> tuple[str, ...]:
+    def _authorised(self, scope: Scope) -> dict[str, frozenset[str] | None]:
         """The workspaces that the request may use.
         Raises: Refusal: wrong host, foreign origin, no key, wrong key, or a declared body length above the limit.
         """
@@ -111,9 +110,9 @@ class Guard:
             raise Refusal(415, "not_valid", "Compressed requests are not supported.", "Send the body uncompressed.")
         return allowed
 
-    def _allowed(self, path: str, headers: Headers) -> tuple[str, ...]:
+    def _allowed(self, path: str, headers: Headers) -> dict[str, frozenset[str] | None]:
         if not self._keys:
-            return tuple(self._services.workspaces)
+            return dict.fromkeys(self._services.workspaces)
         names = self._keys.opened_by(_key_in(headers))
         if not names and path not in OPEN and not path.startswith(PAGE_FILES):
             raise Refusal(
@@ -123,7 +122,7 @@ class Guard:
                 "Send it as `Authorization: Bearer KEY`.",
                 {"WWW-Authenticate": 'Bearer realm="hoptrail"'},
             )
-        return tuple(name for name in self._services.workspaces if name in names)
+        return {name: names[name] for name in self._services.workspaces if name in names}
 
     def _body_limit(self, scope: Scope) -> int:
         limits = self._services.limits

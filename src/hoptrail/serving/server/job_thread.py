@@ -72,6 +72,11 @@ class Job(JobRecord):
         """Whether nothing more will happen, so that the job may be forgotten."""
         return self.state in OVER and (self.cancelled or not self.left)
 
+    @property
+    def watcher(self) -> Watcher:
+        """Stops its indexing and notes the progress."""
+        return Watcher(stopped=self.stop.is_set, progress=partial(setattr, self, "progress"))
+
     def set_left(self, state: State) -> None:
         """Give all items that are left to do this state."""
         for item in self.left:
@@ -235,14 +240,11 @@ class Worker:
         names = [item.id for item in waiting]
         with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
             if job.kind == "build":
-                self._workspace.index.add([], names, self._watcher(job))
+                self._workspace.index.add([], names, job.watcher)
             elif ids := self._workspace.existing_ids(names):  # others are removed already
                 self._workspace.index.remove(sorted(ids))
         for item in waiting:
             item.state = State.DONE
-
-    def _watcher(self, job: Job) -> Watcher:
-        return Watcher(stopped=job.stop.is_set, progress=partial(setattr, job, "progress"))
 
     def _add_batch(self, job: Job, waiting: Sequence[Item]) -> None:
         read: list[Item] = []
@@ -250,7 +252,7 @@ class Worker:
             documents = self._read_batch(job, waiting, read)
             if first := next(documents, None):
                 batch = chain([first], documents)
-                self._workspace.index.add([], self._workspace.recipes, self._watcher(job), documents=batch)
+                self._workspace.index.add([], self._workspace.recipes, job.watcher, documents=batch)
         for item in read:
             self._finish(item, State.DONE)
             _displace(job.items[: job.items.index(item)], item)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,31 +22,31 @@ SHORTEST_KEY = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
-    """Hashes of the keys that open each workspace, and the labels that limit some of them, by workspace and hash. Without any
-    key, every workspace is open to anyone who can reach the server.
-    """
+class Key:
+    """The hash of a key that opens a workspace, and the labels that limit it to documents with one of them (None: no limit)."""
 
-    hashes: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict, repr=False)
-    limits: Mapping[tuple[str, bytes], frozenset[str]] = field(default_factory=dict, repr=False)
+    workspace: str
+    hash: bytes = field(repr=False)
+    labels: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of all workspaces. Without any, every workspace is open to anyone who can reach the server."""
+
+    keys: Sequence[Key] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.hashes)
+        return bool(self.keys)
 
-    def opened_by(self, key: str) -> frozenset[str]:
-        """The workspaces that a key opens. A wrong key takes as many comparisons as a right one."""
+    def opened_by(self, key: str) -> dict[str, frozenset[str] | None]:
+        """The workspaces that a key opens, and the labels that limit it. A wrong key takes as long as a right one."""
         digest = _hash(key)
-        pairs = [(name, stored) for name, hashes in self.hashes.items() for stored in hashes]
-        return frozenset(name for name, stored in pairs if hmac.compare_digest(digest, stored))
-
-    def labels_of(self, key: str) -> dict[str, frozenset[str]]:
-        """The labels that a key is limited to, by workspace; without workspaces where it is not limited."""
-        digest = _hash(key)
-        return {name: labels for (name, stored), labels in self.limits.items() if hmac.compare_digest(digest, stored)}
+        return {one.workspace: one.labels for one in self.keys if hmac.compare_digest(digest, one.hash)}
 
     def mark_of(self, key: str) -> str:
         """A fingerprint that identifies a key without revealing it; empty without keys."""
-        return _hash(key).hex()[:12] if self.hashes else ""
+        return _hash(key).hex()[:12] if self.keys else ""
 
 
 def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
@@ -60,24 +60,23 @@ def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
     """
     names = list(workspaces)
     lines = _from_file(key_file, names) if key_file else _from_environment(names)
-    keys: dict[str, list[str]] = {}
+    seen = set[tuple[str, str]]()
     for name, key, _ in lines:
-        if key in keys.setdefault(name, []):
+        if (name, key) in seen:
             raise UsageError(f"a key of workspace {name} occurs twice: give all of its labels in one line.")
-        keys[name].append(key)
+        seen.add((name, key))
         if len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
             raise UsageError(
                 f"the key of workspace {name} is not valid: it needs at least {SHORTEST_KEY} visible ASCII characters, for "
                 f"example from `openssl rand -base64 24`."
             )
-    without = [name for name in names if name not in keys]
-    if keys and without:
+    without = [name for name in names if name not in {one for one, _ in seen}]
+    if seen and without:
         raise UsageError(
             f"no key for workspace {', '.join(without)}: either every workspace has a key or none has. Set "
             f"{variable_of(without[0])} or add a line to the key file."
         )
-    limits = {(name, _hash(key)): labels for name, key, labels in lines if labels is not None}
-    return Keys({name: tuple(map(_hash, found)) for name, found in keys.items()}, limits)
+    return Keys([Key(name, _hash(key), labels) for name, key, labels in lines])
 
 
 def variable_of(workspace: str) -> str:

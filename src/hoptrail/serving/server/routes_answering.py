@@ -1,39 +1,61 @@
-"""The routes for questions: `ask` (whole or as a stream), `search`, `recipes`, `suggestions`, `offer`."""
+"""The routes for questions: `ask` (whole or as a stream), `search`, `recipes`, `suggestions`, `offer`.
+
+Suggestions are example questions, made of titles and headings, tried, and kept if they are answered. No model is called for
+them, whatever the language of the settings: they cost nothing.
+"""
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from threading import Lock
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.language.lazy import OFFLINE
+from hoptrail.language.listener import Listener, ObservedLanguage
+from hoptrail.recipes.recipe import Recipe
 from hoptrail.recipes.registry import recipe_class, recipe_names
+from hoptrail.serving.server.question_threads import WorkDeadline
 from hoptrail.serving.server.refusals import not_found
-from hoptrail.serving.server.services import Here, Place, Served
-from hoptrail.serving.server.streaming import EVENTS, answered, searching, stream
-from hoptrail.serving.server.suggesting import suggested
+from hoptrail.serving.server.services import Here, Place
+from hoptrail.serving.server.streaming import EVENTS, ClientQuestion, answered, searched, stream
 from hoptrail.serving.server.wire import QuestionRequest, Search
-from hoptrail.serving.server.workspaces import computes_here
+from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.serving.setup import offer
+from hoptrail.text.normal_forms import base_title
+from hoptrail.types import LIKELY, BlockKind, Document
 from hoptrail.types.json_object import JsonObject
 
 router = APIRouter(prefix="/api", tags=["answering"])
 
+SUGGESTIONS = 4
+MOST_TRIED = 16
+SECONDS = 15.0
+"""Computing time after which the search ends. Not clock time, which would leave no suggestions on a busy machine."""
+TURN_SECONDS = 2.0
+"""How long to wait for another thread that searches for the same suggestions; a waiting thread answers no question."""
+SAMPLED_DOCUMENTS = 60
+"""Number of documents examined, spread evenly over all."""
+_HOW = re.compile(r"how to (\w.*?)[?:.]?", re.IGNORECASE)
+
 
 @router.post("/ask", response_class=JSONResponse)
-async def ask(request: Request, here: Here, served: Served, asked: QuestionRequest) -> Response:
+async def ask(request: Request, here: Here, asked: QuestionRequest) -> Response:
     """Answer a question, as `hoptrail ask --json` does; with `Accept: text/event-stream`, hop by hop."""
     if EVENTS in request.headers.get("accept", ""):
-        return await stream(served, here, asked)
-    return JSONResponse(await answered(request, served, here, asked))
+        return await stream(ClientQuestion(here, asked))
+    return JSONResponse(await answered(ClientQuestion(here, asked)))
 
 
 @router.post("/search", response_class=JSONResponse)
-async def search(request: Request, here: Here, served: Served, asked: Search) -> Response:
+async def search(here: Here, asked: Search) -> Response:
     """The hits of a recipe for a question, as `hoptrail search --json` prints them."""
-    work, computes = searching(here.workspace, asked), computes_here(here.workspace, None)
-    return JSONResponse(await served.desk.wait_for(request, work, computes=computes))
+    return JSONResponse(await searched(here, asked))
 
 
 @router.get("/recipes")
@@ -80,12 +102,11 @@ def build(here: Here, name: str) -> JsonObject:
 
 
 @router.get("/suggestions")
-async def suggestions(request: Request, here: Here, served: Served) -> JsonObject:
+async def suggestions(here: Here) -> JsonObject:
     """Example questions that the documents answer, made of their titles and headings."""
     if here.workspace.index.is_empty:
         return {"questions": []}
-    work = partial(suggested, here.workspace)
-    return {"questions": list(await served.desk.wait_for(request, work))}
+    return {"questions": list(await here.served.desk.wait_for(here.request, partial(suggested, here.workspace)))}
 
 
 @router.get("/offer")
@@ -100,3 +121,49 @@ def _check(here: Place, name: str) -> None:
     if name not in recipe_names():
         raise not_found("recipe")
     here.workspace.corpus()
+
+
+@cached_per_snapshot
+def _suggestions_of(_: Snapshot) -> tuple[Lock, list[tuple[str, ...]]]:
+    """The turn to search for suggestions, and the suggestions once they have been found."""
+    return Lock(), []
+
+
+def suggested(workspace: Workspace, patience: WorkDeadline) -> tuple[str, ...]:
+    """The suggestions for the current state, searched for once per state; none while another thread searches.
+    Raises: Interrupted: nobody is waiting for them any more.
+    """
+    corpus = workspace.corpus()
+    turn, found = _suggestions_of(corpus.snapshot)
+    if not turn.acquire(timeout=TURN_SECONDS):
+        return ()
+    try:
+        if not found:
+            step = max(1, len(workspace.by_title()) // SAMPLED_DOCUMENTS)
+            sample = {one.id for one in workspace.by_title()[::step][:SAMPLED_DOCUMENTS]}
+            documents = sorted(corpus.documents(sample).values(), key=lambda one: (one.title, one.id))
+            language = ObservedLanguage(workspace.language(OFFLINE), Listener(stopped=patience))
+            found.append(tuple(_answered(candidates(documents), workspace.recipe(None, language))))
+        return found[0]
+    finally:
+        turn.release()
+
+
+def _answered(questions: Iterable[str], recipe: Recipe) -> Iterator[str]:
+    """The first of the questions whose answer is likely and has evidence."""
+    end, count = time.thread_time() + SECONDS, 0
+    for place, question in enumerate(questions):
+        if count == SUGGESTIONS or place == MOST_TRIED or time.thread_time() > end:
+            return
+        answer = recipe.answer(question)
+        if answer.text is not None and answer.evidence and (answer.confidence is None or answer.confidence >= LIKELY):
+            count += 1
+            yield question
+
+
+def candidates(documents: Sequence[Document]) -> Iterator[str]:
+    """One of each document: `How do I X?` from its first heading `How to X`, else `What is X?` from its title."""
+    for document in documents:
+        headings = (document.text[one.start : one.end] for one in document.blocks if one.kind is BlockKind.HEADING)
+        found = next(filter(None, (_HOW.fullmatch(heading.strip()) for heading in headings)), None)
+        yield f"How do I {found[1]}?" if found else f"What is {base_title(document.title)}?"

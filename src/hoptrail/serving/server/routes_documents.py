@@ -30,9 +30,9 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.marks import times_of
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.index.contents import DocumentSummary
-from hoptrail.serving.server.jobs import Job
+from hoptrail.serving.server.job_thread import Job
 from hoptrail.serving.server.refusals import Refusal, in_field, not_found, not_valid
-from hoptrail.serving.server.services import Here, Place, Served
+from hoptrail.serving.server.services import Here, Place
 from hoptrail.serving.server.wire import Text, as_file, document_json, summary_json
 from hoptrail.types import Document
 from hoptrail.types.json_object import JsonObject
@@ -51,20 +51,10 @@ _UPLOAD_BODY: JsonObject = {
                     "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
                 }
             },
-            "application/json": {
-                "schema": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["title", "text"],
-                        "properties": {"title": {"type": "string"}, "text": {"type": "string"}},
-                    },
-                }
-            },
+            "application/json": {"schema": {"type": "array", "items": Text.model_json_schema()}},
         },
     }
 }
-
 
 Sort = Literal["title", "date", "-date", "length", "-length", "folder"]
 
@@ -141,14 +131,14 @@ def drawn_page(
 
 
 @router.post("/documents", status_code=202, openapi_extra=_UPLOAD_BODY)
-async def add(request: Request, here: Here, served: Served) -> JsonObject:
+async def add(request: Request, here: Here) -> JsonObject:
     """Index documents: files as form data, or titles with texts as JSON. Returns the job."""
     here.workspace.check_changeable()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
-        job = await _add_form(request, here, served.limits.files)
+        job = await _add_form(request, here, here.served.limits.files)
     elif kind == "application/json":
-        texts = await run_in_threadpool(_texts_in, await request.body(), served.limits.files)
+        texts = await run_in_threadpool(_texts_in, await request.body(), here.served.limits.files)
         job = await run_in_threadpool(here.jobs.add, list(map(as_file, texts)), here.client)
     else:
         raise Refusal(415, "wrong_type", "Documents must be multipart/form-data or JSON.", "Set the content type.")

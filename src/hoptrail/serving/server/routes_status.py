@@ -1,22 +1,23 @@
-"""The routes for status: `health`, `metrics`, `show`, `workspaces`; and the page: files of this package, read once."""
+"""The routes for status: `health`, `metrics`, `show`, `workspaces`; and the page: files of this package."""
 
 from __future__ import annotations
 
-from importlib.resources import files
+from collections.abc import Mapping
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
+from starlette.staticfiles import StaticFiles
 
 from hoptrail.documents.forms import ENDINGS
-from hoptrail.serving.server.refusals import Refusal, not_found
-from hoptrail.serving.server.services import Here, Served
+from hoptrail.serving.server.refusals import Refusal
+from hoptrail.serving.server.services import Here, Services
 from hoptrail.serving.server.wire import contents_json, indexing_json, progress_json, unread_json
 from hoptrail.structures.progress_tracker import Progress
-from hoptrail.types import content_id
 from hoptrail.types.json_object import JsonObject
 
 router = APIRouter(tags=["status"])
 
+_PAGE = StaticFiles(packages=[("hoptrail.serving.server", "page")])
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -27,11 +28,13 @@ def health() -> dict[str, str]:
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-def metrics(request: Request, served: Served) -> Response:
+def metrics(request: Request) -> Response:
     """Counts since the server was started, in the text format of Prometheus. Only for a key that opens every workspace, since
     they would reveal the activity of others.
     """
-    if not set(request.state.workspaces).issuperset(served.workspaces) or request.state.labels:
+    served: Services = request.app.state.services
+    names: Mapping[str, frozenset[str] | None] = request.state.workspaces
+    if names.keys() < served.workspaces.keys() or any(labels is not None for labels in names.values()):
         raise Refusal(
             403,
             "forbidden",
@@ -48,9 +51,9 @@ def workspaces(request: Request) -> JsonObject:
 
 
 @router.get("/api/show")
-def show(here: Here, served: Served) -> JsonObject:
+def show(here: Here) -> JsonObject:
     """The contents of the workspace: `hoptrail show --json`, but with the number of documents; and what may be uploaded."""
-    contents, folder = here.workspace.contents(), here.workspace.folder
+    contents, folder, limits = here.workspace.contents(), here.workspace.folder, here.served.limits
     sees_all = here.workspace.labels is None  # other keys must not learn file names
     return {
         "workspace": here.workspace.name,
@@ -59,43 +62,19 @@ def show(here: Here, served: Served) -> JsonObject:
         "progress": progress_json(folder.progress if folder else Progress()),
         "folder": {"unread": unread_json(folder.report)} if folder and sees_all else None,
         **indexing_json(contents.reached if contents else None),
-        "uploads": {"endings": list(ENDINGS), "bytes": served.limits.upload, "files": served.limits.files},
+        "uploads": {"endings": list(ENDINGS), "bytes": limits.upload, "files": limits.files},
     }
 
 
-START = "index.html"
-_KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-
-
-def read_page() -> dict[str, tuple[bytes, str, str]]:
-    """Every file of the page by name: content, media type, entity tag."""
-    found = {}
-    for entry in files("hoptrail.serving.server").joinpath("page").iterdir():
-        kind = _KINDS.get(entry.name.rpartition(".")[2])
-        if kind and entry.is_file():
-            content = entry.read_bytes()
-            found[entry.name] = (content, f"{kind}; charset=utf-8", f'"{content_id("t", content.decode())}"')
-    return found
-
-
 @router.get("/", include_in_schema=False)
-def start(request: Request) -> Response:
+async def start(request: Request) -> Response:
     """The start page."""
-    return _file(request, START)
+    return await page_file(request, "index.html")
 
 
 @router.get("/page/{name}", include_in_schema=False)
-def page_file(request: Request, name: str) -> Response:
+async def page_file(request: Request, name: str) -> Response:
     """A file of the page."""
-    return _file(request, name)
-
-
-def _file(request: Request, name: str) -> Response:
-    found = request.app.state.page.get(name)
-    if found is None:
-        raise not_found("address")
-    content, kind, tag = found
-    headers = {"ETag": tag, "Cache-Control": "no-cache"}
-    if request.headers.get("if-none-match") == tag:
-        return Response(status_code=304, headers=headers)
-    return Response(content, media_type=kind, headers=headers)
+    found = await _PAGE.get_response(name, request.scope)
+    found.headers["Cache-Control"] = "no-cache"  # asked for again each time, by its entity tag
+    return found

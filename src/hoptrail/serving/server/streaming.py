@@ -1,4 +1,4 @@
-"""Streams answers hop by hop, as server-sent events.
+"""Answers questions for clients: as a whole, or hop by hop as server-sent events.
 
     question   {question, recipe, language}            work has begun
     completed  {question, asked}                       a message, and a question of it as it is really asked
@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from fastapi import Request
 from fastapi.responses import StreamingResponse
 
 from hoptrail.index import contract
@@ -29,14 +28,13 @@ from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.server.answer_history import kept
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import WorkDeadline, result_of
 from hoptrail.serving.server.refusals import as_refusal
-from hoptrail.serving.server.services import Place, Services
+from hoptrail.serving.server.services import Place
 from hoptrail.serving.server.wire import QuestionRequest, Search, question_of
-from hoptrail.serving.server.workspaces import Workspace, computes_here, indexing_of
+from hoptrail.serving.server.workspaces import computes_here, indexing_of
 from hoptrail.types import Answer, Cited, Hop, Span
 from hoptrail.types.answer import evidence_json, hop_json
 from hoptrail.types.json_object import JsonObject
@@ -51,58 +49,70 @@ SendEvent = Callable[[str, JsonObject], None]
 C = TypeVar("C", bound=Cited)
 
 
-@dataclass(slots=True)
-class Narrator:
-    """Sends hops as events, in the thread that answers."""
+@dataclass(frozen=True, slots=True)
+class ClientQuestion:
+    """A question of a client. It may follow up the answers `earlier`, oldest first; `keep` is told its answer."""
 
-    corpus: Corpus
-    send_event: SendEvent
-    metrics: Metrics
-    hops: int = 0
-    written: str = ""
+    place: Place
+    asked: QuestionRequest
+    earlier: Sequence[Answer] = ()
+    keep: Callable[[Answer], None] | None = None
+
+    @property
+    def computes(self) -> bool:
+        """Whether it computes on this machine instead of waiting for a model."""
+        return computes_here(self.place.workspace, self.asked.language)
+
+
+class Narrator:
+    """Tells the hops of an answer as events, in the thread that answers."""
+
+    def __init__(self, recipe: Recipe, metrics: Metrics, send_event: SendEvent) -> None:
+        self._corpus = recipe.corpus
+        self._hops_made = metrics.hops
+        self._send = send_event
+        self._hop = 0
+        self._written = ""
 
     def asked(self, question: str, asked: str) -> None:
         """Send a sub-question."""
-        self.send_event("asked", {"hop": self.hops, "question": question, "asked": asked})
+        self._send("asked", {"hop": self._hop, "question": question, "asked": asked})
 
     def wrote(self, question: str, text: str) -> None:
         """Send an answer that is being written, where it has changed."""
-        if text != self.written:
-            self.written = text
-            self.send_event("writing", {"hop": self.hops, "question": question, "text": text})
+        if text != self._written:
+            self._written = text
+            self._send("writing", {"hop": self._hop, "question": question, "text": text})
 
     def found(self, hop: Hop, support: tuple[Span, ...]) -> None:
         """Send a finished hop with its evidence."""
-        cited = cite([CitedHop(hop, support)], self.corpus)
-        self.metrics.hops.labels(hop.verdict.value).inc()
-        evidence = [evidence_json(replace(item, hop=self.hops)) for item in cited]
-        self.send_event("hop", {"hop": self.hops, **hop_json(hop), "evidence": evidence})
-        self.hops += 1
+        cited = cite([CitedHop(hop, support)], self._corpus)
+        self._hops_made.labels(hop.verdict.value).inc()
+        evidence = [evidence_json(replace(item, hop=self._hop)) for item in cited]
+        self._send("hop", {"hop": self._hop, **hop_json(hop), "evidence": evidence})
+        self._hop += 1
 
 
-def answering(
-    workspace: Workspace, asked: QuestionRequest, metrics: Metrics, send_event: SendEvent | None = None
-) -> Callable[[WorkDeadline], Answer]:
+def answering(asking: ClientQuestion, send_event: SendEvent | None = None) -> Callable[[WorkDeadline], Answer]:
     """The work that answers a question, to be run in a thread. Without `send_event` nobody reads along.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
     """
+    asked, workspace, metrics = asking.asked, asking.place.workspace, asking.place.served.metrics
     question_of(asked)
     language = workspace.language(asked.language)
     plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "", documents=asked.documents)
-
     tell = send_event or (lambda _name, _content: None)
+    narrator = Narrator(plain, metrics, tell)
+
+    def begun(whole: str) -> None:
+        if whole != asked.question:
+            tell("completed", {"question": asked.question, "asked": whole})
 
     def work(patience: WorkDeadline) -> Answer:
-        narrator = Narrator(plain.corpus, tell, metrics)
-        wrote = narrator.wrote if send_event else None
-        listened = ObservedLanguage(language, Listener(narrator.asked, narrator.found, patience, wrote))
+        listener = Listener(narrator.asked, narrator.found, patience, narrator.wrote if send_event else None)
+        listened = ObservedLanguage(language, listener)
         recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
-
-        def begun(whole: str) -> None:
-            if whole != asked.question:
-                tell("completed", {"question": asked.question, "asked": whole})
-
-        answer = answer_message(asked.question, asked.earlier, recipe, listened, begun)
+        answer = answer_message(asked.question, [*asking.earlier, *asked.earlier], recipe, listened, begun)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
         return without_folders(answer)
 
@@ -122,59 +132,48 @@ def without_folders(answer: Answer) -> Answer:
 
 def event(name: str, content: JsonObject) -> str:
     """One server-sent event; JSON on one line, so that no text can end it early."""
-    return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=True)}\n\n"
+    return f"event: {name}\n{data(content)}"
 
 
-def searching(workspace: Workspace, asked: Search) -> Callable[[WorkDeadline], JsonObject]:
-    """The work that searches, as `hoptrail search --json` prints it, to be run in a thread. Raises: Refusal: no question."""
-    question = question_of(asked)
+def data(content: JsonObject) -> str:
+    """The same without a name."""
+    return f"data: {json.dumps(content, ensure_ascii=True)}\n\n"
+
+
+async def searched(place: Place, asked: Search) -> JsonObject:
+    """The hits, as `hoptrail search --json` prints them, as long as the client of the request stays connected.
+    Raises: Refusal, HoptrailError: as `answered`.
+    """
+    question, workspace = question_of(asked), place.workspace
 
     def work(_: WorkDeadline) -> JsonObject:
         recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "")
         name = reported_name(asked.recipe or workspace.index.settings.recipe, recipe)
         return contract.search_json(question, name, recipe.retrieve(question)) | indexing_of(workspace)
 
-    return work
+    return await place.served.desk.wait_for(place.request, work, computes=computes_here(workspace, None))
 
 
-async def answer_to(request: Request | None, served: Services, place: Place, asked: QuestionRequest) -> Answer:
-    """The answer, as long as the client of the request stays connected (see `Desk.wait_for`).
+async def answered(asking: ClientQuestion) -> JsonObject:
+    """The whole answer, as `hoptrail ask --json` prints it, as long as the client stays connected (see `Desk.wait_for`).
     Raises: Refusal, HoptrailError: the question cannot be processed, or nobody waits for it any more.
     """
-    served.desk.check(place.client)
-    work = await asyncio.to_thread(answering, place.workspace, asked, served.metrics)
-    return await served.desk.wait_for(request, work, computes=computes_here(place.workspace, asked.language))
+    desk = asking.place.served.desk
+    desk.check(asking.place.client)
+    work = await asyncio.to_thread(answering, asking)
+    return await _told(asking, await desk.wait_for(asking.place.request, work, computes=asking.computes))
 
 
-async def answered(
-    request: Request,
-    served: Services,
-    place: Place,
-    asked: QuestionRequest,
-    keep: Callable[[Answer], None] | None = None,
-) -> JsonObject:
-    """The whole answer, as `hoptrail ask --json` prints it; `keep` is told it. Raises: as `answer_to`."""
-    return await _told(await answer_to(request, served, place, asked), place, asked, keep)
-
-
-async def _told(
-    answer: Answer, place: Place, asked: QuestionRequest, keep: Callable[[Answer], None] | None
-) -> JsonObject:
-    if keep:
-        keep(answer)
+async def _told(asking: ClientQuestion, answer: Answer) -> JsonObject:
+    if asking.keep:
+        asking.keep(answer)
     content = answer.to_dict()
-    return content | indexing_of(place.workspace) | await asyncio.to_thread(kept, place, asked, content)
+    indexing = await asyncio.to_thread(indexing_of, asking.place.workspace)
+    return content | indexing | await asyncio.to_thread(kept, asking.place, asking.asked, content)
 
 
-async def stream(
-    served: Services,
-    place: Place,
-    asked: QuestionRequest,
-    format_event: Callable[[str, JsonObject], str] = event,
-    keep: Callable[[Answer], None] | None = None,
-) -> StreamingResponse:
-    """The events of one question, formatted by `format_event`; `keep` is told the answer. Starts the work at once; closing the
-    response stops it.
+async def stream(asking: ClientQuestion, format_event: Callable[[str, JsonObject], str] = event) -> StreamingResponse:
+    """The events of one question, formatted by `format_event`. Starts the work at once; closing the response stops it.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised here, while the response can still have an error
     status.
     """
@@ -185,20 +184,27 @@ async def stream(
         if not loop.is_closed():
             loop.call_soon_threadsafe(events.put_nowait, format_event(name, content))
 
-    served.desk.check(place.client)
-    work = await asyncio.to_thread(answering, place.workspace, asked, served.metrics, send_event)
+    place, asked, desk = asking.place, asking.asked, asking.place.served.desk
+    desk.check(place.client)
+    work = await asyncio.to_thread(answering, asking, send_event)
     settings = place.workspace.index.settings
     names = {"recipe": asked.recipe or settings.recipe, "language": asked.language or settings.language}
     events.put_nowait(format_event("question", {"question": asked.question, **names}))  # before a thread sends the next
-    future, patience = served.desk.hand_in(work, place.client, computes=computes_here(place.workspace, asked.language))
+    future, patience = desk.hand_in(work, place.client, computes=asking.computes)
     future.add_done_callback(lambda _: events.put_nowait(None))
 
     async def sent() -> AsyncIterator[str]:
         try:
-            while (one := await _next(events)) is not None:
+            while True:
+                try:
+                    one = await asyncio.wait_for(events.get(), SILENCE_SECONDS)
+                except TimeoutError:
+                    one = ": still working\n\n"
+                if one is None:
+                    break
                 yield one
             try:
-                ending = format_event("answer", await _told(result_of(future), place, asked, keep))
+                ending = format_event("answer", await _told(asking, result_of(future)))
             except Exception as error:  # noqa: BLE001 - the response has begun, so the error can only be an event
                 ending = format_event("error", as_refusal(error).content)
             yield ending
@@ -206,10 +212,3 @@ async def stream(
             patience.end()
 
     return StreamingResponse(sent(), media_type=EVENTS)
-
-
-async def _next(events: asyncio.Queue[str | None]) -> str | None:
-    try:
-        return await asyncio.wait_for(events.get(), SILENCE_SECONDS)
-    except TimeoutError:
-        return ": still working\n\n"

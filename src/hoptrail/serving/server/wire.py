@@ -18,7 +18,7 @@ from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.refusals import not_valid
 from hoptrail.structures.progress_tracker import Progress
-from hoptrail.types import Answer, AnswerKind, Block, Document, Hop, Trail, Verdict
+from hoptrail.types import Answer, Block, Document, Hop, Trail, Verdict
 from hoptrail.types.json_object import JsonObject
 from hoptrail.types.sources import UPLOADED, file_name
 
@@ -58,19 +58,6 @@ class Before(Strict):
     question: Asked
     answer: Annotated[str, Field(max_length=QUESTION_LIMIT)] | None
     trail: Annotated[list[EarlierHop], Field(max_length=100)] = []
-
-    @classmethod
-    def of(cls, answer: Answer) -> list[Before]:
-        """What an answer of this server leaves for the next question; of several questions each."""
-        return [
-            cls.model_construct(
-                question=one.asked,
-                answer=one.text,
-                trail=[EarlierHop.model_construct(asked=hop.asked, answer=hop.answer) for hop in one.trail],
-            )
-            for one in answer.parts or (answer,)
-            if one.kind is not AnswerKind.REPLY
-        ]
 
     def as_answer(self) -> Answer:
         """The same as an `Answer` without evidence."""

@@ -38,6 +38,10 @@ from hoptrail.types.json_object import JsonObject
 
 T = TypeVar("T")
 
+log = logging.getLogger("hoptrail.server")
+
+STOP_SECONDS = 2.0
+"""Seconds that work in the background has to end itself when the server stops. What is not finished then is as after a kill."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -185,10 +189,8 @@ class Workspace:
     def recipe_names(self) -> dict[str, bool]:
         """Every recipe, and whether it is usable here now."""
         settings = self.index.settings.recipes
-        if self.index.is_empty:
-            return {name: not needed_structures([name], settings) for name in recipe_names()}
-        with self.reading() as snapshot:
-            return {name: bool(usable(name, snapshot, settings)) for name in recipe_names()}
+        nothing = {name: not needed_structures([name], settings) for name in recipe_names()}
+        return self._read(lambda snapshot: {one: bool(usable(one, snapshot, settings)) for one in nothing}, nothing)
 
     def contents(self) -> Contents | None:
         """The contents of the index, read once per state; None if there is no index."""
@@ -247,13 +249,6 @@ def by_name(workspaces: Sequence[Workspace]) -> dict[str, Workspace]:
     return named
 
 
-log = logging.getLogger("hoptrail.server")
-
-
-STOP_SECONDS = 2.0
-"""Seconds that work in the background has to end itself when the server stops. What is not finished then is as after a kill."""
-
-
 @contextmanager
 def watched_folder(
     workspace: Workspace,
@@ -264,34 +259,29 @@ def watched_folder(
     """Index a folder and watch it while the body runs, or until `stopped` returns True. `on_report` gets the report of each
     indexing run.
     """
-    workspace.folder, ended = FolderState(), Event()
-    arguments = (workspace, workspace.folder, folder, on_report, lambda: ended.is_set() or stopped())
-    thread = Thread(target=_follow, args=arguments, name=f"folder of {workspace.name}", daemon=True)
+    state, ended = FolderState(), Event()
+    workspace.folder = state
+
+    def follow() -> None:
+        watcher = Watcher(
+            stopped=lambda: ended.is_set() or stopped(), say=log.info, progress=partial(setattr, state, "progress")
+        )
+        try:
+            for report in watch(workspace.index, [folder], workspace.recipes, watcher, turn=workspace.writing):
+                state.progress, state.report = Progress(), report
+                on_report(report)
+                workspace.warm()
+        except Interrupted:
+            log.info("workspace %s: stopped indexing %s; the next start continues", workspace.name, folder)
+        except HoptrailError as error:
+            log.error("workspace %s: %s", workspace.name, error)
+        except Exception as error:  # noqa: BLE001 - the border of the thread: the server goes on
+            log.error("workspace %s: watching %s ended: %s", workspace.name, folder, type(error).__name__)
+
+    thread = Thread(target=follow, name=f"folder of {workspace.name}", daemon=True)
     thread.start()
     try:
         yield
     finally:
         ended.set()
         thread.join(STOP_SECONDS)
-
-
-def _follow(
-    workspace: Workspace,
-    state: FolderState,
-    folder: Path,
-    on_report: Callable[[IndexingReport], None],
-    stopped: Callable[[], bool],
-) -> None:
-    watcher = Watcher(stopped=stopped, say=log.info, progress=partial(setattr, state, "progress"))
-    try:
-        for report in watch(workspace.index, [folder], workspace.recipes, watcher, turn=workspace.writing):
-            state.progress = Progress()
-            state.report = report
-            on_report(report)
-            workspace.warm()
-    except Interrupted:
-        log.info("workspace %s: stopped indexing %s; the next start continues", workspace.name, folder)
-    except HoptrailError as error:
-        log.error("workspace %s: %s", workspace.name, error)
-    except Exception as error:  # noqa: BLE001 - the border of the thread: the server goes on
-        log.error("workspace %s: watching %s ended: %s", workspace.name, folder, type(error).__name__)

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hoptrail.serving.server.routes_status import read_page
+from hoptrail.serving.server import routes_status
 from serving.server.browser.opening import ask, drop, opened, unfold, with_browser
 from serving.server.listening import listening
 from serving.server.served import NORTH, QUESTION, SOUTH, new_app
 from world import FACTS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from fastapi.testclient import TestClient
     from playwright.sync_api import Browser, Page
     from starlette.types import Receive, Scope, Send
 
     from hoptrail.serving.server.keys import Keys
 
 
-def test_the_page_is_small_and_fetches_from_here_only() -> None:
-    page = read_page()
-    assert sum(len(content) for content, _, _ in page.values()) < 140_000
-    for name, (content, kind, _) in page.items():
-        text = content.decode()
+def test_the_page_is_small_and_fetches_from_here_only(client: TestClient) -> None:
+    folder = Path(routes_status.__file__).parent / "page"
+    page = {path.name: client.get(f"/page/{path.name}") for path in folder.iterdir()}
+    assert sum(len(answer.content) for answer in page.values()) < 140_000
+    for name, answer in page.items():
+        text, kind = answer.text, answer.headers["content-type"]
+        again = client.get(f"/page/{name}", headers={"If-None-Match": answer.headers["etag"]})
+        assert (again.status_code, again.headers["cache-control"]) == (304, "no-cache")
         assert not re.search(
             r"https?://(?!www\.w3\.org/2000/svg)|//cdn|@import|innerHTML|outerHTML|insertAdjacent", text
         ), name
@@ -34,7 +37,7 @@ def test_the_page_is_small_and_fetches_from_here_only() -> None:
         assert not re.search(r"[\"'`]/(page|api|v1|mcp)\b", text), (
             f"{name}: addresses are relative, for a proxy with a prefix"
         )
-    linked = re.findall(r"\bpage/([\w.-]+)", page["index.html"][0].decode())
+    linked = re.findall(r"\bpage/([\w.-]+)", page["index.html"].text)
     assert set(linked) <= set(page)
 
 
