@@ -154,7 +154,7 @@ def test_keys_come_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: p
     file = tmp_path / "keys"
     assert not find_keys(["a", "b"])
     monkeypatch.setenv("HOPTRAIL_KEY", KEY)
-    assert find_keys(["a"]).opened_by(KEY) == {"a"}
+    assert find_keys(["a"]).opened_by(KEY) == {"a": None}
     monkeypatch.delenv("HOPTRAIL_KEY")
     monkeypatch.setenv(variable_of("my-notes"), KEY)
     assert variable_of("my-notes") == "HOPTRAIL_KEY_MY_NOTES"
@@ -203,7 +203,7 @@ def test_a_key_file_without_a_key_is_refused(tmp_path: Path) -> None:
 def test_workspaces_of_like_names_are_told_apart_by_a_key_file(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     file.write_text(f"team-a {KEY}\nteam_a {KEY}x\n")
-    assert find_keys(["team-a", "team_a"], file).opened_by(KEY) == {"team-a"}
+    assert find_keys(["team-a", "team_a"], file).opened_by(KEY) == {"team-a": None}
 
 
 def test_an_old_key_opens_beside_the_new_one(tmp_path: Path) -> None:

@@ -552,6 +552,13 @@ def test_an_upload_is_read_like_a_file_from_a_folder(client: TestClient, tmp_pat
     ]
 
 
+def test_what_was_doubtful_in_an_upload_is_told(client: TestClient) -> None:
+    job = upload(client, ("café.txt", "Das Café liegt am Fluß, drei Häuser hinter der Brücke.".encode("cp1252")))
+    (item,) = job["items"]
+    assert item["notes"] == ["not UTF-8; read as cp1252, a guess from its bytes"]
+    assert client.get(f"/api/documents/{item['documents'][0]}").json()["notes"] == item["notes"]
+
+
 def test_an_upload_that_is_no_text_is_refused_and_a_damaged_one_named(client: TestClient) -> None:
     answer = client.post("/api/documents", files=[("files", ("photo", b"\x89PNG\r\n\x1a\n\x00\x00"))])
     assert (answer.status_code, answer.json()["error"]["code"]) == (415, "wrong_type")

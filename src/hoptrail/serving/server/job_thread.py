@@ -265,10 +265,12 @@ class Worker:
         for item in waiting[: job.batch]:
             if item.whole_name in names or (read and (time.monotonic() > end or size > TURN_BYTES)):
                 break
+            _check_stopped(job)
             names.add(item.whole_name)
             item.state = State.READING
             try:
-                for document in self._read(job, item):
+                for document in self._begun(job.client, item):
+                    _check_stopped(job)
                     size += len(document.text)
                     yield document
             except DocumentError as failure:
@@ -277,24 +279,18 @@ class Worker:
                 item.state = State.INDEXING
                 read.append(item)
 
-    def _read(self, job: Job, item: Item) -> Iterator[Document]:
-        """The documents of an upload, in the time that its client is allowed. Raises: DocumentError: none can be read."""
-        allowed, used = self._allowed.get(job.client, self._longest), 0.0
+    def _begun(self, client: str, item: Item) -> Iterator[Document]:
+        """The documents of an upload, the first of them read in the time that its client is allowed.
+        Raises: DocumentError: none can be read.
+        """
+        allowed, begun = self._allowed.get(client, self._longest), time.monotonic()
         documents = self._uploads.read(item, allowed)
         try:
-            while True:
-                _check_stopped(job)
-                begun = time.monotonic()
-                try:
-                    document = next(documents, None)
-                finally:
-                    used += time.monotonic() - begun
-                if document is None:
-                    break
-                yield document
+            first = next(documents, None)
         finally:
-            used_up = used >= allowed * SECOND
-            self._allowed[job.client] = max(1, allowed // 2) if used_up else min(self._longest, allowed + 1)
+            used_up = time.monotonic() - begun >= allowed * SECOND
+            self._allowed[client] = max(1, allowed // 2) if used_up else min(self._longest, allowed + 1)
+        return chain([first] if first else (), documents)
 
     def _finish(self, item: Item, state: State, reason: str = "") -> None:
         if state is State.FAILED:

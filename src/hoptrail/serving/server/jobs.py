@@ -18,7 +18,7 @@ from hoptrail.corpus.journal import OVER, Item, Journal, State
 from hoptrail.serving.server.job_thread import Job, Worker
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, not_found, stopping, too_many
-from hoptrail.serving.server.uploads import NoRoom, Uploads, WrongType
+from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.wire import shown
 from hoptrail.serving.server.workspaces import Workspace
 
@@ -52,9 +52,9 @@ class Jobs:
             for name, content in files:
                 try:
                     stored.append(self._keep(name, content))
-                except WrongType as refusal:
+                except Refusal as refusal:
                     refused.append(Item("", shown(name), State.FAILED, reason=str(refusal)))
-                    if len(refused) == len(files):
+                    if refusal.status != 415 or len(refused) == len(files):
                         raise
             return self.submit(Job("add", stored + refused, client))
         except BaseException:
@@ -66,10 +66,10 @@ class Jobs:
         while True:
             try:
                 return self._uploads.keep(name, content)
-            except NoRoom:
+            except Refusal as refusal:
                 with self._changed:
                     found = next((job for job in self._jobs.values() if job.is_finished and job.left), None)
-                    if found is None:
+                    if refusal.status != 413 or found is None:
                         raise
                     uploads = found.left
                     found.set_left(State.DISCARDED)

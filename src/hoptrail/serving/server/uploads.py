@@ -42,22 +42,7 @@ from hoptrail.types.sources import UPLOADS
 _BLOCK = 1 << 20
 _LONGEST_NAME = 200
 _UNNAMED = "unnamed"
-
-
-class WrongType(Refusal):
-    """The file has no supported format and is not text."""
-
-    def __init__(self) -> None:
-        what_to_do = f"Text may have any name; other files must end in {', '.join(ENDINGS)}, optionally packed as .gz."
-        super().__init__(415, "wrong_type", "is not text and has no supported format", what_to_do)
-
-
-class NoRoom(Refusal):
-    """The waiting uploads have reached their limit."""
-
-    def __init__(self, most: int) -> None:
-        error = too_large("The total of waiting uploads", most).content["error"]
-        super().__init__(413, error["code"], error["message"], error["what_to_do"])
+_SUPPORTED = f"Text may have any name; other files must end in {', '.join(ENDINGS)}, optionally packed as .gz."
 
 
 class Uploads:
@@ -71,7 +56,7 @@ class Uploads:
 
     def keep(self, name: str, content: BinaryIO) -> Item:
         """Store a file under a new id; its name is shortened for display. `settle` syncs it in the folder.
-        Raises: Refusal: its format is not supported, or too much is waiting.
+        Raises: Refusal: its format is not supported (status 415), or too much is waiting (413).
         """
         ending = ending_of(name)
         stem = name[: len(name) - len(ending)]
@@ -84,7 +69,7 @@ class Uploads:
                 write_file(path, self._within_limit(content, sum(map(_size, self._folder.iterdir()))))
                 with suppress(Unreadable):  # a damaged one is stored: its job reports the fault
                     if not is_readable(path):
-                        raise WrongType
+                        raise Refusal(415, "wrong_type", "is not text and has no supported format", _SUPPORTED)
             except BaseException:
                 with suppress(OSError):
                     self.discard([upload])
@@ -144,7 +129,7 @@ class Uploads:
         while block := content.read(_BLOCK):
             stored += len(block)
             if stored > self._limits.waiting_uploads:
-                raise NoRoom(self._limits.waiting_uploads)
+                raise too_large("The total of waiting uploads", self._limits.waiting_uploads)
             yield block
 
 
