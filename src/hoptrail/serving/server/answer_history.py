@@ -50,7 +50,7 @@ def kept(place: Place, asked: QuestionRequest, answer: JsonObject) -> JsonObject
         content = json.dumps(_without_quotations(answer), ensure_ascii=False)
         documents = _documents_of(answer)
         history.keep(KeptAnswer(name, _client(place), thread, about["at"], asked.question, content), documents)
-        history.forget(documents - place.every_document(documents))  # removed in the meantime
+        history.forget(documents - place.workspace.existing_ids(documents))  # removed in the meantime
     except HoptrailError as error:
         log.error("an answer could not be kept: %s", type(error).__name__)
         return {}
@@ -74,7 +74,7 @@ def thread(here: Here, name: str) -> JsonObject:
     """A kept answer, after the earlier ones of its thread."""
     turns = _history(here).turns(name)
     documents = set[str]().union(*(cited for _, cited in turns))
-    if not turns or here.every_document(documents) != documents:
+    if not turns or here.workspace.existing_ids(documents) != documents:
         raise not_found("answer")
     found = here.workspace.corpus().documents(documents) if documents else {}
     answers = [

@@ -42,7 +42,6 @@ from hoptrail.serving.server.services import Place, services_for
 from hoptrail.serving.server.streaming import ClientQuestion, answered, searched
 from hoptrail.serving.server.wire import Asked, AsOf, Earlier, Name, QuestionRequest, Search, Text
 from hoptrail.serving.server.workspaces import Workspace
-from hoptrail.types.answer import evidence_json, hop_json
 from hoptrail.types.json_object import JsonObject
 
 log = logging.getLogger("hoptrail.server")
@@ -209,16 +208,14 @@ async def explain(
     found = await asyncio.to_thread(place.trails.get, trail, place.workspace)
     console = Console(file=StringIO(), width=100, highlight=False, markup=False, emoji=False, record=True)
     console.print(render_answer(found))
-    cited = [(item.hop, evidence_json(item)) for item in found.evidence]
+    content = found.to_dict()
     steps = [
-        {
-            "hop": number,
-            **{name: value for name, value in hop_json(hop).items() if name != "hits"},
-            "evidence": [item for place, item in cited if place == number],
-        }
-        for number, hop in enumerate(found.trail)
+        {"hop": number, **hop, "evidence": [one for one in content["evidence"] if one["hop"] == number]}
+        for number, hop in enumerate(content["trail"])
     ]
-    about = {"question": found.question, "answer": found.text, "recipe": found.recipe}
+    for step in steps:
+        del step["hits"]
+    about = {name: content[name] for name in ("question", "answer", "recipe")}
     return {"trail_id": trail, **about, "steps": steps, "text": console.export_text()}
 
 

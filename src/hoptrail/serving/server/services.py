@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Annotated
@@ -75,7 +75,7 @@ class KeptAnswers:
                 for name, answers in self._conversations.items()
             }
         documents = set[str]().union(*cited.values())
-        existing = workspace.existing_ids(documents) if documents else documents
+        existing = workspace.existing_ids(documents)
         with self._lock:
             for name, of in cited.items():
                 if not existing.issuperset(of):
@@ -137,10 +137,6 @@ class Place:
     def submit(self, kind: str, items: Mapping[str, str]) -> Job:
         """Submit a job for these items, given by id and name. Raises: Refusal: the key only reads, or as `Jobs.submit`."""
         return self.jobs.submit(Job(kind, [Item(*item) for item in items.items()], self.client))
-
-    def every_document(self, names: Collection[str]) -> set[str]:
-        """The ids among `names` whose documents are here, as the key sees them."""
-        return self.workspace.existing_ids(names) if names else set()
 
     def document(self, name: str) -> Document:
         """The document with this id. Raises: Refusal: it is not here."""

@@ -202,7 +202,7 @@ class Workspace:
 
     def existing_ids(self, names: Collection[str]) -> set[str]:
         """The ids among `names` whose documents are in the index."""
-        return self._read(lambda snapshot: {entry.id for entry in snapshot.register.of(names)}, set())
+        return self._read(lambda snapshot: {one.id for one in snapshot.register.of(names)}, set()) if names else set()
 
     def document(self, name: str) -> Document | None:
         """The document with this id, or None."""
