@@ -77,4 +77,6 @@ async def page_file(request: Request, name: str) -> Response:
     """A file of the page."""
     found = await _PAGE.get_response(name, request.scope)
     found.headers["Cache-Control"] = "no-cache"  # asked for again each time, by its entity tag
+    if name.endswith(".js"):  # whose type differs by system
+        found.headers["Content-Type"] = "text/javascript; charset=utf-8"
     return found
