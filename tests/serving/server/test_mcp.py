@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -100,6 +101,29 @@ def test_an_agent_is_told_that_a_question_is_not_settled_and_what_comes_closest(
         assert (asked.structured_content["abstained"], len(asked.structured_content["closest"])) == (True, 3)
 
     with_client(address, act)
+
+
+LOADING = """
+import sys, time
+from fastapi.testclient import TestClient
+from hoptrail import Index
+from hoptrail.serving.server.app import create_app
+from hoptrail.serving.server.workspaces import Workspace
+app = create_app([Workspace("main", Index(sys.argv[1]))])
+print("mcp" in sys.modules)
+with TestClient(app, base_url="http://localhost"):
+    end = time.monotonic() + 60
+    while "hoptrail.serving.server.mcp_server" not in sys.modules and time.monotonic() < end:
+        time.sleep(0.05)
+print("mcp" in sys.modules)
+"""
+
+
+def test_what_agents_need_is_loaded_while_the_server_runs_already(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", LOADING, str(tmp_path / "none")], capture_output=True, text=True, check=False
+    )
+    assert ended.stdout.split() == ["False", "True"], ended.stderr
 
 
 def test_documents_are_resources(address: str) -> None:

@@ -15,6 +15,7 @@ from threading import Event
 from typing import BinaryIO
 
 from hoptrail.corpus.journal import OVER, Item, Journal, State
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.job_thread import Job, Worker
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, not_found, stopping, too_many
@@ -27,17 +28,17 @@ KEPT_JOBS = 100
 
 
 class Jobs:
-    """The jobs of one workspace in order of arrival, at most `most` of them unfinished. The thread that performs them starts with
-    the first. Writing methods raise StorageError and IndexDamaged, and then have changed nothing.
+    """The jobs of one workspace in order of arrival. The thread that performs them starts with the first. Writing methods raise
+    StorageError and IndexDamaged, and then have changed nothing.
     """
 
-    def __init__(self, workspace: Workspace, uploads: Uploads, metrics: Metrics, most: int) -> None:
-        self._uploads = uploads
+    def __init__(self, workspace: Workspace, limits: ServerLimits, metrics: Metrics) -> None:
         self._workspace = workspace
-        self._most = most
+        self._most = limits.waiting_jobs
+        self._uploads = Uploads(workspace.index.folder, limits, workspace.index.settings.reading)
         self._journal = Journal(workspace.index.folder)
         self._jobs: dict[str, Job] = {}
-        self._worker = Worker(workspace, self._jobs, self._journal, uploads, metrics)
+        self._worker = Worker(workspace, self._jobs, self._journal, self._uploads, metrics)
         self._changed = self._worker.changed
         self._taken_up = False
 

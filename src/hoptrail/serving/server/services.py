@@ -18,7 +18,6 @@ from hoptrail.serving.server.jobs import Jobs
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Desk
 from hoptrail.serving.server.refusals import Refusal, not_found
-from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.workspaces import Workspace, by_name, limited
 from hoptrail.types import Answer, Document, content_id
 
@@ -100,10 +99,7 @@ class Services:
 def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Services:
     """The services for these workspaces. Raises: UsageError: no workspace, or two of one name or folder."""
     metrics, named = Metrics(), by_name(workspaces)
-    jobs = {
-        one.name: Jobs(one, Uploads(one.index.folder, limits, one.index.settings.reading), metrics, limits.waiting_jobs)
-        for one in workspaces
-    }
+    jobs = {name: Jobs(one, limits, metrics) for name, one in named.items()}
     kept = defaultdict(KeptAnswers), defaultdict(KeptAnswers)
     return Services(named, jobs, Desk(limits, metrics), limits, metrics, *kept)
 
