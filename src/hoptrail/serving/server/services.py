@@ -74,7 +74,7 @@ class KeptAnswers:
                 for name, answers in self._conversations.items()
             }
         documents = set[str]().union(*cited.values())
-        existing = workspace.existing_ids(documents)
+        existing = workspace.existing_ids(documents) if documents else documents
         with self._lock:
             for name, of in cited.items():
                 if not existing.issuperset(of):
