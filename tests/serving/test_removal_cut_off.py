@@ -15,7 +15,7 @@ from corpus.worlds import files_with
 from hoptrail import Index
 from hoptrail.corpus import database, durable, segments
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.models.remembered import FILE, RememberedReplies
+from hoptrail.models.ledger import FILE, RememberedReplies
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.workspaces import Workspace
 from world import HashingEncoder

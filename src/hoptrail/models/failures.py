@@ -1,4 +1,4 @@
-"""How a single try of a model call can fail. `limiter.py` decides whether to retry; callers of `billing.py` see other errors.
+"""How a single try of a model call can fail. `billing.py` decides whether to retry; its callers see other errors.
 
 The number of a status other than 200 decides, and where that is not enough the server's message; servers agree on neither. Some
 respond with 500 or 404 when they do not know a reply format.

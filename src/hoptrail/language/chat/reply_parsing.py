@@ -114,13 +114,10 @@ def _complete_part(text: str, *, open_lists: bool) -> str:
 
 
 _NAMES = "think|thinking|thought|reasoning|seed:think"
-_THOUGHTS = {
-    **{f"<{name}>": f"</{name}>" for name in _NAMES.split("|")},
-    "[think]": "[/think]",
-    "◁think▷": "◁/think▷",
-    "<|channel>thought": "<channel|>",
-}
-"""The marks around reasoning, in small letters."""
+_THOUGHT = re.compile(
+    rf"(?:<(?:{_NAMES})>|\[think\]|◁think▷|<\|channel>thought)(.*?)(</(?:{_NAMES})>|\[/think\]|◁/think▷|<channel\|>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
 _THOUGHT_END = re.compile(rf"^[^{{]*?</(?:{_NAMES})>|\A.*?(?:</think>|\[/think\])\s*(?=\{{)", re.DOTALL | re.IGNORECASE)
 # Matches consecutive tags at once: an endless row of <unk> would otherwise take quadratic time.
 _TOOL = re.compile(rf"\A(?:\s*(?:<(?!(?i:{_NAMES})>)\|?[\w./-]+\|?>|\[/?(?!(?i:think)\])[A-Z_]{{3,}}\]))++")
@@ -141,20 +138,16 @@ def channels(text: str) -> tuple[str, str]:
         elif text.lstrip().startswith(("<|channel|>", "<|start|>")):
             return "", text
     while True:
-        before = text
         text = text.strip()
         if text.startswith("{"):
             return text, ""
-        opened = next((mark for mark in _THOUGHTS if text[:20].lower().startswith(mark)), None)
-        if opened is not None:
-            end = _THOUGHTS[opened]
-            thought, ended, text = text.partition(end if end in text else end.upper())
-            if not ended:
-                return "", thought[len(opened) :].strip() or opened
-        elif (matched := _THOUGHT_END.match(text)) or (matched := _TOOL.match(text)):
-            text = text[matched.end() :]
-        if text == before:
+        matched = _THOUGHT.match(text)
+        if matched and not matched[2]:
+            return "", matched[1].strip() or text
+        matched = matched or _THOUGHT_END.match(text) or _TOOL.match(text)
+        if not matched:
             return text, ""
+        text = text[matched.end() :]
 
 
 def own_channel(text: str) -> str:
