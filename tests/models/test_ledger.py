@@ -118,9 +118,7 @@ def test_many_may_open_a_new_file_at_once(tmp_path: Path) -> None:
     for attempt in range(5):
         folder = tmp_path / str(attempt)
         with ThreadPoolExecutor(8) as workers:
-            done = workers.map(
-                lambda number, at=folder: replies_in(at).reserve(request(f"{number}"), MOST, FREE), range(8)
-            )
+            done = workers.map(lambda number, at=folder: entered(replies_in(at), request(f"{number}")), range(8))
         assert sorted(done) == list(range(1, 9))
 
 

@@ -246,11 +246,6 @@ def read_logprobs(entry: Any) -> tuple[Token, ...]:
         return ()
 
 
-def last_tokens(tokens: Iterable[Iterable[Iterable[Any]]]) -> tuple[Token, ...]:
-    """The last tokens, from stored ones or from those of a stream."""
-    return tuple(tuple((text, logprob) for text, logprob in token) for token in tokens)[-KEPT:]
-
-
 def _token(entry: JsonObject) -> Token:
     others = entry.get("top_logprobs") or []
     return tuple((whole_text(one["token"]), _logprob(one["logprob"])) for one in (entry, *others[:ALTERNATIVES]))

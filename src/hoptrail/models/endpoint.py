@@ -169,8 +169,8 @@ def _unit_vectors(reply: bytes, expected: int, dimension: int | None) -> FloatMa
     try:
         items = reader_of(_Reply).validate_json(reply, strict=True).data
     except ValidationError as error:
-        fault = error.errors()[0]
-        raise ValueError(f"no embeddings: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+        first = error.errors()[0]
+        raise ValueError(f"no embeddings: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     numbers = [place if item.index is None else item.index for place, item in enumerate(items)]
     if sorted(numbers) != list(range(expected)):
         raise ValueError(f"{len(items)} vectors for {expected} texts, which belong to the texts {numbers[:20]}")

@@ -37,7 +37,8 @@ from typing import Any, Literal
 
 from hoptrail.errors import BudgetExhausted, StorageError
 from hoptrail.models.chat import ChatRequest, ChatSettings
-from hoptrail.models.completion import ChatReply, last_tokens
+from hoptrail.models.completion import ChatReply
+from hoptrail.types.json_object import reader_of
 
 FILE = "replies.sqlite"
 STANDS_SECONDS = 600.0
@@ -234,8 +235,8 @@ class RememberedReplies:
 
     def stored(self) -> Iterator[StoredReply]:
         """All replies, ordered by key."""
-        for *request, reply in self._file.rows("SELECT key, task, place, model, reply FROM replies ORDER BY key"):
-            yield StoredReply(*request, _parse(reply))
+        rows = self._file.rows("SELECT key, task, place, model, reply FROM replies ORDER BY key")
+        yield from (StoredReply(key, task, place, model, _parse(reply)) for key, task, place, model, reply in rows)
 
     def known(self, what: Literal["rungs", "dialects"], place: str, model: str) -> str:
         """What is known of a model at an endpoint; empty where nothing is."""
@@ -382,5 +383,5 @@ def _mention(connection: sqlite3.Connection, request: ChatRequest) -> None:
 
 
 def _parse(text: str) -> ChatReply:
-    content = json.loads(text)
-    return ChatReply(**content | {"logprobs": last_tokens(content.get("logprobs", ()))})
+    reply: ChatReply = reader_of(ChatReply).validate_json(text)
+    return reply

@@ -23,7 +23,7 @@ from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
 from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.completion import ChatReply
-from hoptrail.models.ledger import cost_of
+from hoptrail.models.ledger import Cost, cost_of
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Extraction, Usage
 
@@ -41,59 +41,41 @@ REPAIRED = 1.1
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """A closed interval."""
-
-    low: float
-    high: float
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
-    def counted(self, what: str) -> str:
-        """The interval in words: `10 to 20 calls`."""
-        return f"{self.low:,.0f} to {self.high:,.0f} {what}"
-
-
-@dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated cost; `money` is None without known prices."""
+    """The least and the most that something may cost: pairs of calls and of their cost."""
 
-    calls: Interval
-    prompt_tokens: Interval
-    completion_tokens: Interval
-    money: Interval | None
+    calls: tuple[float, float]
+    costs: tuple[Cost, Cost]
 
     def __str__(self) -> str:
-        counts = [
+        least, most = self.costs
+        counts = (
             (self.calls, "calls"),
-            (self.prompt_tokens, "prompt tokens"),
-            (self.completion_tokens, "completion tokens"),
-        ]
-        tokens = ", ".join(interval.counted(what) for interval, what in counts)
-        if self.money is None:
+            ((least.prompt_tokens, most.prompt_tokens), "prompt tokens"),
+            ((least.completion_tokens, most.completion_tokens), "completion tokens"),
+        )
+        tokens = ", ".join(f"{low:,.0f} to {high:,.0f} {what}" for (low, high), what in counts)
+        if least.money is None or most.money is None:
             return f"{tokens}; in money unknown, because prompt_price and completion_price under [chat] are not set"
-        free = " (the prices are set to 0)" if self.money.high == 0 else ""
-        return f"{tokens}; {self.money.low:,.6g} to {self.money.high:,.6g} in money{free}"
+        free = " (the prices are set to 0)" if most.money == 0 else ""
+        return f"{tokens}; {least.money:,.6g} to {most.money:,.6g} in money{free}"
 
 
 def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, effort: Effort) -> Estimate:
     """The cost of `questions` questions of some `effort` that read up to `evidence_tokens` at a time."""
-    reads, others = _typical(*effort.readings), _typical(*effort.others)
     evidence = min(evidence_tokens, settings.context_window * MARGIN)
-    calls = Interval(questions * (reads.low + others.low), questions * (reads.high + others.high) * REPAIRED + 3)
-    prompt = Interval(
-        calls.low * PROMPT_TOKENS[0] + questions * reads.low * evidence * EVIDENCE_SHARE[0],
-        calls.high * PROMPT_TOKENS[1] + questions * reads.high * evidence * EVIDENCE_SHARE[1] * REPAIRED,
+    (reads, most_reads), (others, most_others) = effort.readings, effort.others
+    most_reads, most_others = reads + (most_reads - reads) * MOST_SHARE, others + (most_others - others) * MOST_SHARE
+    calls = questions * (reads + others), questions * (most_reads + most_others) * REPAIRED + 3
+    prompts = (
+        calls[0] * PROMPT_TOKENS[0] + questions * reads * evidence * EVIDENCE_SHARE[0],
+        calls[1] * PROMPT_TOKENS[1] + questions * most_reads * evidence * EVIDENCE_SHARE[1] * REPAIRED,
     )
-    reply = Interval(calls.low * REPLY_TOKENS[0], calls.high * min(REPLY_TOKENS[1], settings.max_output_tokens))
-    ends = [(prompt.low, reply.low), (prompt.high, reply.high)]
-    low, high = (cost_of(round(tokens), round(answer), settings).money for tokens, answer in ends)
-    return Estimate(calls, prompt, reply, None if low is None or high is None else Interval(low, high))
-
-
-def _typical(fewest: int, most: int) -> Interval:
-    return Interval(fewest, fewest + (most - fewest) * MOST_SHARE)
+    replies = calls[0] * REPLY_TOKENS[0], calls[1] * min(REPLY_TOKENS[1], settings.max_output_tokens)
+    least, most = (
+        cost_of(round(prompt), round(reply), settings) for prompt, reply in zip(prompts, replies, strict=True)
+    )
+    return Estimate(calls, (least, most))
 
 
 class RehearsedChat(Chat):

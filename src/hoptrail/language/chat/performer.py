@@ -1,6 +1,6 @@
 """The language `chat`: performs every task by filling a prompt and checking the reply.
 
-Tasks become drafts (`prompting.py`), and replies become outputs (`citing.py`, `grounding.py`). `ladder.py` gets a usable reply,
+Tasks become drafts (`prompting.py`), and replies become outputs (`grounding.py`). `ladder.py` gets a usable reply,
 and `models.billing` accounts for its cost. Tasks without input, or that rules can settle, are not sent.
 
 The words of prompts are traced to the documents of earlier replies, so that removing a document also forgets such replies. An
@@ -28,9 +28,8 @@ from pydantic import BaseModel
 from hoptrail.errors import TaskFailed
 from hoptrail.language import tasks
 from hoptrail.language.chat import schemas
-from hoptrail.language.chat.citing import parse_answer, reading_from
 from hoptrail.language.chat.context import YES_NO, folded, sentences_of, show_findings, summarise_all
-from hoptrail.language.chat.grounding import extraction_from, shortened
+from hoptrail.language.chat.grounding import extraction_from, parse_answer, reading_from, shortened
 from hoptrail.language.chat.ladder import Climbed, Ladder
 from hoptrail.language.chat.prompting import Draft, Drafted, Drafting, check_prompts
 from hoptrail.language.conversation.references import (
