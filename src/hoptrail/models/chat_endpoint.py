@@ -20,19 +20,10 @@ from typing import Any
 
 from hoptrail.errors import HoptrailError
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
-from hoptrail.models.client import Deadline, open_client
+from hoptrail.models.client import Deadline, failure_of, open_client
 from hoptrail.models.completion import ALTERNATIVES, ChatReply, read_choices, read_stream
 from hoptrail.models.environment import Address, without, without_whole
-from hoptrail.models.failures import (
-    NAMES_FORMAT,
-    NAMES_LOGPROBS,
-    SHOWN,
-    CallFailed,
-    FailureKind,
-    failure_of_status,
-    failure_within,
-    words_of,
-)
+from hoptrail.models.failures import NAMES_FORMAT, NAMES_LOGPROBS, CallFailed, FailureKind
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
 
@@ -95,7 +86,7 @@ class ChatEndpoint:
         except HoptrailError:  # from `left`
             raise
         except Exception as error:  # noqa: BLE001 - untrusted bytes may raise anything in the libraries; only this call fails
-            failure = _failure(error, body)
+            failure = failure_of(error, body)
         if deadline.expired:
             spent = f"did not finish within {self._settings.deadline_seconds:g} seconds"
             failure = CallFailed(FailureKind.PASSING, spent, paid=True)
@@ -125,36 +116,6 @@ class ChatEndpoint:
         text = without_whole(reply.text, key)
         logprobs = reply.logprobs if text == reply.text else ()  # they spell it out as well
         return replace(reply, text=text, refusal=without_whole(reply.refusal, key), logprobs=logprobs)
-
-
-def _failure(error: Exception, body: JsonObject) -> CallFailed:
-    """The failure that an error stands for. A connection that was never made cost nothing; a lost one may have."""
-    import httpx2
-    import openai
-
-    if isinstance(error, CallFailed):
-        return error
-    if isinstance(error, openai.APIStatusError):
-        formed, words = "response_format" in body, words_of(error.body) or _words(error)
-        return failure_of_status(
-            *(error.status_code, error.response.headers, words), formed=formed, logprobs="logprobs" in body
-        )
-    if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
-        cause = error.__cause__ or error
-        never = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
-        words = " ".join(dict.fromkeys((str(error).rstrip("."), str(cause)))).strip()
-        kind = FailureKind.UNREACHED if never else FailureKind.PASSING
-        return CallFailed(kind, f"could not be asked: {words or type(cause).__name__}", paid=not never)
-    if isinstance(error, openai.APIError) and error.body:  # an event of a stream
-        failure = failure_within(error.body, "sent within its reply")
-        failure.paid = True
-        return failure
-    return CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words(error)[:SHOWN]})", paid=True)
-
-
-def _words(error: Exception) -> str:
-    words = " ".join(str(getattr(error, "message", None) or error).split())
-    return re.sub(r"^Error code: \d+(?: - )?", "", words)
 
 
 class Dialect:

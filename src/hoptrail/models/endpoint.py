@@ -20,10 +20,10 @@ import numpy as np
 from pydantic import BeforeValidator, ValidationError
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.client import Deadline, open_client
+from hoptrail.models.client import Deadline, failure_of, open_client
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.environment import Address, without
-from hoptrail.models.failures import SHOWN, CallFailed, words_of
+from hoptrail.models.failures import CallFailed
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.tracing import span
 from hoptrail.types.json_object import reader_of
@@ -116,14 +116,9 @@ class EndpointEncoder:
                 content: bytes = reply.content
             if not deadline.expired:  # a connection that was cut looks like the end of a body of unknown length
                 return content
-        except CallFailed as failure:
-            reason = failure.reason
-        except openai.APIStatusError as error:
-            words = words_of(error.body) or error.message
-            reason = f"answered with status {error.status_code}: {words[:SHOWN]}"
-            kind = _Refused if error.status_code in {400, 413, 422} else kind
-        except (openai.OpenAIError, httpx2.HTTPError) as error:
-            reason = f"could not be asked: {error} {error.__cause__ or ''}"
+        except (CallFailed, openai.OpenAIError, httpx2.HTTPError) as error:
+            reason = failure_of(error).reason
+            kind = _Refused if getattr(error, "status_code", 0) in {400, 413, 422} else kind
         if deadline.expired:
             reason = f"did not finish within {seconds:g} seconds"
         # Without its cause: the library's errors contain the request.

@@ -11,7 +11,6 @@ whose first replies are unusable costs more.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,7 +24,7 @@ from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.ledger import Cost, cost_of
 from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.types import Extraction, Usage
+from hoptrail.types import Extraction
 
 T = TypeVar("T")
 
@@ -79,12 +78,12 @@ def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: 
 
 
 class RehearsedChat(Chat):
-    """`chat` with a prepared reply in place of each that would cost money, for the prompts of its working rung."""
+    """`chat` with `text` in place of each reply that would cost money, for the prompts of its working rung."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: Chat, text: str) -> None:
         super().__init__(chat.place, chat.model)
         self._chat = chat
-        self.ready = threading.local()
+        self._text = text
 
     @property
     def working_rung(self) -> Rung | None:
@@ -94,24 +93,24 @@ class RehearsedChat(Chat):
         return self._chat.remembered(request)
 
     def ask(self, request: ChatRequest) -> PaidReply:
-        """The prepared reply, counted as if the model had written it."""
-        text: str = self.ready.text
-        prompt, completion = request.prompt_tokens, estimated_tokens(text)
-        return PaidReply(ChatReply(text, "stop", prompt, completion, estimated=True), Usage(1, prompt, completion))
+        """The text, counted as if the model had written it."""
+        prompt, completion = request.prompt_tokens, estimated_tokens(self._text)
+        reply = ChatReply(self._text, "stop", prompt, completion, estimated=True)
+        return PaidReply(reply, reply.usage)
 
 
 class RehearsalLanguage:
     """Performs the tasks of indexing through the prompts of `chat` with replies by `rules`, other tasks by `rules` alone."""
 
     def __init__(self, chat: Chat, settings: ChatSettings, rules: Language) -> None:
-        self._chat = RehearsedChat(chat)
-        self._drafting = ChatLanguage(self._chat, settings)
+        self._chat = chat
+        self._settings = settings
         self._rules = rules
 
     @property
     def name(self) -> str:
         """The model's name, because a rehearsal continues the model's own results."""
-        return self._drafting.name
+        return ChatLanguage(self._chat, self._settings).name
 
     def perform(self, task: Task[T]) -> Reply[T]:
         """Perform one task; its usage is what the model would cost. Raises: TaskFailed: the prompt does not fit."""
@@ -119,8 +118,7 @@ class RehearsalLanguage:
         text = _as_reply(task, by_rules.value)
         if text is None:
             return by_rules
-        self._chat.ready.text = text
-        return self._drafting.perform(task)
+        return ChatLanguage(RehearsedChat(self._chat, text), self._settings).perform(task)
 
 
 def _as_reply(task: object, value: object) -> str | None:

@@ -186,26 +186,23 @@ def says_unknown(words: str) -> bool:
 
 
 def _objects(text: str) -> Iterator[JsonObject | str]:
-    """The outermost objects in `text`; for an invalid object, the fault as text."""
+    """The outermost objects in `text`, parsed strictly or repaired; for an invalid object, the fault as text."""
     at = text.find("{")
     for _ in range(TRIES):
         if at < 0:
             return
-        content, length = _object_at(text[at:])
+        closing = _closing(text, at)
+        end = closing or len(text)
+        try:
+            content, end = _DECODER.raw_decode(text, at)
+        except RecursionError:
+            yield "too deeply nested"
+            return
+        except ValueError as error:
+            repaired = _repaired(text[at:end]) if closing else None
+            content = f"not valid JSON: {error}" if repaired is None else repaired
         yield content
-        at = text.find("{", at + length)
-
-
-def _object_at(text: str) -> tuple[JsonObject | str, int]:
-    """The object at the start of `text`, parsed strictly or repaired, or the fault; and where to continue."""
-    end = _closing(text)
-    try:
-        return _DECODER.raw_decode(text)
-    except RecursionError:
-        return "too deeply nested", len(text)
-    except ValueError as error:
-        repaired = _repaired(text[:end]) if end else None
-        return (f"not valid JSON: {error}" if repaired is None else repaired), end or len(text)
+        at = text.find("{", end)
 
 
 def _repaired(text: str) -> JsonObject | None:
@@ -221,26 +218,21 @@ def _repaired(text: str) -> JsonObject | None:
     return content if isinstance(content, dict) and not _loses_values(content, text) else None
 
 
-def _loses_values(content: Any, text: str) -> bool:
+def _loses_values(content: JsonObject, text: str) -> bool:
     """Whether `text` has a field more often than the parsed object: to choose one of two values would be a guess."""
-    kept = Counter(_keys(content))
+    kept = Counter(re.findall(r'"([^"\\]+)": ', json.dumps(content, ensure_ascii=False)))
     return any(
         len(re.findall(rf"[{{,]\s*[\"'“”]?{re.escape(key)}[\"'“”]?\s*:", text)) > count for key, count in kept.items()
     )
 
 
-def _keys(content: Any) -> Iterator[str]:
-    if isinstance(content, dict):
-        yield from content
-        content = list(content.values())
-    for one in content if isinstance(content, list) else ():
-        yield from _keys(one)
+_BRACE = re.compile(r"[{}]")
 
 
-def _closing(text: str) -> int:
-    """The end of the braces that `text` opens, ignoring strings; 0 if they are never closed."""
+def _closing(text: str, start: int) -> int:
+    """The end of the braces that `text` opens at `start`, ignoring strings; 0 if they are never closed."""
     depth = 0
-    for brace in re.finditer(r"[{}]", text):
+    for brace in _BRACE.finditer(text, start):
         depth += 1 if brace.group() == "{" else -1
         if depth == 0:
             return brace.end()
