@@ -62,10 +62,12 @@ class Room:
         """Whether prompts use their short form."""
         return self.tokens < SMALL_WINDOW
 
-    def left_beside(self, messages: Sequence[Message]) -> int:
-        """Tokens for evidence beside these messages, which have none yet."""
+    def left_beside(self, prompt: str, messages: Sequence[Message]) -> int:
+        """Tokens for evidence beside the messages of a prompt, which have none yet. Raises: TaskFailed: they are too long."""
         fixed = sum(estimated_tokens(message.text) + MESSAGE_TOKENS for message in messages) + FORMAT_TOKENS
         left = int(self.tokens * MARGIN) - self.output - fixed
+        if left < 0:
+            raise TaskFailed(f"{prompt}: the question and what was found are too long for context_window under [chat]")
         return left if self.evidence is None else min(left, self.evidence)
 
 

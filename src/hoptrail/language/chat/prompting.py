@@ -116,18 +116,16 @@ def check_prompts(folder: str) -> None:
         own = sorted(place.name for place in Path(folder).iterdir() if not place.name.startswith("."))
     except OSError as error:
         raise UsageError(f"the prompts in {folder} cannot be read: {error.strerror or error}") from error
-    known = known_prompts()
-    faults = [
-        f"{name} is none of the known files: {', '.join(one + SUFFIX for one in known)}"
-        for name in own
-        if name.removesuffix(SUFFIX) not in known or not name.endswith(SUFFIX)
-    ]
-    for name in known:
-        if name + SUFFIX in own:
-            try:
-                faults += _faults_against(load_prompt(name), load_prompt(name, folder))
-            except UsageError as error:
-                faults.append(str(error))
+    faults, known = [], known_prompts()
+    for file in own:
+        name = file.removesuffix(SUFFIX)
+        if name == file or name not in known:
+            faults.append(f"{file} is none of the known files: {', '.join(one + SUFFIX for one in known)}")
+            continue
+        try:
+            faults += _faults_against(load_prompt(name), load_prompt(name, folder))
+        except UsageError as error:
+            faults.append(str(error))
     if faults:
         raise UsageError(f"the prompts in {folder} cannot be used: {'; '.join(faults)}")
 
@@ -227,7 +225,7 @@ class Drafting:
 
         def drafted(room: Room) -> Draft:
             draft = self._filled(prompt, values, room)
-            _evidence_tokens(prompt, room, draft.messages)
+            room.left_beside(prompt, draft.messages)
             return draft
 
         return drafted
@@ -256,7 +254,7 @@ class Drafting:
 
     def tokens_for(self, prompt: str, slot: str, room: Room, **values: str) -> int:
         """The tokens of a slot in a room. Raises: TaskFailed: there are none."""
-        return _evidence_tokens(prompt, room, self._prompt(prompt).fill({**values, slot: ""}, short=room.small))
+        return room.left_beside(prompt, self._prompt(prompt).fill({**values, slot: ""}, short=room.small))
 
     def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None, closing: str = "") -> Drafted:
         """A draft with the sentences that fit before `closing`, and the end of the passage before. Raises: TaskFailed (later)."""
@@ -264,7 +262,7 @@ class Drafting:
 
         def draft(room: Room) -> Draft:
             empty = self._prompt(prompt).fill({"title": title, "before": "", "sentences": ""}, short=room.small)
-            left = _evidence_tokens(prompt, room, empty)
+            left = room.left_beside(prompt, empty)
             led_by = show_before(before, min(BEFORE_TOKENS, left // 4)) if before else ""
             left -= estimated_tokens(led_by)
             sentences = sentences_of(unit, left)
@@ -282,11 +280,3 @@ class Drafting:
     def _filled(self, name: str, values: Mapping[str, str], room: Room, units: tuple[Unit, ...] = ()) -> Draft:
         prompt, short = self._prompt(name), room.small
         return Draft(prompt.fill(values, short=short), units, self.origins, prompt.fill_plain(values, short=short))
-
-
-def _evidence_tokens(prompt: str, room: Room, messages: Sequence[Message]) -> int:
-    """The tokens for evidence beside a prompt without any. Raises: TaskFailed: the prompt alone is too long."""
-    left = room.left_beside(messages)
-    if left < 0:
-        raise TaskFailed(f"{prompt}: the question and what was found are too long for context_window under [chat]")
-    return left
