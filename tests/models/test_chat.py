@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from fakeai.clients import KEY, Endpoint, endpoint_at, quick_settings, request
-from fakeai.faults import FAULTS, status
+from fakeai.faults import FAULTS, good, status
 from fakeai.server import Body, FakeAI, form_of, serving
 from hoptrail.errors import UsageError
 from hoptrail.index.settings import Settings, settings_from, to_toml
@@ -307,6 +307,14 @@ def test_a6_whatever_a_server_sends_costs_that_call_alone(fake: FakeAI, fault: s
 def test_a6_a_stream_in_parts_is_read(fake: FakeAI) -> None:
     fake.always = "stream of parts"
     assert endpoint_at(fake, stream=True).send(request()).text == "in parts"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_arguments_of_a_function_that_is_called_unasked_are_the_reply(fake: FakeAI, stream: bool) -> None:
+    calls = [{"index": 0, "id": "1", "type": "function", "function": {"name": "f", "arguments": '{"answer": "x"}'}}]
+    FAULTS["a call"] = good(message={"content": None, "tool_calls": calls})
+    fake.always = "a call"
+    assert endpoint_at(fake, stream=stream).send(request()).text == '{"answer": "x"}'
 
 
 def test_a6_a_finish_that_is_no_text_becomes_one(fake: FakeAI) -> None:

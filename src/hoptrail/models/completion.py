@@ -91,9 +91,10 @@ class _Written:
         """Add a message, or a piece of one. Raises: CallFailed: the reply ended with a fault of the server."""
         self.content.write(_text_of(message.get("content")))
         self.thought.write(_text_of(message.get("reasoning_content") or message.get("reasoning")))
-        self.refusal.write(_text_of(message.get("refusal")))
+        refusal = message.get("refusal")
+        self.refusal.write(refusal if isinstance(refusal, str) else "")
         for call in (message.get("tool_calls") or [])[:1]:
-            arguments = call["function"].get("arguments") or ""
+            arguments = (call.get("function") or {}).get("arguments") or ""
             self.arguments.write(arguments if isinstance(arguments, str) else json.dumps(arguments))
         self.tokens = (*self.tokens, *read_logprobs(choice.get("logprobs")))[-KEPT:]
         self.finish = str(choice.get("finish_reason") or self.finish)
@@ -127,11 +128,9 @@ def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatRepl
         content = json.loads(body)
         if content.get("error") and not content.get("choices"):
             raise failure_within(content["error"], "answered with status 200 and")
-        written = []
-        for choice in content["choices"]:
-            written.append(_Written())
-            written[-1].add(choice, choice["message"])
-            written[-1].finish = written[-1].finish or "stop"
+        written = [_Written(finish="stop") for _ in content["choices"]]
+        for one, choice in zip(written, content["choices"], strict=True):
+            one.add(choice, choice["message"])
         return _counted(written, content.get("usage"), request)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
         raise _no_reply(bytes(body)) from error
@@ -150,11 +149,8 @@ def read_stream(events: Any, request: ChatRequest) -> ChatReply:
         for choice in (content.get("choices") or [])[:1]:
             written.add(choice, choice["delta"])
         if written.length - checked >= CHECK_EVERY:
-            checked = written.length
-            if (
-                checked > LARGEST_TEXT
-                or start_of_loop(written.content.getvalue() or written.thought.getvalue()) is not None
-            ):
+            checked, said = written.length, written.content.getvalue() or written.thought.getvalue()
+            if checked > LARGEST_TEXT or start_of_loop(said) is not None:
                 written.finish = "length"
                 break
         if request.heard and time.monotonic() - told >= TELL_EVERY:

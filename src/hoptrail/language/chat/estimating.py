@@ -63,8 +63,8 @@ class Estimate:
 def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, effort: Effort) -> Estimate:
     """The cost of `questions` questions of some `effort` that read up to `evidence_tokens` at a time."""
     evidence = min(evidence_tokens, settings.context_window * MARGIN)
-    (reads, most_reads), (others, most_others) = effort.readings, effort.others
-    most_reads, most_others = reads + (most_reads - reads) * MOST_SHARE, others + (most_others - others) * MOST_SHARE
+    reads, others = effort.readings[0], effort.others[0]
+    most_reads, most_others = (low + (high - low) * MOST_SHARE for low, high in (effort.readings, effort.others))
     calls = questions * (reads + others), questions * (most_reads + most_others) * REPAIRED + 3
     prompts = (
         calls[0] * PROMPT_TOKENS[0] + questions * reads * evidence * EVIDENCE_SHARE[0],
