@@ -20,10 +20,10 @@ from typing import Any
 
 from hoptrail.errors import HoptrailError
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
-from hoptrail.models.client import Deadline, failure_of, open_client
+from hoptrail.models.client import Deadline, open_client
 from hoptrail.models.completion import ALTERNATIVES, ChatReply, read_choices, read_stream
 from hoptrail.models.environment import Address, without, without_whole
-from hoptrail.models.failures import NAMES_FORMAT, NAMES_LOGPROBS, CallFailed, FailureKind
+from hoptrail.models.failures import NAMES_FORMAT, NAMES_LOGPROBS, CallFailed, FailureKind, failure_of
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
 

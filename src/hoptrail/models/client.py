@@ -11,16 +11,15 @@ a connection serves one request. Looking up host names is not covered; the opera
 from __future__ import annotations
 
 import contextlib
-import re
 import socket
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from hoptrail.models.environment import Address, certificates, hide_in_logs
-from hoptrail.models.failures import SHOWN, CallFailed, FailureKind, failure_of_status, failure_within, words_of
+from hoptrail.models.failures import CallFailed, FailureKind
 
 LARGEST_BODY = 64_000_000
 """The most bytes of a reply, decompressed, that are read."""
@@ -136,35 +135,3 @@ def attach(request: Any) -> None:
 def _shut(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):  # it is closed already
         connection.shutdown(socket.SHUT_RDWR)
-
-
-def failure_of(error: Exception, body: Collection[str] = ()) -> CallFailed:
-    """The failure that an error stands for, in reply to a request with these parameters. A connection that was never made cost
-    nothing; a lost one may have.
-    """
-    import httpx2
-    import openai
-
-    if isinstance(error, CallFailed):
-        return error
-    if isinstance(error, openai.APIStatusError):
-        formed, words = "response_format" in body, words_of(error.body) or _words(error)
-        return failure_of_status(
-            *(error.status_code, error.response.headers, words), formed=formed, logprobs="logprobs" in body
-        )
-    if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
-        cause = error.__cause__ or error
-        never = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
-        words = " ".join(dict.fromkeys((str(error).rstrip("."), str(cause)))).strip()
-        kind = FailureKind.UNREACHED if never else FailureKind.PASSING
-        return CallFailed(kind, f"could not be asked: {words or type(cause).__name__}", paid=not never)
-    if isinstance(error, openai.APIError) and error.body:  # an event of a stream
-        failure = failure_within(error.body, "sent within its reply")
-        failure.paid = True
-        return failure
-    return CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words(error)[:SHOWN]})", paid=True)
-
-
-def _words(error: Exception) -> str:
-    words = " ".join(str(getattr(error, "message", None) or error).split())
-    return re.sub(r"^Error code: \d+(?: - )?", "", words)

@@ -20,10 +20,10 @@ import numpy as np
 from pydantic import BeforeValidator, ValidationError
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.client import Deadline, failure_of, open_client
+from hoptrail.models.client import Deadline, open_client
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.environment import Address, without
-from hoptrail.models.failures import CallFailed
+from hoptrail.models.failures import CallFailed, failure_of
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.tracing import span
 from hoptrail.types.json_object import reader_of

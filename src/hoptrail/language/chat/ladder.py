@@ -86,7 +86,7 @@ class Ladder:
                 told("%s: %s; asked once more with other room", task, cramped)
                 room = _adjusted_room(self.room, drafted, cramped)
                 drafted = draft(room)
-                left = self._rungs[self._rungs.index(cramped.rung) :]
+                left = self._rungs[self._rungs.index(climb.rung) :]
                 return Climbed(climb.reply(drafted, room, left, last=True), drafted, climb.usage)
         except (OutOfRoom, InvalidReply) as fault:
             kind, reason = TaskFailed, f"got no usable reply: {fault}"
@@ -128,13 +128,14 @@ class Ladder:
 
 @dataclass
 class _Climb(Generic[R]):
-    """The requests of one task, what they cost, the last fault, and an unusable reply to quote."""
+    """The requests of one task, what they cost, the last rung and fault, and an unusable reply to quote."""
 
     _ladder: Ladder
     _task: str
     _form: type[R]
     _seed: int | None
     usage: Usage = field(default_factory=Usage)
+    rung: Rung = Rung.SCHEMA
     _fault: Exception | None = None
     _unusable: tuple[str, InvalidReply] | None = None
 
@@ -144,8 +145,8 @@ class _Climb(Generic[R]):
         """
         steps = [rung for rung in rungs if rung is not Rung.PLAIN or draft.plain]
         while steps:
-            rung = steps.pop(0)
-            request = self._repair(self._ladder.request(self._task, draft, rung, room, self._form, self._seed))
+            self.rung = steps.pop(0)
+            request = self._repair(self._ladder.request(self._task, draft, self.rung, room, self._form, self._seed))
             said = self._asked(request)
             if said is None:
                 continue
@@ -159,11 +160,11 @@ class _Climb(Generic[R]):
                     return cast("R", cramped.kept)
                 self._fault, steps = cramped, [one for one in steps if one is Rung.PLAIN]
             except InvalidReply as invalid:
-                if self._is_repaired(said.text, invalid, rung) and Rung.PROMPT not in steps:
-                    steps.insert(0, rung)
+                if self._is_repaired(said.text, invalid) and Rung.PROMPT not in steps:
+                    steps.insert(0, self.rung)
             else:
                 if self._ladder.working is None:
-                    self._ladder.chat.remember_rung(rung)
+                    self._ladder.chat.remember_rung(self.rung)
                 return found
         raise self._fault or InvalidReply("it has no reply in this form")
 
@@ -176,13 +177,13 @@ class _Climb(Generic[R]):
         plea = load_prompt("repair", self._ladder.settings.prompts).fill({"error": str(fault)})[-1]
         return replace(request, messages=(*request.messages, Message("assistant", said), plea))
 
-    def _is_repaired(self, said: str, fault: InvalidReply, rung: Rung) -> bool:
+    def _is_repaired(self, said: str, fault: InvalidReply) -> bool:
         """Note an unusable reply. Whether the next request quotes it."""
-        _log.info("%s: the reply on the rung %s cannot be used: %s", self._task, rung, fault)
-        if rung is Rung.PLAIN:
-            fault = InvalidReply(f"{self._fault}; nor in plain text: {fault}") if self._fault else fault
+        _log.info("%s: the reply on the rung %s cannot be used: %s", self._task, self.rung, fault)
+        if self.rung is Rung.PLAIN and self._fault:
+            fault = InvalidReply(f"{self._fault}; nor in plain text: {fault}")
         self._fault = fault
-        if rung is Rung.PLAIN or self._unusable or isinstance(fault, Repeated) or not said:
+        if self.rung is Rung.PLAIN or self._unusable or isinstance(fault, Repeated) or not said:
             return False
         self._unusable = said, fault
         return True

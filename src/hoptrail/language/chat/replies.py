@@ -59,17 +59,18 @@ _PASSAGE = re.compile(r"passage (?:no\. |number |#)?(\d{1,3})(?!\d)", re.IGNOREC
 
 
 class OutOfRoom(Exception):
-    """The prompt (`less` is True) or the reply had too little room on this rung; `kept` is the complete part of the reply.
-    `reasoned`: all of the room went into reasoning. `window`: the tokens to which the server cut the prompt.
+    """The prompt (`less` is True) or the reply had too little room; `kept` is the complete part of the reply. `reasoned`: all of
+    the room went into reasoning. `window`: the tokens to which the server cut the prompt.
     """
 
-    def __init__(self, reason: str, rung: Rung, *, less: bool = False, kept: Any = None, **more: int) -> None:
+    def __init__(
+        self, reason: str, *, less: bool = False, kept: Any = None, reasoned: bool = False, window: int = 0
+    ) -> None:
         super().__init__(reason)
-        self.rung = rung
         self.less = less
         self.kept = kept
-        self.reasoned = bool(more.get("reasoned"))
-        self.window = more.get("window", 0)
+        self.reasoned = reasoned
+        self.window = window
 
 
 class Repeated(InvalidReply):
@@ -81,7 +82,7 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
     Raises: OutOfRoom: the prompt did not fit, or the reply was cut off. InvalidReply: it does not have the required form.
     """
     if reply.finish == TOO_LONG:
-        raise OutOfRoom("the prompt is too long for the model", request.rung, less=True)
+        raise OutOfRoom("the prompt is too long for the model", less=True)
     if reply.refusal or reply.finish in {"content_filter", "sensitive"}:
         return None
     if not reply.cut:
@@ -92,7 +93,6 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
     raise OutOfRoom(
         f"the server cut the prompt to {reply.prompt_tokens:,} tokens, about {request.prompt_tokens:,} were sent: set "
         "context_window under [chat] to what it takes, or give it more (Ollama: num_ctx, or OLLAMA_CONTEXT_LENGTH)",
-        *(request.rung,),
         kept=kept,
         window=reply.prompt_tokens,
     )
@@ -104,7 +104,6 @@ def _content(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
         raise OutOfRoom(
             f"the model used all {request.max_output_tokens:,} tokens before it said anything, for reasoning if it is a model "
             "that reasons: raise max_output_tokens under [chat], or switch its thinking off",
-            *(request.rung,),
             reasoned=True,
         )
     try:
@@ -114,11 +113,11 @@ def _content(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
             return None
         if request.rung is Rung.PLAIN or reply.finish != "length":
             raise
-        found = _cut_off(own, request.rung, form, fault)
+        found = _cut_off(own, form, fault)
     return apply_logprobs(_without_examples(found, request), reply.logprobs)
 
 
-def _cut_off(text: str, rung: Rung, form: type[R], fault: InvalidReply) -> R:
+def _cut_off(text: str, form: type[R], fault: InvalidReply) -> R:
     """The complete part of a reply that was cut off, if that is enough. A reply cut off inside a list may say more with more
     room, one that repeats itself will not.
     Raises: OutOfRoom, InvalidReply: the complete part is not enough.
@@ -131,7 +130,7 @@ def _cut_off(text: str, rung: Rung, form: type[R], fault: InvalidReply) -> R:
     kept = None
     with suppress(InvalidReply):
         kept = parse_cut_off(text, form, open_lists=True)
-    raise OutOfRoom("the reply was cut off at its limit", rung, kept=kept)
+    raise OutOfRoom("the reply was cut off at its limit", kept=kept)
 
 
 def _without_examples(reply: R, request: ChatRequest) -> R:
