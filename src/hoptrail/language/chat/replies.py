@@ -19,6 +19,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -181,24 +182,16 @@ def apply_logprobs(reply: R, tokens: Sequence[Token]) -> R:
 
 
 def _mean(field: str, said: float, words: Mapping[str, float], tokens: Sequence[Token]) -> float | None:
-    """The weighted number; None if the tokens do not have the word `said` after the name of its field."""
+    """The weighted number; None if the tokens do not have the word `said` after the name of its field, or begin no word."""
     text = "".join(token[0][0] for token in tokens)
     named = rf"(?<!\w){field}\W{{1,12}}({'|'.join(words)})(?!\w)"
     found = next(reversed(list(re.finditer(named, text, re.IGNORECASE))), None)
     if found is None or words[found[1].lower()] != said:
         return None
-    start, end = found.start(1), 0
-    for token in tokens:
-        end += len(token[0][0])
-        if end > start:
-            return _mean_of(dict(token), words)
-    return None
-
-
-def _mean_of(token: Mapping[str, float], words: Mapping[str, float]) -> float | None:
-    """The mean over the words that one token's alternatives begin; None if they begin none."""
-    shares = dict.fromkeys(words, 0.0)
-    for text, logprob in token.items():
+    ends = accumulate(len(token[0][0]) for token in tokens)
+    token = next(token for token, end in zip(tokens, ends, strict=True) if end > found.start(1))
+    shares = dict.fromkeys(words, 0.0)  # of the words that the alternatives of this token begin
+    for text, logprob in dict(token).items():
         begun = [word for word in words if _begins(text, word)]
         if len(begun) == 1:
             shares[begun[0]] += math.exp(logprob)

@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -26,8 +25,6 @@ LONGEST = 200_000
 """Characters of a reply that are parsed."""
 LONGEST_REPAIRED = 10_000
 """Characters of the longest object whose syntax is repaired, which may take quadratic time."""
-DEEPEST = 8
-"""Deepest nesting of such an object, for the same reason. No valid reply is deeper than four."""
 TRIES = 40
 """Possible beginnings of a reply that are tried."""
 SHOWN = 300
@@ -207,7 +204,7 @@ def _objects(text: str) -> Iterator[JsonObject | str]:
 
 def _repaired(text: str) -> JsonObject | None:
     """An object with faults only in its syntax: commas, quotes, comments, Python literals; else None."""
-    if len(text) > LONGEST_REPAIRED or "NaN" in text or "Infinity" in text or _depth(text) > DEEPEST:
+    if len(text) > LONGEST_REPAIRED or "NaN" in text or "Infinity" in text:
         return None
     import json_repair
 
@@ -237,12 +234,6 @@ def _closing(text: str, start: int) -> int:
         if depth == 0:
             return brace.end()
     return 0
-
-
-def _depth(text: str) -> int:
-    """The depth of nested brackets in `text`, ignoring strings."""
-    steps = (1 if bracket in "{[" else -1 for bracket in re.findall(r"[{}\[\]]", text))
-    return max(accumulate(steps), default=0)
 
 
 def _parse_bare_list(text: str, reply: type[R]) -> R | None:
