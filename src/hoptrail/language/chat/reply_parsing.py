@@ -24,7 +24,7 @@ R = TypeVar("R", bound=BaseModel)
 LONGEST = 200_000
 """Characters of a reply that are parsed."""
 LONGEST_REPAIRED = 10_000
-"""Characters of the longest object whose syntax is repaired, which may take quadratic time."""
+"""Characters of the longest object whose syntax is repaired: what is longer is of a model that does not stop."""
 TRIES = 40
 """Possible beginnings of a reply that are tried."""
 SHOWN = 300
@@ -217,12 +217,12 @@ def _repaired(text: str) -> JsonObject | None:
 
 def _loses_values(content: JsonObject, text: str) -> bool:
     """Whether `text` has a field more often than the parsed object: to choose one of two values would be a guess."""
+    written = Counter(key.strip() for key in _KEY.findall(text))
     kept = Counter(re.findall(r'"([^"\\]+)": ', json.dumps(content, ensure_ascii=False)))
-    return any(
-        len(re.findall(rf"[{{,]\s*[\"'“”]?{re.escape(key)}[\"'“”]?\s*:", text)) > count for key, count in kept.items()
-    )
+    return any(written[key] > count for key, count in kept.items())
 
 
+_KEY = re.compile(r"[{,]\s*+[\"'“”]?+([^\s\"'“”:{},][^\"'“”:{},]*+)[\"'“”]?+\s*+:")
 _BRACE = re.compile(r"[{}]")
 
 
