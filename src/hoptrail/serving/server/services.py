@@ -90,9 +90,11 @@ class Services:
     desk: Desk
     limits: ServerLimits
     metrics: Metrics
-    responses: defaultdict[tuple[str, str], KeptAnswers]
+    responses: defaultdict[tuple[str, str], KeptAnswers] = field(default_factory=lambda: defaultdict(KeptAnswers))
     """The latest responses by workspace and client."""
-    trails: defaultdict[tuple[str, frozenset[str] | None], KeptAnswers]
+    trails: defaultdict[tuple[str, frozenset[str] | None], KeptAnswers] = field(
+        default_factory=lambda: defaultdict(KeptAnswers)
+    )
     """The latest trails of agents by workspace and the labels that limit the key."""
 
 
@@ -100,8 +102,7 @@ def services_for(workspaces: Sequence[Workspace], limits: ServerLimits) -> Servi
     """The services for these workspaces. Raises: UsageError: no workspace, or two of one name or folder."""
     metrics, named = Metrics(), by_name(workspaces)
     jobs = {name: Jobs(one, limits, metrics) for name, one in named.items()}
-    kept = defaultdict(KeptAnswers), defaultdict(KeptAnswers)
-    return Services(named, jobs, Desk(limits, metrics), limits, metrics, *kept)
+    return Services(named, jobs, Desk(limits, metrics), limits, metrics)
 
 
 @dataclass(frozen=True, slots=True)
