@@ -26,8 +26,8 @@ gold answer, and steps asked in none of their words.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from hoptrail.errors import UsageError
@@ -35,8 +35,10 @@ from hoptrail.evaluation.answer_scores import Rule, normalise, score_answer
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.trail_records import ReadingRecord, TrailRecord
+from hoptrail.evaluation.trail_records import TrailRecord
 from hoptrail.language.tasks import TASK_NAMES, Integrate
+from hoptrail.types.json_object import JsonObject
+from hoptrail_papers.comparing.run_tables import TextTable
 from hoptrail_papers.gold_plan import REFERENCE, Goal, gold_plan, is_relation
 
 ENOUGH_WORDS = 0.5
@@ -112,6 +114,38 @@ def analyse_errors(run: Run) -> ErrorAnalysis:
     return ErrorAnalysis(run.name, len(run.questions), right, failed, tuple(diagnoses))
 
 
+def errors_tables(analyses: Sequence[ErrorAnalysis], labels: Sequence[str], examples: int) -> Iterator[TextTable]:
+    """Counts of every cause by run, and the first examples of each cause for each run."""
+    rows = [("right", *(str(analysis.right) for analysis in analyses))]
+    for cause in Cause:
+        counts = [[analysis.count(cause, abstained=abstained) for abstained in (False, True)] for analysis in analyses]
+        rows.append((cause.value, *(f"{wrong} + {abstained}" for wrong, abstained in counts)))
+    rows.append(("failed", *(str(analysis.failed) for analysis in analyses)))
+    rows.append(("questions", *(str(analysis.questions) for analysis in analyses)))
+    note = "Wrong answers + abstentions, by first cause."
+    yield TextTable("First causes", ("cause", *labels), tuple(rows), note)
+    for label, analysis in zip(labels, analyses, strict=True):
+        shown = tuple(
+            (item.question, "none" if item.abstained else "wrong", cause.value, item.why)
+            for cause in Cause
+            for item in [one for one in analysis.diagnoses if one.cause is cause][:examples]
+        )
+        if shown:
+            yield TextTable(f"Examples: {label}", ("question", "answer", "cause", "reason"), shown)
+
+
+def errors_json(analyses: Sequence[ErrorAnalysis], labels: Sequence[str]) -> JsonObject:
+    """Counts and every diagnosis, by run."""
+    return {
+        label: asdict(analysis)
+        | {
+            name: {cause.value: analysis.count(cause, abstained=abstained) for cause in Cause}
+            for name, abstained in (("wrong", False), ("abstained", True))
+        }
+        for label, analysis in zip(labels, analyses, strict=True)
+    }
+
+
 def _diagnosis(run: Run, question: Question, result: QuestionResult) -> Diagnosis:
     trail = run.trails.get(question.id)
     near = _partial_match(result.prediction, question.answers)
@@ -180,16 +214,15 @@ class _TrailAnalysis:
             why = f"{passage} was not ranked; without gold steps it is unknown which sub-question should find it"
         elif any(_agree(answer, self._plan.whole.answers[0]) for answer in self._answers):
             return Cause.WRONG_INTEGRATION, "the right answer was given on the way"
-        elif any(self._is_whole_reading(reading) for reading in self._trail.readings):
+        elif any(
+            self._is_whole(reading.question) and self._plan.whole.passages <= set(reading.passages)
+            for reading in self._trail.readings
+            if reading.task != TASK_NAMES[Integrate]
+        ):
             return Cause.NOT_READ, "all gold passages were handed over with the question itself"
         else:
             why = "all gold passages were handed over; without gold steps, errors of reading and integration look alike"
         return Cause.UNKNOWN, why
-
-    def _is_whole_reading(self, reading: ReadingRecord) -> bool:
-        """Whether the question itself was read with all gold passages."""
-        is_whole = reading.task != TASK_NAMES[Integrate] and self._is_whole(reading.question)
-        return is_whole and self._plan.whole.passages <= set(reading.passages)
 
     def _done(self) -> list[bool]:
         """Whether each step is done. A step that is done implies that the steps it depends on are done."""

@@ -15,8 +15,8 @@ without gold passages, by their units in order. Scores are not compared, because
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import zip_longest
 
@@ -24,7 +24,9 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.evaluation.trail_records import HitRecord, HopRecord, TrailRecord
+from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.comparing.run_comparison import common_questions
+from hoptrail_papers.comparing.run_tables import TextTable
 
 
 class Stage(StrEnum):
@@ -64,6 +66,32 @@ def diff_trails(first: Run, second: Run, *, exact: bool = False) -> tuple[Diverg
     Raises: UsageError: the runs have no question in common.
     """
     return tuple(_departure(first, second, question, exact) for question in common_questions([first, second]))
+
+
+def departures_tables(departures: Sequence[Divergence], labels: Sequence[str], examples: int) -> Iterator[TextTable]:
+    """Counts of every stage with the gains of the second run, and the first examples of each stage."""
+    first, second = labels
+    rows, shown = [], []
+    for stage in Stage:
+        found = [departure for departure in departures if departure.stage is stage]
+        gains = [departure.gain for departure in found if departure.gain is not None]
+        better, worse = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+        if found:
+            rows.append((stage.value, *map(str, (len(found), better, len(gains) - better - worse, worse))))
+        for item in found[:examples] if stage is not Stage.NOWHERE else ():
+            gain = "-" if item.gain is None else f"{item.gain:+.2f}"
+            shown.append((item.question, stage.value, str(item.hop + 1), item.first, item.second, gain))
+    header = ("stage", "questions", f"{second} better", "equal", "worse")
+    title, note = f"Where {first} and {second} diverge", "Better and worse by the F1 of the answer."
+    yield TextTable(title, header, tuple(rows), note)
+    if shown:
+        yield TextTable("Examples", ("question", "stage", "hop", first, second, "gain"), tuple(shown))
+
+
+def departures_json(departures: Sequence[Divergence], labels: Sequence[str]) -> JsonObject:
+    """Counts by stage, and every departure."""
+    counts = {stage.value: sum(departure.stage is stage for departure in departures) for stage in Stage}
+    return {"runs": list(labels), "stages": counts, "departures": [asdict(departure) for departure in departures]}
 
 
 def _departure(first: Run, second: Run, question: Question, exact: bool) -> Divergence:

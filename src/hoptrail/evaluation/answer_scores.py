@@ -18,11 +18,12 @@ import math
 import re
 import string
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 from pathlib import Path
 from statistics import NormalDist
+from typing import NamedTuple
 
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.lines import read_lines
@@ -90,8 +91,7 @@ MISSED = AnswerScore(0.0, 0.0, 0.0, 0.0)
 """The score of an abstention, a failure, or a question that was never asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfidenceInterval:
+class ConfidenceInterval(NamedTuple):
     """The two ends of a confidence interval."""
 
     low: float
@@ -107,7 +107,6 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share itself, from 0 to 1."""
         return self.count / self.n
 
     @property
@@ -121,10 +120,6 @@ class Share:
         middle = (self.count + square / 2) / (self.n + square)
         reach = _DEVIATIONS / (self.n + square) * math.sqrt(self.count * (self.n - self.count) / self.n + square / 4)
         return ConfidenceInterval(max(0.0, middle - reach), min(1.0, middle + reach))
-
-    def ends(self) -> list[float]:
-        """The interval as a JSON list."""
-        return [self.interval.low, self.interval.high]
 
 
 def normalise(text: str) -> str:
@@ -152,16 +147,12 @@ def score_answer(prediction: str | None, answers: Sequence[str], rule: Rule) -> 
     choices = _CHOICES[rule]
     golds = answers if choices.aliases else answers[:1]
     scores = [_score_one(normalise(prediction), normalise(gold), choices) for gold in golds]
-    return AnswerScore(*map(max, _columns(scores)))
+    return AnswerScore(*map(max, zip(*map(astuple, scores), strict=True)))
 
 
 def mean_score(scores: Sequence[AnswerScore]) -> AnswerScore:
     """The mean of each value; `MISSED` without scores. Pass missing answers as `MISSED`."""
-    return AnswerScore(*map(mean, _columns(scores))) if scores else MISSED
-
-
-def _columns(scores: Sequence[AnswerScore]) -> Iterator[tuple[float, ...]]:
-    return zip(*map(astuple, scores), strict=True)
+    return AnswerScore(*map(mean, zip(*map(astuple, scores), strict=True))) if scores else MISSED
 
 
 def mean(values: Sequence[float]) -> float:
@@ -196,20 +187,13 @@ def _score_one(prediction: str, gold: str, choices: _Choices) -> AnswerScore:
     predicted, expected = prediction.split(), gold.split()
     match = contains(predicted, expected) if choices.containment else prediction == gold
     closed = choices.closed and prediction != gold and not _CLOSED_ANSWERS.isdisjoint((prediction, gold))
-    if closed:
-        return AnswerScore(float(match), 0.0, 0.0, 0.0)
     if not predicted and not expected and choices.empty_agrees:
         return AnswerScore(float(match), 1.0, 1.0, 1.0)
-    return AnswerScore(float(match), *_overlap(predicted, expected))
-
-
-def _overlap(predicted: list[str], expected: list[str]) -> tuple[float, float, float]:
-    """F1, precision and recall of two bags of tokens; zeros when they share none."""
-    shared = (Counter(predicted) & Counter(expected)).total()
+    shared = 0 if closed else (Counter(predicted) & Counter(expected)).total()
     if shared == 0:
-        return 0.0, 0.0, 0.0
+        return AnswerScore(float(match), 0.0, 0.0, 0.0)
     precision, recall = shared / len(predicted), shared / len(expected)
-    return 2 * precision * recall / (precision + recall), precision, recall
+    return AnswerScore(float(match), 2 * precision * recall / (precision + recall), precision, recall)
 
 
 def contains(predicted: list[str], expected: list[str]) -> bool:

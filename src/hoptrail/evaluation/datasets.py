@@ -159,18 +159,14 @@ def single_hops_of(dataset: Dataset) -> Dataset:
     for whole in dataset.questions:
         for number, step in enumerate(whole.decomposition, 1):
             if step.answer and "#" not in step.question:
-                text = _verbalise(step.question)
+                subject, arrows, relation = (part.strip() for part in step.question.partition(">>"))
+                text = f"What is the {relation} of {subject}?" if arrows else step.question
                 gold = (step.supporting,) if step.supporting else ()
                 single = Question(f"{whole.id}#{number}", text, (step.answer,), None, gold, candidates=whole.candidates)
                 singles.setdefault(text, single)
     if not singles:
         raise DataError(f"no question of {dataset.name} has sub-questions that stand alone.")
     return replace(dataset, name=f"{dataset.name}-single", questions=tuple(singles.values()))
-
-
-def _verbalise(question: str) -> str:
-    subject, arrows, relation = (part.strip() for part in question.partition(">>"))
-    return f"What is the {relation} of {subject}?" if arrows else question
 
 
 def placed_questions(path: Path, kind: type[Question | OwnQuestion] = Question) -> Iterator[tuple[str, Question]]:
@@ -281,18 +277,15 @@ def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bo
 
     `also_all`: whether further passages must be of these questions; another questions file may have only some of them.
     """
-    loaded = list(_questions(path, documents, files))
-    ids = {question.id for question in loaded} if also_all else None
-    further = _further_passages(documents.with_name(ALSO), ids, files)
-    return (replace(question, shows=(*question.shows, *further.get(question.id, ()))) for question in loaded)
-
-
-def _questions(path: Path, documents: Path, files: Set[str]) -> Iterator[Question]:
+    loaded = []
     for place, question in placed_questions(path, OwnQuestion):
         _check_gold(question, place)
         if unknown := sorted(set(question.supporting) - files):
             raise DataError(f"{place}: question {question.id} names {unknown[0]}, which {documents} does not hold")
-        yield question
+        loaded.append(question)
+    ids = {question.id for question in loaded} if also_all else None
+    further = _further_passages(documents.with_name(ALSO), ids, files)
+    return (replace(question, shows=(*question.shows, *further.get(question.id, ()))) for question in loaded)
 
 
 def _check_gold(question: Question, place: str) -> None:

@@ -66,7 +66,10 @@ class QuestionMeter:
         try:
             reply = self.performer.perform(task)
             self.usage += reply.usage
-            answer = _answer_of(reply.value)
+            if isinstance(reply.value, tasks.Reading):
+                answer = reply.value.answer
+            elif isinstance(reply.value, tasks.Samples):
+                answer = reply.value.answers[0]
         except TaskFailed as failure:
             self.usage += failure.usage or Usage()
             self.failure = str(failure)
@@ -131,12 +134,6 @@ class PerQuestion:
         return tasks.judged(self._current.get().performer, question, units)
 
 
-def _answer_of(value: object) -> str | None:
-    if isinstance(value, tasks.Reading):
-        return value.answer
-    return value.answers[0] if isinstance(value, tasks.Samples) else None
-
-
 @dataclass(frozen=True, slots=True)
 class Asking:
     """A recipe with the data that its answers are judged by. `language` is that of the recipe."""
@@ -151,21 +148,16 @@ class Asking:
         """The result and trail of a question. Thread-safe.
         Raises: Interrupted, EndpointRefused, IndexUnavailable, RecordingError: the next question would meet the same error.
         """
-        with self.language.metered(self._performer(question)) as meter:
+        performer, passages_of = self.language.open_performer(), self.showing.passages
+        if isinstance(performer, GoldReader):  # no other one may see the gold annotations
+            performer.follow(question, self.showing.ids, self.showing.corpus.documents)
+        with self.language.metered(performer) as meter:
             started = time.perf_counter()
             response = self._respond(question)
             seconds = time.perf_counter() - started
-        passages_of = self.showing.passages
         asked, readings = fingerprint(question), meter.readings(passages_of)
         trail = record_trail(question.id, asked, response.answer, response.ranking, readings, passages_of)
         return self._result(question, response, meter, seconds), trail
-
-    def _performer(self, question: Question) -> tasks.Language:
-        """Open a performer. Only one that reads gold receives the question with it."""
-        performer = self.language.open_performer()
-        if isinstance(performer, GoldReader):
-            performer.follow(question, self.showing.ids, self.showing.corpus.documents)
-        return performer
 
     def _respond(self, question: Question) -> _Response:
         try:

@@ -148,29 +148,19 @@ def _members(path: Path) -> Iterator[tuple[int, bytes]]:
         content = memoryview(path.read_bytes())
     start = 0
     while start < len(content):
+        unpacking, parts, place = zlib.decompressobj(_GZIP), list[bytes](), start
         try:
-            size, unpacked = _first_member(content[start:])
-        except (zlib.error, EOFError):
+            # In pieces, because the library copies everything after the end of the member.
+            while place < len(content) and not unpacking.eof:
+                parts.append(unpacking.decompress(content[place : place + _PIECE]))
+                place += _PIECE
+        except zlib.error:
             return
-        yield size, unpacked
-        start += size
-
-
-def _first_member(content: memoryview) -> tuple[int, bytes]:
-    """Size and unpacked content of the first member.
-
-    Raises:
-        EOFError: it is incomplete.
-        zlib.error: it is no gzip member.
-    """
-    unpacking = zlib.decompressobj(_GZIP)
-    parts: list[bytes] = []
-    # In pieces, because the library copies everything after the end of the member.
-    for place in range(0, len(content), _PIECE):
-        parts.append(unpacking.decompress(content[place : place + _PIECE]))
-        if unpacking.eof:
-            return min(place + _PIECE, len(content)) - len(unpacking.unused_data), b"".join(parts)
-    raise EOFError
+        if not unpacking.eof:
+            return
+        end = min(place, len(content)) - len(unpacking.unused_data)
+        yield end - start, b"".join(parts)
+        start = end
 
 
 def _hits(ranking: Ranking, passages_of: PassagesOf) -> tuple[HitRecord, ...]:

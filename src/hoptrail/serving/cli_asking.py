@@ -72,7 +72,11 @@ def ask(
         options.print_json(answer.to_dict())
     else:
         options.console_of().print(render.render_answer(answer, folded=not trail))
-        _offer_model(answer)
+        if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty():
+            from hoptrail.serving.setup import offer
+
+            if offered := offer():
+                options.say(offered)
     if answer.failed:
         raise typer.Exit(options.FAILED)
 
@@ -91,15 +95,6 @@ def _answered(ask: Callable[[Language], Answer], language: Language) -> Answer:
     if folded(text.strip(" .")) not in folded(given):
         options.say(f"withdrawn when it was checked: {text}")
     return answer
-
-
-def _offer_model(answer: Answer) -> None:
-    """Name a chat model on this machine below what the offline language did not settle, in a terminal."""
-    if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty():
-        from hoptrail.serving.setup import offer
-
-        if offered := offer():
-            options.say(offered)
 
 
 def search(

@@ -26,8 +26,7 @@ EVERY = 60.0
 def progress_reports(console: Console) -> Iterator[Watcher]:
     """A watcher that shows progress and spending while the body runs."""
     if not console.is_terminal:
-        log = _Log(console)
-        yield Watcher(log.report, progress=log.progress)
+        yield _logged(console)
         return
     said, spent = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[spent]"))
     with Progress(
@@ -37,21 +36,18 @@ def progress_reports(console: Console) -> Iterator[Watcher]:
         yield Watcher(shown.report, spent=shown.spent, progress=shown.progress)
 
 
-class _Log:
+def _logged(console: Console) -> Watcher:
     """Prints a line every `EVERY` seconds."""
+    last = time.monotonic()
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._last = time.monotonic()
-
-    def report(self, what: str, done: int, total: int) -> None:
-        self.progress(RunProgress(what, done, total))
-
-    def progress(self, progress: RunProgress) -> None:
+    def progress(reached: RunProgress) -> None:
+        nonlocal last
         now = time.monotonic()
-        if now - self._last >= EVERY:
-            self._last = now
-            self._console.print(plain(progress.line), soft_wrap=True)
+        if now - last >= EVERY:
+            last = now
+            console.print(plain(reached.line), soft_wrap=True)
+
+    return Watcher(lambda *step: progress(RunProgress(*step)), progress=progress)
 
 
 class _Bar:
