@@ -148,7 +148,9 @@ def errors_json(analyses: Sequence[ErrorAnalysis], labels: Sequence[str]) -> Jso
 
 def _diagnosis(run: Run, question: Question, result: QuestionResult) -> Diagnosis:
     trail = run.trails.get(question.id)
-    near = _partial_match(result.prediction, question.answers)
+    near = None  # the gold answer that the prediction agrees with
+    if result.prediction is not None and not {normalise(result.prediction), normalise(question.answers[0])} & _VERDICTS:
+        near = next((answer for answer in question.answers if _agree(result.prediction, answer)), None)
     missing = sorted(set(question.supporting).intersection(run.header.outside_pool))
     if near is not None:
         cause, why = Cause.PARTLY_RIGHT, f"{result.prediction!r} for {near!r}"
@@ -161,13 +163,6 @@ def _diagnosis(run: Run, question: Question, result: QuestionResult) -> Diagnosi
     else:
         cause, why = _TrailAnalysis(question, trail).first_cause()
     return Diagnosis(question.id, result.abstained, cause, why)
-
-
-def _partial_match(prediction: str | None, answers: Sequence[str]) -> str | None:
-    """The gold answer that the prediction agrees with, None if there is none or either is a yes or no."""
-    if prediction is None or {normalise(prediction), normalise(answers[0])} & _VERDICTS:
-        return None
-    return next((answer for answer in answers if _agree(prediction, answer)), None)
 
 
 class _TrailAnalysis:
@@ -239,7 +234,10 @@ class _TrailAnalysis:
         if not any(self._asks(text, step) for text in self._sub_questions):
             needed = [self._plan.steps[position].answers[0] for position in sorted(step.needs)]
             named = any(all(_is_in(answer, text) for answer in needed) for text in self._sub_questions)
-            if needed and not named and self._continued_after(needed):
+            hops = [hop for hop in self._trail.hops if not self._is_whole(hop.asked)]
+            known = [hop.answer for hop in hops[:-1] if hop.answer is not None]
+            continued = all(any(_agree(given, answer) for given in known) for answer in needed)
+            if needed and not named and continued:
                 return Cause.WRONG_COMPLETION, step.question
             return Cause.WRONG_DECOMPOSITION, step.question
         return self._missed(step) or (Cause.NOT_READ, step.question)
@@ -254,12 +252,6 @@ class _TrailAnalysis:
             return len(shared) >= ENOUGH_WORDS * len(words)
         names = all(_is_in(self._plan.steps[needed].answers[0], text) for needed in step.needs)
         return names and (is_relation(step.question) or not words or bool(shared))
-
-    def _continued_after(self, needed: Sequence[str]) -> bool:
-        """Whether a sub-question was asked once all these answers were known."""
-        hops = [hop for hop in self._trail.hops if not self._is_whole(hop.asked)]
-        known = [hop.answer for hop in hops[:-1] if hop.answer is not None]
-        return all(any(_agree(given, answer) for given in known) for answer in needed)
 
 
 def _agree(one: str, other: str) -> bool:

@@ -175,9 +175,7 @@ def _plan(cell: PublishedValue, setting: Setting) -> PlannedRun:
 
 
 def _accepts(cell: PublishedValue, setting: Setting) -> bool:
-    """Whether answers of the setting's models count for a cell. Whoever reads does if the row names no model, or the run needs
-    none.
-    """
+    """Whether answers of the setting's models count for a cell. Any that reads does if the row or the run names no model."""
     reads = not cell.model or "--language" not in cell.run or _is_named(cell.model, setting.model)
     return reads and _accepts_builder(cell, setting)
 

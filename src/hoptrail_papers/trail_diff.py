@@ -95,14 +95,16 @@ def departures_json(departures: Sequence[Divergence], labels: Sequence[str]) -> 
 
 
 def _departure(first: Run, second: Run, question: Question, exact: bool) -> Divergence:
-    results = first.results.get(question.id), second.results.get(question.id)
+    results = [run.results.get(question.id) for run in (first, second)]
+    scores = [result.score.f1 for result in results if result and result.score]
+    gain = scores[1] - scores[0] if len(scores) == 2 else None
     one, two = first.trails.get(question.id), second.trails.get(question.id)
     if one is None or two is None:
-        sides = ["no trail" if trail is None else "" for trail in (one, two)]
-        return Divergence(question.id, Stage.UNKNOWN, 0, sides[0], sides[1], _gain(*results))
-    gold = None if exact or not question.supporting else frozenset(question.supporting)
-    hop, (stage, *sides) = _first_divergence(_Pair(one, two, gold), *map(_answer, results))
-    return Divergence(question.id, stage, hop, sides[0], sides[1], _gain(*results))
+        hop, stage, sides = 0, Stage.UNKNOWN, ["no trail" if trail is None else "" for trail in (one, two)]
+    else:
+        gold = None if exact or not question.supporting else frozenset(question.supporting)
+        hop, (stage, *sides) = _first_divergence(_Pair(one, two, gold), *map(_answer, results))
+    return Divergence(question.id, stage, hop, sides[0], sides[1], gain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +171,3 @@ def _answer(result: QuestionResult | None) -> str:
     if result is None or result.error is not None:
         return "failed"
     return "no answer" if result.prediction is None else result.prediction
-
-
-def _gain(one: QuestionResult | None, two: QuestionResult | None) -> float | None:
-    if one is None or two is None or one.score is None or two.score is None:
-        return None
-    return two.score.f1 - one.score.f1

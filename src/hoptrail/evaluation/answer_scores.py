@@ -4,9 +4,8 @@ A file with answers from any system has `prediction` (a text, or null for an abs
 answer, then its aliases) per line; other keys are ignored. The questions are unknown, so null scores zero even if the gold answer
 says that there is none.
 
-All four share one normalisation and one token overlap; they differ in four choices, which `_CHOICES` tabulates. Values are
-unrounded, between 0 and 1. Not covered: supporting-fact, joint and evidence scores, and the demonyms that the 2Wiki script looks
-up by answer id (pass them as further answers).
+All four share one normalisation and one token overlap. Values are unrounded, between 0 and 1. Not covered: supporting-fact, joint
+and evidence scores, and the demonyms that the 2Wiki script looks up by answer id (pass them as further answers).
 
 Sources: Yang et al. 2018 (HotpotQA), Ho et al. 2020 (2WikiMultihopQA), Trivedi et al. 2022 (MuSiQue), and the behaviour of
 their published scripts. Cover match is that of SUNAR's paper, but over tokens, because "no" is a substring of "Norway".
@@ -54,27 +53,10 @@ class Rule(StrEnum):
     COVER = "cover"
 
 
-@dataclass(frozen=True, slots=True)
-class _Choices:
-    """The choices in which rules differ.
-
-    `aliases`: every gold answer counts, not only the first. `closed`: unless both texts are equal, a yes, no or noanswer on
-    either side scores no overlap. `empty_agrees`: two texts that both normalise to nothing overlap fully, otherwise not at all.
-    `containment`: containment replaces exact match.
-    """
-
-    aliases: bool
-    closed: bool
-    empty_agrees: bool
-    containment: bool = False
-
-
-_CHOICES = {
-    Rule.HOTPOTQA: _Choices(aliases=False, closed=True, empty_agrees=False),
-    Rule.TWO_WIKI: _Choices(aliases=True, closed=True, empty_agrees=False),
-    Rule.MUSIQUE: _Choices(aliases=True, closed=False, empty_agrees=True),
-    Rule.COVER: _Choices(aliases=True, closed=False, empty_agrees=True, containment=True),
-}
+_CLOSED_RULES = (Rule.HOTPOTQA, Rule.TWO_WIKI)
+"""By these rules a yes, no or noanswer on either side scores no overlap unless both texts are equal, and two texts that both
+normalise to nothing do not overlap. By the others yes and no are words as any, and two such texts overlap fully.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +126,8 @@ def score_answer(prediction: str | None, answers: Sequence[str], rule: Rule) -> 
         raise UsageError("an answer cannot be scored without a gold answer: give at least one")
     if prediction is None:
         return MISSED
-    choices = _CHOICES[rule]
-    golds = answers if choices.aliases else answers[:1]
-    scores = [_score_one(normalise(prediction), normalise(gold), choices) for gold in golds]
+    golds = answers[:1] if rule is Rule.HOTPOTQA else answers
+    scores = [_score_one(normalise(prediction), normalise(gold), rule) for gold in golds]
     return AnswerScore(*map(max, zip(*map(astuple, scores), strict=True)))
 
 
@@ -183,12 +164,12 @@ def mean_interval(values: Sequence[float], seed: int) -> ConfidenceInterval:
     return ConfidenceInterval(float(low), float(high))
 
 
-def _score_one(prediction: str, gold: str, choices: _Choices) -> AnswerScore:
+def _score_one(prediction: str, gold: str, rule: Rule) -> AnswerScore:
     predicted, expected = prediction.split(), gold.split()
-    match = contains(predicted, expected) if choices.containment else prediction == gold
-    closed = choices.closed and prediction != gold and not _CLOSED_ANSWERS.isdisjoint((prediction, gold))
-    if not predicted and not expected and choices.empty_agrees:
+    match = contains(predicted, expected) if rule is Rule.COVER else prediction == gold
+    if not predicted and not expected and rule not in _CLOSED_RULES:
         return AnswerScore(float(match), 1.0, 1.0, 1.0)
+    closed = rule in _CLOSED_RULES and prediction != gold and not _CLOSED_ANSWERS.isdisjoint((prediction, gold))
     shared = 0 if closed else (Counter(predicted) & Counter(expected)).total()
     if shared == 0:
         return AnswerScore(float(match), 0.0, 0.0, 0.0)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -83,16 +84,13 @@ class Question:
 
     @property
     def hops(self) -> int:
-        """The number of distinct supporting passages.
-
-        Steps of the decomposition are not counted: not every data set has them, recall counts passages, and 2Wiki lists several
-        values of one entity as several steps.
+        """The number of distinct supporting passages. Steps of the decomposition are not counted, because not every data set has
+        them, and 2Wiki lists several values of one entity as several steps.
         """
         return len(set(self.supporting))
 
     @property
     def unanswerable(self) -> bool:
-        """Whether the corpus has no answer, according to the data."""
         return self.type in NULL_TYPES
 
     @property
@@ -137,15 +135,12 @@ def load_dataset(folder: Path, questions: Path | None = None, limit: int | None 
     corpus = folder / DOCUMENTS if own else first_file(folder, CORPUS_FILES)
     present = _own_documents(corpus) if own else _passage_ids(corpus)
     path = questions or first_file(folder, QUESTION_FILES)
-    rows = (
-        _own_questions(path, corpus, present, also_all=questions is None)
-        if own
-        else _read_questions(path, corpus, present)
-    )
-    loaded = tuple(rows)
+    read = partial(_own_questions, also_all=questions is None) if own else _read_questions
+    loaded = read(path, corpus, present)
     if not loaded:
         raise DataError(f"{path} holds no questions")
-    return Dataset(name, corpus, len(present), loaded[:limit], None if own else ANSWER_RULES.get(name, Rule.HOTPOTQA))
+    rule = None if own else ANSWER_RULES.get(name, Rule.HOTPOTQA)
+    return Dataset(name, corpus, len(present), tuple(loaded[:limit]), rule)
 
 
 def single_hops_of(dataset: Dataset) -> Dataset:
@@ -186,10 +181,8 @@ def placed_questions(path: Path, kind: type[Question | OwnQuestion] = Question) 
 
 
 def score_question(question: Question, prediction: str | None, rule: Rule) -> AnswerScore:
-    """The score of an answer; `prediction` None is an abstention (a failure is `answer_scores.MISSED`).
-
-    An abstention scores zero unless the question is unanswerable. The gold answer of such a question is a phrase such as
-    "Insufficient information.", and an abstention counts as that phrase.
+    """The score of an answer; None is an abstention, which scores zero unless the question is unanswerable: then it counts as the
+    gold answer, a phrase such as "Insufficient information.".
     """
     if prediction is None and question.unanswerable:
         return score_answer(question.answers[0], question.answers, rule)
@@ -218,14 +211,16 @@ def _passage_ids(corpus: Path) -> Set[str]:
     return passages
 
 
-def _read_questions(path: Path, corpus: Path, passages: Set[str]) -> Iterator[Question]:
+def _read_questions(path: Path, corpus: Path, passages: Set[str]) -> list[Question]:
+    questions = []
     for place, question in placed_questions(path):
         named = f"{place}: question {question.id}"
         if not question.answers:
             raise DataError(f"{named} has no answers; give the gold answer, then its aliases")
         if unknown := sorted(question.passages - passages):
             raise DataError(f"{named} names passage {unknown[0]}, which {corpus} does not hold")
-        yield question
+        questions.append(question)
+    return questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +236,6 @@ class OwnQuestion:
     shows: tuple[str, ...] | str = ()
 
     def as_question(self) -> Question:
-        """The question; its documents support it."""
         shows = _as_tuple(self.shows)
         return Question(self.id, self.question, self.answers, self.type, self.documents, items=self.items, shows=shows)
 
@@ -272,7 +266,7 @@ def _own_documents(documents: Path) -> Set[str]:
     return files
 
 
-def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bool) -> Iterator[Question]:
+def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bool) -> list[Question]:
     """The questions about own documents with all strings that settle them.
 
     `also_all`: whether further passages must be of these questions; another questions file may have only some of them.
@@ -285,7 +279,7 @@ def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bo
         loaded.append(question)
     ids = {question.id for question in loaded} if also_all else None
     further = _further_passages(documents.with_name(ALSO), ids, files)
-    return (replace(question, shows=(*question.shows, *further.get(question.id, ()))) for question in loaded)
+    return [replace(question, shows=(*question.shows, *further.get(question.id, ()))) for question in loaded]
 
 
 def _check_gold(question: Question, place: str) -> None:

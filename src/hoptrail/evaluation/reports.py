@@ -164,7 +164,11 @@ def _retrieval(questions: Sequence[Question], results: Results) -> JsonObject:
     )
     overall = means.pop(0, None)
     nothing = (0.0,) * len(TOKEN_BUDGETS)
-    packed = [(result.counted_packed if result else ()) or nothing for question, result in pairs if question.supporting]
+    packed = [
+        (result.packed if result and result.error is None else ()) or nothing
+        for question, result in pairs
+        if question.supporting
+    ]
     columns = zip(TOKEN_BUDGETS, zip(*packed, strict=True), strict=False)
     return {
         "retrieval": overall and overall.scores,

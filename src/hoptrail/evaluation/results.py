@@ -62,13 +62,7 @@ class QuestionResult:
         """The passages for the measures: none for a failed question."""
         return () if self.error is not None else self.passages
 
-    @property
-    def counted_packed(self) -> tuple[float, ...]:
-        """The packed recall for the measures: none for a failed question."""
-        return () if self.error is not None else self.packed
-
     def to_line(self, fingerprint: str) -> str:
-        """One line of JSON with the fingerprint, without the line break."""
         return json.dumps({"fingerprint": fingerprint, **asdict(self)}, sort_keys=True)
 
 

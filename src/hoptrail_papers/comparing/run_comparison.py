@@ -20,7 +20,7 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.reports import INTERVAL_SEED, answer_score, counted_outcome, judged_by_confidence
 from hoptrail.evaluation.results import QuestionResult
-from hoptrail.evaluation.retrieval_measures import MEASURES_AT
+from hoptrail.evaluation.retrieval_measures import CUTOFFS, measured_at
 from hoptrail.evaluation.run_folder import Run
 from hoptrail_papers.comparing.paired_tests import PairedDifference, holm, paired_difference
 
@@ -193,7 +193,7 @@ def _measures(runs: Sequence[Run]) -> Iterator[Measure]:
             yield Measure("f1", lambda result, _: answer_score(result).f1, tested=True)
         yield Measure("answered", lambda result, _: float(result is not None and result.prediction is not None))
     yield Measure(f"shows@{HITS}", _settled, tested=True)
-    yield from (_at(name, k) for name, (_, cutoffs) in MEASURES_AT.items() for k in cutoffs)
+    yield from (_at(name, k) for name, cutoffs in CUTOFFS.items() for k in cutoffs)
     yield from (_spent(name, attrgetter(name)) for name in ("tasks", "calls", "tokens"))
     yield _spent("seconds", lambda result: result.seconds_retrieval + result.seconds_language)
 
@@ -212,7 +212,7 @@ def _at(name: str, k: int) -> Measure:
 
     def value(result: QuestionResult | None, question: Question) -> float | None:
         found = result.counted_passages if result else ()
-        return MEASURES_AT[name][0](k, found, question.supporting) if question.supporting else None
+        return measured_at(k, found, question.supporting)[name] if question.supporting else None
 
     return Measure(f"{name}@{k}", value, tested=f"{name}@{k}" in TESTED)
 
