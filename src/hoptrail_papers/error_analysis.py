@@ -41,8 +41,7 @@ from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.comparing.run_tables import TextTable
 from hoptrail_papers.gold_plan import REFERENCE, Goal, gold_plan, is_relation
 
-ENOUGH_WORDS = 0.5
-"""The share of a step's words that a sub-question needs to ask it."""
+ENOUGH_WORDS = 0.5  # the share of a step's words that a sub-question needs to ask it
 
 _SMALL_WORDS = frozenset({
     "the", "a", "an", "of", "in", "on", "at", "by", "for", "to", "from", "with", "and", "or", "is", "are", "was", "were",

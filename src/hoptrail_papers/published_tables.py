@@ -20,14 +20,9 @@ from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import mean
 from hoptrail_papers.presets import PREFIX
 
-AVERAGE = "average"
-"""The data set of a column that is the mean over the others."""
-
-SHARES = ("em", "f1", "precision", "recall")
-"""The measures in percent."""
-
-_HALF_DIGIT = 0.0051
-"""Values are rounded to two digits."""
+AVERAGE = "average"  # the data set of a column that is the mean over the others
+SHARES = ("em", "f1", "precision", "recall")  # the measures in percent
+_HALF_DIGIT = 0.0051  # values are rounded to two digits
 
 
 class Need(StrEnum):

@@ -38,12 +38,9 @@ _RUNNABLE = frozenset(Status) - {Status.NO_RECIPE, Status.NEEDS_ENGINE}
 _BY_HAND = "run it by hand"
 _SUB_QUESTIONS = {"1": "first", "2 (Original)": "original", "2 (Rewritten)": "rewritten"}
 """The recalls of the probe of sub-questions, by the end of the row's name."""
-_DIGITS = 8
-"""Digits of the digests in the names of results."""
+_DIGITS = 8  # digits of the digests in the names of results
 _HEX = "[0-9a-f]" * _DIGITS
-
-Place = tuple[str, str]
-"""A row and a column."""
+Place = tuple[str, str]  # a row and a column
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,7 @@ class Divergence:
     gain: float | None
 
 
-_Found = tuple[Stage, str, str]
-"""A stage, and what each run has there."""
+_Found = tuple[Stage, str, str]  # a stage, and what each run has there
 
 
 def diff_trails(first: Run, second: Run, *, exact: bool = False) -> tuple[Divergence, ...]:

@@ -30,12 +30,8 @@ from hoptrail.evaluation.lines import read_lines
 RESAMPLES = 2000
 """Bootstrap resamples. The ends of a 95 % interval then vary between seeds by some 1.5 % of its width (standard error)."""
 
-_PORTION = 1 << 20
-"""Numbers drawn at a time."""
-
-LEVEL = 0.95
-"""The share of resampled means within an interval."""
-
+_PORTION = 1 << 20  # numbers drawn at a time
+LEVEL = 0.95  # the share of resampled means within an interval
 _DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
 """Standard deviations on either side of a normal mean that cover LEVEL of it."""
 
@@ -69,8 +65,7 @@ class AnswerScore:
     recall: float
 
 
-MISSED = AnswerScore(0.0, 0.0, 0.0, 0.0)
-"""The score of an abstention, a failure, or a question that was never asked."""
+MISSED = AnswerScore(0.0, 0.0, 0.0, 0.0)  # the score of an abstention, a failure, or a question that was never asked
 
 
 class ConfidenceInterval(NamedTuple):

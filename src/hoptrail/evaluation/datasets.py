@@ -42,9 +42,7 @@ CORPUS_FILES = ("corpus.jsonl", "corpus.jsonl.gz")
 QUESTION_FILES = ("questions.dev.jsonl", "questions.dev.jsonl.gz", "questions.jsonl", "questions.jsonl.gz")
 """Tried in this order."""
 
-DOCUMENTS, ALSO = "documents", "also.jsonl"
-"""The names of own documents and of further passages that settle a question."""
-
+DOCUMENTS, ALSO = "documents", "also.jsonl"  # the names of own documents and of further passages that settle a question
 UNANSWERABLE = "unanswerable"
 NULL_TYPES = frozenset({UNANSWERABLE, "null_query"})
 """Types of questions that the corpus cannot answer, so that abstaining is right. The second is that of MultiHop-RAG (Tang and

@@ -19,8 +19,7 @@ from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, summarise_retr
 from hoptrail.evaluation.risk_coverage import SURE, JudgedAnswer, sure_answers
 from hoptrail.types.json_object import JsonObject
 
-INTERVAL_SEED = 0
-"""The seed of the confidence intervals, so that the same results give the same report."""
+INTERVAL_SEED = 0  # the seed of the confidence intervals, so that the same results give the same report
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +103,7 @@ def summarise_recipe(
     return RecipeReport(content, tuple((one.question, one.error) for one in present if one.error is not None))
 
 
-Results = Sequence[QuestionResult | None]
-"""The results of questions in their order, None where there is none."""
+Results = Sequence[QuestionResult | None]  # the results of questions in their order, None where there is none
 
 
 def _answers(questions: Sequence[Question], results: Results) -> JsonObject:

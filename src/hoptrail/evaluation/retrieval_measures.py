@@ -33,8 +33,7 @@ CUTOFFS: Mapping[str, tuple[int, ...]] = {
 }
 """The cutoffs of all measures, in results, tables and charts; those of hits, MAP and MRR as in MultiHop-RAG."""
 
-DEEPEST_CUTOFF = max(map(max, CUTOFFS.values()))
-"""Passages below this rank change no measure."""
+DEEPEST_CUTOFF = max(map(max, CUTOFFS.values()))  # passages below this rank change no measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +107,8 @@ def summarise_retrieval(rankings: Iterable[JudgedRanking]) -> dict[int, Retrieva
 
 
 TOKEN_BUDGETS = (2000, 4000)
-MOST_SENTENCES = 100
-"""Sentences of a summary that are searched for: far more than a summary has."""
-LEAST_WORDS = 4
-"""Minimal number of words of the rest of a sentence after a title."""
+MOST_SENTENCES = 100  # sentences of a summary that are searched for: far more than a summary has
+LEAST_WORDS = 4  # minimal number of words of the rest of a sentence after a title
 
 
 @dataclass(frozen=True)

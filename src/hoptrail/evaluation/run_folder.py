@@ -35,9 +35,7 @@ RUNS_FOLDER = "runs"
 
 HEADER, SETTINGS, QUESTIONS = "run.json", "settings.toml", "questions.jsonl"
 RESULTS, TRAILS = "results.jsonl", "trails.jsonl.gz"
-
-_DIGITS = 8
-"""Digits of the fingerprint in the folder's name."""
+_DIGITS = 8  # digits of the fingerprint in the folder's name
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,12 +53,8 @@ RESULTS_FOLDER = "results"
 UNSETTLED = " (not whole)"
 
 STOPPED = "stopped; finished questions are kept. Run the same command with the same --work to go on."
-
-SCRIPTED = "scripted"
-"""Prefix of the names of languages whose replies come in a fixed order."""
-
-MODEL_LANGUAGES = ("chat", "replay")
-"""Languages whose tasks a language model performs or has performed."""
+SCRIPTED = "scripted"  # prefix of the names of languages whose replies come in a fixed order
+MODEL_LANGUAGES = ("chat", "replay")  # languages whose tasks a language model performs or has performed
 
 
 def evaluate(

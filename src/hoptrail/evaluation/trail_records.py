@@ -18,12 +18,8 @@ from hoptrail.evaluation.lines import GrowingFile
 from hoptrail.types import Answer, Kind, Ranking, Unit, Verdict
 from hoptrail.types.json_object import reader_of
 
-PassagesOf = Callable[[Unit], Sequence[str]]
-"""The data set's ids of the passages that a unit shows."""
-
-_GZIP = zlib.MAX_WBITS | 16
-"""Makes zlib expect the header and trailer of gzip."""
-
+PassagesOf = Callable[[Unit], Sequence[str]]  # the data set's ids of the passages that a unit shows
+_GZIP = zlib.MAX_WBITS | 16  # makes zlib expect the header and trailer of gzip
 _PIECE = 1 << 14
 
 

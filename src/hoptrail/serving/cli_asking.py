@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from hoptrail.language.tasks import Language
 
 PROMPT = "? "
-_HISTORY_LENGTH = 1_000
-"""Questions in the history of the arrow keys."""
-
+_HISTORY_LENGTH = 1_000  # questions in the history of the arrow keys
 HELP = """\
 Type a question; it may follow up the answer before ("and when was she born?").
 /sources   the statements that the last answer rests on, or that come closest

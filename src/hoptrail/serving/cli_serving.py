@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from hoptrail.index.syncing import IndexingReport
     from hoptrail.serving.server.workspaces import Workspace
 
-OPEN_SECONDS = 1.0
-"""Seconds until the page is opened, after which the server listens."""
+OPEN_SECONDS = 1.0  # seconds until the page is opened, after which the server listens
 
 Served = Annotated[
     str | None,

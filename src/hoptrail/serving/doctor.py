@@ -33,8 +33,7 @@ from hoptrail.serving.options import FAILED, console_of
 from hoptrail.serving.render import plain
 from hoptrail.types import Kind, Span, Unit
 
-QUESTIONS = 100
-"""Number of questions in the estimate."""
+QUESTIONS = 100  # number of questions in the estimate
 _ENDPOINT_ERRORS = (EndpointUnreached, EndpointRefused, Interrupted)
 """Errors that do not depend on the form of the reply."""
 

@@ -18,8 +18,7 @@ from hoptrail.serving.render import plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
 from hoptrail.types import Usage
 
-EVERY = 60.0
-"""Seconds between the lines of a log."""
+EVERY = 60.0  # seconds between the lines of a log
 
 
 @contextmanager

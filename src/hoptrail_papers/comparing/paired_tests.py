@@ -19,18 +19,12 @@ from numpy.typing import NDArray
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import ConfidenceInterval, mean_interval
 
-ROUNDS = 10_000
-"""Random changes of sign. A p of 0.05 then has a standard error of 0.002."""
-
+ROUNDS = 10_000  # random changes of sign. A p of 0.05 then has a standard error of 0.002.
 MOST_EXACT = 13
 """With up to this many differing pairs, all changes of sign are tried: there are at most 8,192, fewer than ROUNDS."""
 
-_PORTION = 1 << 20
-"""Numbers in memory at a time."""
-
-_TIE = 1e-12
-"""Relative tolerance for equal sums: the same numbers summed in another order may differ slightly."""
-
+_PORTION = 1 << 20  # numbers in memory at a time
+_TIE = 1e-12  # relative tolerance for equal sums: the same numbers summed in another order may differ slightly
 FloatVector = NDArray[np.floating[Any]]
 
 

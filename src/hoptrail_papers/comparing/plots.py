@@ -22,9 +22,7 @@ from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.comparing.run_comparison import RunComparison, common_questions, judged_answers, labelled
 from hoptrail_papers.comparing.run_tables import QUALITY, TextTable, tables_of
 
-WIDTH, HEIGHT = 420, 260
-"""The size of one plot in pixels."""
-
+WIDTH, HEIGHT = 420, 260  # the size of one plot in pixels
 _PERFECT = "as it should be"
 _RIGHT = "share of right answers"
 _REACHED = "share of questions"
@@ -35,11 +33,8 @@ _STYLE = (
     "td:first-child,th:first-child{text-align:left}p{color:#555;font-size:.85rem}"
 )
 
-HOP_CUTOFF = 10
-"""A hop is reached if its gold passage is among this many passages."""
-
-Points = list[JsonObject]
-"""The points of a chart: the `run`, and the values by the names of the axes."""
+HOP_CUTOFF = 10  # a hop is reached if its gold passage is among this many passages
+Points = list[JsonObject]  # the points of a chart: the `run`, and the values by the names of the axes
 
 
 def recall_by_k(runs: Sequence[Run]) -> Points:

@@ -24,14 +24,9 @@ from hoptrail.evaluation.retrieval_measures import CUTOFFS, measured_at
 from hoptrail.evaluation.run_folder import Run
 from hoptrail_papers.comparing.paired_tests import PairedDifference, holm, paired_difference
 
-SIGNIFICANT = 0.05
-"""A corrected p below this is significant."""
-
-TESTED = frozenset({"recall@5", "full@5"})
-"""The measures of retrieval that are compared with the baseline."""
-
-OUTCOMES = "outcomes"
-"""In place of the rule for questions about own documents."""
+SIGNIFICANT = 0.05  # a corrected p below this is significant
+TESTED = frozenset({"recall@5", "full@5"})  # the measures of retrieval that are compared with the baseline
+OUTCOMES = "outcomes"  # in place of the rule for questions about own documents
 
 
 class Breakdown(StrEnum):

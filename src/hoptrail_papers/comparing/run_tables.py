@@ -21,8 +21,7 @@ CSV_COLUMNS = (
     *("baseline", "difference", "difference_low", "difference_high", "p", "corrected_p"),
 )
 
-MARK = "*"
-"""Follows a value that differs significantly from the baseline."""
+MARK = "*"  # follows a value that differs significantly from the baseline
 
 
 @dataclass(frozen=True, slots=True)
