@@ -194,8 +194,8 @@ def _letters_and_digits(model: str) -> str:
 
 def _results(cell: PublishedValue, setting: Setting) -> list[Path]:
     """The results of a cell's run, by any code and machine."""
-    stem, folder = _stem(cell, setting), setting.work / OUT_FOLDER
-    files = sorted(folder.glob(f"{escape(stem)}-{_HEX if setting.data else f'{_HEX}-{_HEX}'}.json"))
+    ends = _HEX if setting.data else f"{_HEX}-{_HEX}"
+    files = sorted((setting.work / OUT_FOLDER).glob(f"{escape(_stem(cell, setting))}-{ends}.json"))
     if len({file.stem[: -_DIGITS - 1] for file in files}) > 1:
         raise DataError(
             f"there are results of several sets of questions: {files[0]}, {files[-1]}; choose one with --data"
@@ -283,8 +283,8 @@ def _derived(table: Table, row: str, values: Mapping[Place, Measured]) -> dict[P
     """
     derived: dict[Place, Measured] = {}
     base = table.row[0].name
-    data_sets = [data for data, _, measure in (column.partition(" ") for column in table.columns) if measure == "tper"]
-    for data in data_sets if row != base else []:
+    columns = [column for column in table.columns if column.endswith(" tper")] if row != base else []
+    for data in (column.partition(" ")[0] for column in columns):
         parts = [values.get((one, f"{data} {what}")) for what in ("tpq", "pool") for one in (row, base)]
         if all(parts):
             seconds, before, pool, pool_before = (part.value for part in parts if part)

@@ -9,16 +9,15 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hoptrail.errors import DataError, disk_errors
 from hoptrail.evaluation.lines import GrowingFile
-from hoptrail.types import Answer, Kind, Ranking, Unit, Verdict
+from hoptrail.types import Kind, Verdict
 from hoptrail.types.json_object import reader_of
 
-PassagesOf = Callable[[Unit], Sequence[str]]  # the data set's ids of the passages that a unit shows
 _GZIP = zlib.MAX_WBITS | 16  # makes zlib expect the header and trailer of gzip
 _PIECE = 1 << 14
 
@@ -83,23 +82,6 @@ class TrailRecord:
     ranking: tuple[HitRecord, ...] = ()
 
 
-def record_trail(
-    question: str,
-    asked: str,
-    answer: Answer | None,
-    ranking: Ranking,
-    readings: Sequence[ReadingRecord],
-    passages_of: PassagesOf,
-) -> TrailRecord:
-    """The record of an answer, or of retrieval alone (None)."""
-    trail, evidence = (answer.trail, answer.evidence) if answer else ((), ())
-    hops = tuple(
-        HopRecord(hop.question, hop.asked, _hits(hop.hits, passages_of), hop.answer, hop.verdict) for hop in trail
-    )
-    cited = tuple(EvidenceRecord(item.document, item.start, item.end, item.unit, item.hop) for item in evidence)
-    return TrailRecord(question, asked, hops, cited, tuple(readings), _hits(ranking, passages_of))
-
-
 class TrailsFile:
     """A growing file of trails. When reopened, it continues after its last complete member; a torn one is overwritten. One
     process at a time may write to it; `append` is thread-safe. Raises: StorageError (on opening): the file cannot be read.
@@ -157,13 +139,3 @@ def _members(path: Path) -> Iterator[tuple[int, bytes]]:
         end = min(place, len(content)) - len(unpacking.unused_data)
         yield end - start, b"".join(parts)
         start = end
-
-
-def _hits(ranking: Ranking, passages_of: PassagesOf) -> tuple[HitRecord, ...]:
-    return tuple(
-        HitRecord(
-            *(hit.unit.id, hit.unit.kind, float(hit.score), hit.channel, hit.unit.document),
-            tuple(passages_of(hit.unit)),
-        )
-        for hit in ranking
-    )

@@ -131,7 +131,7 @@ def compare(runs: Sequence[Run]) -> RunComparison:
             f"decides on the rule: run them over folders with the same name."
         )
     questions = common_questions(runs)
-    groups = _groups(questions)
+    groups = tuple(_groups(questions))
     measures = tuple(_measures(runs))
     scores = [score for by in Breakdown for score in _scores(runs, [one for one in groups if one.by is by], measures)]
     all_ids = {question.id for run in runs for question in run.questions}
@@ -216,21 +216,17 @@ def _spent(name: str, spending: Callable[[QuestionResult], float]) -> Measure:
     return Measure(name, lambda result, _: None if result is None else spending(result))
 
 
-def _groups(questions: Sequence[Question]) -> tuple[Slice, ...]:
+def _groups(questions: Sequence[Question]) -> Iterator[Slice]:
     """The group of all questions, then the groups of each breakdown with at least two."""
-    everything = Slice(Breakdown.ALL, "", tuple(questions))
-    hops = _grouped(questions, Breakdown.HOPS, lambda question: str(question.hops) if question.hops else None)
-    types = _grouped(questions, Breakdown.TYPE, lambda question: question.type)
-    return (everything, *hops, *types)
-
-
-def _grouped(
-    questions: Sequence[Question], by: Breakdown, value_of: Callable[[Question], str | None]
-) -> tuple[Slice, ...]:
-    values = sorted({value for question in questions if (value := value_of(question)) is not None})
-    if len(values) < 2:
-        return ()
-    return tuple(Slice(by, value, tuple(one for one in questions if value_of(one) == value)) for value in values)
+    yield Slice(Breakdown.ALL, "", tuple(questions))
+    values_by: dict[Breakdown, Callable[[Question], str | None]] = {
+        Breakdown.HOPS: lambda question: str(question.hops) if question.hops else None,
+        Breakdown.TYPE: lambda question: question.type,
+    }
+    for by, value_of in values_by.items():
+        values = sorted({value for question in questions if (value := value_of(question)) is not None})
+        for value in values if len(values) > 1 else ():
+            yield Slice(by, value, tuple(one for one in questions if value_of(one) == value))
 
 
 def _scores(runs: Sequence[Run], groups: Sequence[Slice], measures: Sequence[Measure]) -> list[Score]:
