@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -133,10 +132,13 @@ def load_dataset(folder: Path, questions: Path | None = None, limit: int | None 
     corpus = folder / DOCUMENTS if own else first_file(folder, CORPUS_FILES)
     present = _own_documents(corpus) if own else _passage_ids(corpus)
     path = questions or first_file(folder, QUESTION_FILES)
-    read = partial(_own_questions, also_all=questions is None) if own else _read_questions
-    loaded = read(path, corpus, present)
+    loaded = list(_questions(path, corpus, present, own=own))
     if not loaded:
         raise DataError(f"{path} holds no questions")
+    if own:  # another questions file may have only some of those that further passages settle
+        ids = {question.id for question in loaded} if questions is None else None
+        further = _further_passages(corpus.with_name(ALSO), ids, present)
+        loaded = [replace(one, shows=(*one.shows, *further.get(one.id, ()))) for one in loaded]
     rule = None if own else ANSWER_RULES.get(name, Rule.HOTPOTQA)
     return Dataset(name, corpus, len(present), tuple(loaded[:limit]), rule)
 
@@ -209,18 +211,6 @@ def _passage_ids(corpus: Path) -> Set[str]:
     return passages
 
 
-def _read_questions(path: Path, corpus: Path, passages: Set[str]) -> list[Question]:
-    questions = []
-    for place, question in placed_questions(path):
-        named = f"{place}: question {question.id}"
-        if not question.answers:
-            raise DataError(f"{named} has no answers; give the gold answer, then its aliases")
-        if unknown := sorted(question.passages - passages):
-            raise DataError(f"{named} names passage {unknown[0]}, which {corpus} does not hold")
-        questions.append(question)
-    return questions
-
-
 @dataclass(frozen=True, slots=True)
 class OwnQuestion:
     """A line of questions.jsonl."""
@@ -264,31 +254,28 @@ def _own_documents(documents: Path) -> Set[str]:
     return files
 
 
-def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bool) -> list[Question]:
-    """The questions about own documents with all strings that settle them.
-
-    `also_all`: whether further passages must be of these questions; another questions file may have only some of them.
-    """
-    loaded = []
-    for place, question in placed_questions(path, OwnQuestion):
-        _check_gold(question, place)
-        if unknown := sorted(set(question.supporting) - files):
-            raise DataError(f"{place}: question {question.id} names {unknown[0]}, which {documents} does not hold")
-        loaded.append(question)
-    ids = {question.id for question in loaded} if also_all else None
-    further = _further_passages(documents.with_name(ALSO), ids, files)
-    return [replace(question, shows=(*question.shows, *further.get(question.id, ()))) for question in loaded]
+def _questions(path: Path, corpus: Path, known: Set[str], *, own: bool) -> Iterator[Question]:
+    for place, question in placed_questions(path, OwnQuestion if own else Question):
+        named = f"{place}: question {question.id}"
+        if own:
+            _check_gold(question, named)
+        elif not question.answers:
+            raise DataError(f"{named} has no answers; give the gold answer, then its aliases")
+        if unknown := sorted(question.passages - known):
+            passage = unknown[0] if own else f"passage {unknown[0]}"
+            raise DataError(f"{named} names {passage}, which {corpus} does not hold")
+        yield question
 
 
-def _check_gold(question: Question, place: str) -> None:
+def _check_gold(question: Question, named: str) -> None:
     expected = bool(question.answers or question.items)
     if question.unanswerable and expected:
-        raise DataError(f"{place}: question {question.id} is unanswerable, so it must have neither answers nor items")
+        raise DataError(f"{named} is unanswerable, so it must have neither answers nor items")
     if not question.unanswerable and not expected:
-        raise DataError(f"{place}: question {question.id} has neither answers nor items; give one of them")
+        raise DataError(f"{named} has neither answers nor items; give one of them")
     spellings = [*question.answers, *(spelling for item in question.items for spelling in item), *question.shows]
     if not all(text.strip() for text in spellings) or not all(question.items):
-        raise DataError(f"{place}: question {question.id} has an empty answer, item or string that settles it")
+        raise DataError(f"{named} has an empty answer, item or string that settles it")
 
 
 def _further_passages(path: Path, ids: Set[str] | None, files: Set[str]) -> Mapping[str, tuple[str, ...]]:
