@@ -70,10 +70,7 @@ def write_training_set(
 
     `stored` comes from `RememberedReplies.stored`; `chat` are the settings under which the replies were made. The same replies
     and passages in the same order give the same bytes.
-
-    Raises:
-        UsageError: there are no replies to extraction, or replies of several models and none is chosen.
-        StorageError: the folder cannot be written to.
+    Raises: UsageError: there are no replies to extraction, or of several models. StorageError: the folder cannot be written.
     """
     settings = settings or DistillingSettings()
     recording, counts = _open_recording(stored, settings.model), TrainingCounts()

@@ -118,10 +118,7 @@ def load_dataset(folder: Path, questions: Path | None = None, limit: int | None 
 
     `questions` replaces the folder's own questions file. `limit` keeps the first questions only, but all are checked: ids must be
     unique, and the corpus must have every passage or file that an annotation names.
-
-    Raises:
-        UsageError: `limit` is below 1.
-        DataError: a file is missing or malformed; the message names file and line.
+    Raises: UsageError: `limit` is below 1. DataError: a file is missing or malformed; the message names file and line.
     """
     if limit is not None and limit < 1:
         raise UsageError(f"--limit must be at least 1, not {limit}")

@@ -111,10 +111,7 @@ class PerQuestion:
 
     def perform(self, task: tasks.Task[T]) -> tasks.Reply[T]:
         """Perform a task with the performer of this thread's question.
-
-        Raises:
-            LookupError: no question is being asked in this thread.
-            TaskFailed: the performer failed.
+        Raises: LookupError: no question is being asked in this thread. TaskFailed: the performer failed.
         """
         return self._current.get().perform(task)
 

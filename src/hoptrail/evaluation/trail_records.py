@@ -101,10 +101,7 @@ class TrailsFile:
 
 def read_trails(path: Path) -> dict[str, TrailRecord]:
     """The trails of a file by question id; of a question asked again, the last one. Empty if there is no file.
-
-    Raises:
-        StorageError: the file cannot be read.
-        DataError: it was altered.
+    Raises: StorageError: the file cannot be read. DataError: it was altered.
     """
     if not path.exists():
         return {}

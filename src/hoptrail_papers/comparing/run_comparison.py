@@ -117,10 +117,7 @@ class RunComparison:
 
 def compare(runs: Sequence[Run]) -> RunComparison:
     """Compare runs over one data set; the first is the baseline.
-
-    Raises:
-        UsageError: there are fewer than two runs, they have no question in common, or their answers were scored by different
-            rules.
+    Raises: UsageError: there are fewer than two runs, they have no common question, or different rules scored their answers.
     """
     if len(runs) < 2:
         raise UsageError("name at least two runs to compare; the first is what the others are compared with.")
