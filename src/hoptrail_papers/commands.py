@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from hoptrail.index.settings import Settings
     from hoptrail.retrieval.corpus import Corpus
     from hoptrail_papers.chainrag.lost_in_retrieval import LostInRetrieval
-    from hoptrail_papers.distilling import TrainingCounts
     from hoptrail_papers.published_tables import PublishedValue
     from hoptrail_papers.published_tables import Table as PublishedTable
     from hoptrail_papers.reproducing import Setting
@@ -302,7 +301,7 @@ def _indexed(
 
 
 def _show_probe(content: JsonObject, shown: RenderableType, out: Path | None) -> None:
-    options.console_of().print(shown)
+    console_of().print(shown)
     write_results(content, out)
 
 
@@ -344,18 +343,14 @@ def distil(
     passages = sorted(Snapshot.open(folder).units(Kind.PASSAGE), key=lambda unit: unit.sources)
     stored = RememberedReplies(folder / FILE).stored()
     counts = write_training_set(stored, passages, load_settings(settings).chat, out, chosen)
-    options.console_of().print(render_training(counts), soft_wrap=True)
-
-
-def render_training(counts: TrainingCounts) -> RenderableType:
-    """The sizes of a training set, and what was left out."""
     left_out = render.counted(
         (counts.without_reply, "without a reply to today's prompt and settings"),
         (counts.unusable, "with a reply that the text does not support"),
         (counts.repeated, "that repeat another"),
     )
     head = f"{counts.train:,} examples for training, {counts.validation:,} for validation"
-    return Text(f"{head}; left out: {', '.join(left_out)}." if left_out else f"{head}.")
+    shown = f"{head}; left out: {', '.join(left_out)}." if left_out else f"{head}."
+    console_of().print(Text(shown), soft_wrap=True)
 
 
 def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:

@@ -119,9 +119,11 @@ def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher
     if report.failures and dataset.rule is not None:
         raise _unread("passages", report.failures, dataset)
     # Of a reused index, documents that are no longer in the data are removed: retrieval must search the data and nothing else.
-    name_of, present = _name_of(dataset), files_below(dataset.corpus)
-    if dataset.rule is not None:
+    if dataset.rule is None:
+        present = files_below(dataset.corpus)
+    else:
         present = frozenset(cleaned(line.content["id"]).text for line in read_lines(dataset.corpus))
+    name_of = _name_of(dataset)
     sources = (source for document in index.contents().documents for source in document.sources)
     if outdated := [source for source in sources if name_of(source) not in present]:
         index.remove(outdated)
