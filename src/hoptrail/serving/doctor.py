@@ -87,8 +87,8 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
         yield Check("embeddings", works=False, says=str(error))
     else:
         yield Check("embeddings", works=True, says=f"{settings.encoder}, {vectors.shape[1]} dimensions")
-    own, reading = recipe_settings(settings.recipe, settings.recipes), settings.chat.of("read")
-    estimate = estimate_asking(QUESTIONS, reading, evidence_tokens=own.evidence_tokens, effort=own.effort)
+    used, reading = recipe_settings(settings.recipe, settings.recipes), settings.chat.of("read")
+    estimate = estimate_asking(QUESTIONS, reading, evidence_tokens=used.evidence_tokens, effort=used.effort)
     yield Check(f"{QUESTIONS} questions", works=True, says=f"by recipe {settings.recipe}: {estimate}")
 
 
