@@ -28,8 +28,7 @@ CUTOFFS: Mapping[str, tuple[int, ...]] = {
     "recall": (2, 5, 10, 20),
     "full": (5, 10),
     "hits": (4, 10),
-    "map": (10,),
-    "mrr": (10,),
+    **dict.fromkeys(("map", "mrr"), (10,)),
 }
 """The cutoffs of all measures, in results, tables and charts; those of hits, MAP and MRR as in MultiHop-RAG."""
 
