@@ -6,8 +6,7 @@ import pytest
 
 from counting import steps
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.limits import DEFAULT_LIMITS, Unreadable
 from hoptrail.documents.markdown import parse_markdown
 from hoptrail.types import BlockKind
 

@@ -27,9 +27,8 @@ from pathlib import Path
 from typing import IO
 
 from hoptrail.documents.blocks import Parsed, pack, unpack
-from hoptrail.documents.decoding import NotReadNow, Unreadable
 from hoptrail.documents.forms import MAY_HOLD_SCANS, PICTURE, parser_of, reads_pictures
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import NotReadNow, ReadingLimits, Unreadable
 from hoptrail.errors import Interrupted
 from hoptrail.types.json_object import JsonObject
 

@@ -8,17 +8,13 @@ trimmed.
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
-
-class Unreadable(Exception):
-    """These bytes give no document, for the reason in the message. Becomes a DocumentError where the source is known."""
-
-
-class NotReadNow(Unreadable):
-    """Something hindered reading; the file may be sound."""
+from hoptrail.documents.limits import Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +37,12 @@ _ESCAPES = ((b"\x1b$B", "iso2022_jp_ext"), (b"\x1b$@", "iso2022_jp_ext"), (b"\x1
 _SAMPLE = 256 * 1024
 _LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "iso8859-2", "mac-roman", "cp850")
 """Encodings of Latin script, the commonest first."""
-_ALPHABETS = tuple(
-    map(
-        frozenset,
-        (
-            *("àâæçéèêëîïôœùûüÿñ", "äöüßéàè", "áéíóúüñ", "áéíóúãõâêôàç", "áéíóúàèìòùïüç", "åäöæøéèüáóô", "áéíóúýðþæö"),
-            *("ąćęłńóśźż", "áčďéěíňóřšťúůýžäĺľŕôö", "áéíóöőúüű", "áčćđšžéö", "ăâîșțşţ", "ğışçöüâîûi"),
-            "ąčęėįšųūžāēģīķļņõäöü",
-        ),
-    )
+_LETTERS = (
+    "àâæçéèêëîïôœùûüÿñ äöüßéàè áéíóúüñ áéíóúãõâêôàç áéíóúàèìòùïüç åäöæøéèüáóô áéíóúýðþæö ąćęłńóśźż "
+    "áčďéěíňóřšťúůýžäĺľŕôö áéíóöőúüű áčćđšžéö ăâîșțşţ ğışçöüâîûi ąčęėįšųūžāēģīķļņõäöü"
 )
 """The letters above ASCII of languages that are written in Latin script."""
+_ALPHABETS = tuple(map(frozenset, _LETTERS.split()))
 _SIGNS = frozenset("’‘“”„‚«»‹›–—…•\xa0€£¢¥°§©®™´·¿¡²³¹½¼¾ºª×÷±µ‰†‡¶")
 _MISPLACED = re.compile(
     r"(?<=[a-zà-ÿ])[A-ZÀ-Þ](?=[a-zà-ÿ])|[^\W\d_a-zA-Z]{5,}"  # another case, or another script
@@ -110,6 +101,14 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     return Decoded(clean.text, (*decoded.notes, *clean.notes))
 
 
+def parse_json_text(text: str, what: str) -> Any:
+    """The value of a JSON text. Raises: Unreadable: it is none, and so not `what`, such as `a notebook`."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"is not {what}: not JSON that can be parsed ({error})") from error
+
+
 def _strictly(data: bytes, encoding: str, *notes: str) -> Decoded | None:
     try:
         return Decoded(data.decode(encoding), notes)
@@ -134,16 +133,14 @@ def _by_nul_bytes(data: bytes) -> Decoded | None:
     if not sample or 0 not in sample:
         return None
     nuls = [sample[offset::4].count(0) for offset in range(4)]
-    if min(nuls[2], nuls[3]) > 0.9 * (len(sample) / 4):
-        encoding = "utf-32-le"
-    elif min(nuls[0], nuls[1]) > 0.9 * (len(sample) / 4):
-        encoding = "utf-32-be"
-    elif nuls[1] + nuls[3] > 5 * (nuls[0] + nuls[2]):
-        encoding = "utf-16-le"
-    elif nuls[0] + nuls[2] > 5 * (nuls[1] + nuls[3]):
-        encoding = "utf-16-be"
-    else:
-        encoding = ""
+    even, odd = nuls[0] + nuls[2], nuls[1] + nuls[3]
+    signs = {
+        "utf-32-le": min(nuls[2], nuls[3]) > 0.9 * (len(sample) / 4),
+        "utf-32-be": min(nuls[0], nuls[1]) > 0.9 * (len(sample) / 4),
+        "utf-16-le": odd > 5 * even,
+        "utf-16-be": even > 5 * odd,
+    }
+    encoding = next((name for name, is_likely in signs.items() if is_likely), "")
     decoded = _strictly(data, encoding, f"read as {encoding.upper()}, by the positions of its NUL bytes")
     if decoded is None or "\0" in decoded.text:
         raise Unreadable("holds NUL bytes: binary data, not text")

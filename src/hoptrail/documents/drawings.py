@@ -11,6 +11,7 @@ from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+GRAPHIC = f"{_MAIN}graphicData"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -18,20 +19,8 @@ _NEW_CHART = "chartex"
 """In the namespaces of kinds of charts that came later, such as waterfalls."""
 
 
-def drawn_pieces(element: Any, part: Any, count: int, unread: list[str]) -> tuple[int, list[Piece]]:
-    """The pieces of the charts and diagrams within an element of a part, and their number added to `count`. What cannot be read
-    is named in `unread`.
-    """
-    pieces: list[Piece] = []
-    for data in element.iter(f"{_MAIN}graphicData"):
-        count += 1
-        place = f"drawing {count}"
-        pieces += graphic_pieces(data, part, place, unread)
-    return count, pieces
-
-
 def graphic_pieces(data: Any, part: Any, place: str, unread: list[str]) -> list[Piece]:
-    """The pieces of a chart or diagram; none of another drawing."""
+    """The pieces of a chart or diagram of a part; none of another drawing. What cannot be read is named in `unread`."""
     from lxml import etree  # type: ignore[import-untyped]
 
     chart, diagram = data.find(f"{_CHART}chart"), data.find(f"{_DIAGRAM}relIds")
@@ -52,9 +41,8 @@ def _chart(root: Any, place: str) -> Iterator[Piece]:
     """
     title = root.find(f"{_CHART}chart/{_CHART}title")
     if title is not None:
-        yield Piece(
-            BlockKind.PARAGRAPH, squeeze("".join(one.text or "" for one in title.iter(f"{_MAIN}t"))), place=place
-        )
+        words = "".join(one.text or "" for one in title.iter(f"{_MAIN}t"))
+        yield Piece(BlockKind.PARAGRAPH, squeeze(words), place=place)
     for plot in root.iter(f"{_CHART}plotArea"):
         series = list(plot.iter(f"{_CHART}ser"))
         points = [one for one in series if one.find(f"{_CHART}xVal") is not None]
@@ -64,8 +52,7 @@ def _chart(root: Any, place: str) -> Iterator[Piece]:
             yield header_piece(names, place)
             for number in sorted({*columns[0], *columns[1]}):
                 yield row_piece(names, [_name(one), *(column.get(number, "") for column in columns)], place)
-        bars = [one for one in series if one not in points]
-        if bars:
+        if bars := [one for one in series if one not in points]:
             yield from _table(bars, place)
 
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from hoptrail.documents.decoding import NotReadNow, Unreadable, decode
+from hoptrail.documents.decoding import decode
 from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_ending, name_of, true_form
 from hoptrail.documents.jsonl import JsonlDocument, holds_records, read_lines
-from hoptrail.documents.limits import MIB, ReadingLimits
+from hoptrail.documents.limits import MIB, NotReadNow, ReadingLimits, Unreadable
 from hoptrail.documents.marks import TICK, FileMark, Known, day_of, mark_of, times_of
 from hoptrail.documents.walking import DataFolder, LeftOut, Selection, SourceWalk, Unfollowed, shown
 from hoptrail.errors import DocumentError
@@ -144,12 +144,8 @@ def _note(entry: LeftOut | DataFolder | Unfollowed, findings: Findings) -> None:
         folder = f"{shown(entry.corpus.parent)}: a data folder, of which {entry.corpus.name} is read"
         findings.left_out |= dict.fromkeys(map(shown, entry.others), f"beside {entry.corpus.name} in a data folder")
         if number := sum(form_of(without_packing(path)) is not None for path in entry.others):
-            what = (
-                "another file that could be read was"
-                if number == 1
-                else f"{number:,} other files that could be read were"
-            )
-            findings.notes.append(f"{folder}; {what} left out")
+            what = "another file" if number == 1 else f"{number:,} other files"
+            findings.notes.append(f"{folder}; {what} that could be read {'was' if number == 1 else 'were'} left out")
 
 
 def _in_file(
@@ -172,8 +168,7 @@ def _in_file(
             if (yield from _in_jsonl(path, limits)):
                 findings.whole.add(shown(path))
         else:
-            if form is not None and form.name == JSONL:
-                findings.whole.add(shown(path))
+            findings.whole |= {shown(path)} if form is not None and form.name == JSONL else set()
             content = _whole_file(path, form, limits, findings)
             now = findings.marks.get(shown(path))
             if mark is not None and now is not None and now.digest == mark.digest:
@@ -243,9 +238,8 @@ def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[JsonlDocument | Do
         yield line
     if _state(path) != before:
         failed = True
-        yield DocumentError(
-            shown(path), "changed while it was being read: index it again when it is at rest", temporary=True
-        )
+        reason = "changed while it was being read: index it again when it is at rest"
+        yield DocumentError(shown(path), reason, temporary=True)
     return has_lines and not failed
 
 

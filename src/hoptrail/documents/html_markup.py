@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.markup import HIDDEN, STRUCK
 from hoptrail.text.lexicon import word_set
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hoptrail.documents.blocks import unpack_for
-from hoptrail.documents.decoding import Unreadable, cleaned
-from hoptrail.documents.limits import MIB, ReadingLimits
+from hoptrail.documents.decoding import cleaned
+from hoptrail.documents.limits import MIB, ReadingLimits, Unreadable
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
 from hoptrail.text.dates import find_date

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import unescape
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import yaml
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
-from hoptrail.documents.decoding import Unreadable, decode
+from hoptrail.documents.decoding import decode
 from hoptrail.documents.html import html_pieces
-from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import STRUCK, OpenLists, bold_headings, line_break, lowered, raised
+from hoptrail.documents.limits import ReadingLimits, Unreadable
+from hoptrail.documents.markup import STRUCK, Flow, bold_headings, line_break, lowered, raised
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -137,41 +137,41 @@ class _Reader:
         self._notes = notes
         self._place = f"line {lines_before + 1}"
         self._holder = ""
-        self._quotes = 0
-        self._lists = OpenLists()
+        self._flow = Flow()
         self._headers: list[str] = []
         self._cells: list[str] = []
         self._is_head = False
         self._footnote = ""
 
-    def read(self, tokens: Sequence[Token]) -> Iterator[Piece]:
+    def read(self, tokens: Sequence[Token]) -> list[Piece]:
         for token in tokens:
             if token.map and token.nesting >= 0:
                 self._place = f"line {token.map[0] + self._lines_before + 1}"
             if token.type == "inline":
-                yield from self._inline(_text(token.children or (), self._notes), bold=_is_bold(token.children or ()))
+                self._inline(_text(token.children or (), self._notes), bold=_is_bold(token.children or ()))
             elif token.type in ("fence", "code_block"):
-                yield from self._lists.waiting()
-                yield self._lists.piece(BlockKind.CODE, token.content, self._place)
+                self._flow.code(token.content, self._place)
             elif token.type == "html_block":
-                yield from self._html(token.content)
+                self._html(token.content)
             elif token.type == "tr_close":
-                yield self._row()
+                self._end_row()
             else:
-                yield from self._lists.waiting() if token.type in _WITHOUT_TEXT else ()
                 self._track(token)
+        return self._flow.pieces
 
     def _track(self, token: Token) -> None:
         kind, _, side = token.type.rpartition("_")
         if kind == "blockquote":
-            self._quotes += token.nesting
+            self._flow.quotes += token.nesting
         elif side != "open":
             if kind in _LISTS:
-                self._lists.end()
+                self._flow.end_list()
+            elif kind == "dd":
+                self._flow.end_item()
         elif kind in _LISTS:
-            self._lists.begin(ordered=kind == "ordered_list")
+            self._flow.begin_list(ordered=kind == "ordered_list")
         elif kind in ("list_item", "dd"):
-            self._lists.item()
+            self._flow.item()
         elif kind in ("thead", "tbody"):
             self._is_head = kind == "thead"
         elif kind == "footnote_reference":
@@ -179,7 +179,7 @@ class _Reader:
         else:
             self._holder = token.tag
 
-    def _inline(self, text: str, *, bold: bool) -> Iterator[Piece]:
+    def _inline(self, text: str, *, bold: bool) -> None:
         if self._holder in ("th", "td"):
             self._cells.append(text)
             return
@@ -187,37 +187,34 @@ class _Reader:
         if not text:
             return
         if self._holder == "dt":
-            self._lists.term(text, self._place)
-        elif self._quotes:
+            self._flow.term(text, self._place)
+        elif self._flow.quotes:
             if callout := _CALLOUT.match(text):
                 text = f"{callout[1].capitalize()}: {text[callout.end() :]}"
-            yield self._lists.piece(BlockKind.QUOTE, text, self._place)
+            self._flow.text(text, self._place)
         elif self._holder.startswith("h"):
-            yield from self._lists.waiting()
-            yield Piece(BlockKind.HEADING, text, int(self._holder[1]), place=self._place)
+            self._flow.add(Piece(BlockKind.HEADING, text, int(self._holder[1]), place=self._place))
         else:
-            piece = self._lists.piece(BlockKind.PARAGRAPH, f"{self._footnote}{text}", self._place)
-            yield replace(piece, bold=bold and not self._footnote)
+            self._flow.text(f"{self._footnote}{text}", self._place, bold=bold and not self._footnote)
             self._footnote = ""
 
-    def _html(self, markup: str) -> Iterator[Piece]:
+    def _html(self, markup: str) -> None:
         for piece in html_pieces(markup, notes=self._notes):
             if piece.kind is BlockKind.PARAGRAPH:
-                yield replace(self._lists.piece(piece.kind, piece.text, self._place), bold=piece.bold)
+                self._flow.text(piece.text, self._place, bold=piece.bold)
             else:
-                yield replace(piece, place=self._place)
+                self._flow.pieces.append(replace(piece, place=self._place))
 
-    def _row(self) -> Piece:
+    def _end_row(self) -> None:
         cells, self._cells = self._cells, []
         if self._is_head:
             self._headers = cells
-            return Piece(BlockKind.ROW, level=1, cells=tuple(("", cell) for cell in cells), place=self._place)
-        return Piece(BlockKind.ROW, cells=tuple(zip(self._headers, cells, strict=True)), place=self._place)
+        headers = [""] * len(cells) if self._is_head else self._headers
+        row = tuple(zip(headers, cells, strict=True))
+        self._flow.add(Piece(BlockKind.ROW, level=int(self._is_head), cells=row, place=self._place))
 
 
 _LISTS = ("bullet_list", "ordered_list", "dl")
-_WITHOUT_TEXT = ("bullet_list_open", "ordered_list_open", "dl_open", "dl_close", "dd_close", "table_open")
-"""Tokens before which a term without a definition so far must be written."""
 
 _TEXT_OF: dict[str, Callable[[Token], str]] = {
     "hardbreak": lambda _: "\n",

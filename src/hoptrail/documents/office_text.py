@@ -42,6 +42,20 @@ def asides_after_lists(pieces: Iterable[Piece]) -> Iterator[Piece]:
     yield from waiting
 
 
+def below_no_heading(parts: Iterable[Iterable[Piece]], furniture: int = 0) -> Iterator[Piece]:
+    """Yield the pieces of headers and footers, each text once. Those with at most so many words and no digits, `furniture`, are
+    left out.
+    """
+    yield Piece(BlockKind.HEADING)
+    known: set[str] = set()
+    for part in parts:
+        pieces = [piece for piece in part if piece.text.strip() or piece.cells]
+        text = "\n".join(piece.text or "\t".join(value for _, value in piece.cells) for piece in pieces)
+        if text not in known and (len(text.split()) > furniture or any(map(str.isdigit, text))):
+            yield from pieces
+        known.add(text)
+
+
 def shifted(text: str, before: str, *, is_raised: bool) -> str:
     """Superscript or subscript after this text, with the spaces around it."""
     shown = text.strip()

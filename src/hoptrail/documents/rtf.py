@@ -9,11 +9,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import HIDDEN, STRUCK, OpenTable, TableCell, bold_headings, lowered, raised
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind
@@ -28,11 +28,12 @@ _SKIPPED = word_set(
     "themedata colorschememapping datastore latentstyles listtable listoverridetable rsidtbl generator xmlnstbl mmathPr "
     "nonshppict bkmkstart bkmkend pgdsctbl filetbl revtbl annotation atnid atnauthor private"
 )
-_SIGNS = (
-    {"par": "\n", "sect": "\n", "page": "\n", "line": "\n", "tab": "\t", "emdash": "—", "endash": "–"}
-    | {"bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "emspace": " "}
-    | {"enspace": " "}
-)
+_SIGNS = {"line": "\n", "tab": "\t", "emdash": "—", "endash": "–", "bullet": "•", "emspace": " ", "enspace": " "} | {
+    "lquote": "‘",
+    "rquote": "’",
+    "ldblquote": "“",
+    "rdblquote": "”",
+}
 _BULLET = re.compile(r"\s*(?:[•·▪◦o\uf0b7§-]|(?P<number>\(?\w{1,4}[.)]))\s*\Z")
 _MOST_OPEN = 5000
 """Groups within groups."""
@@ -102,11 +103,8 @@ class _Reader:
     def read(self, data: bytes) -> Iterator[Piece]:
         starred = False
         for token in _TOKEN.finditer(data):
-            if token["code"]:
-                self._byte(bytes([int(token["code"], 16)]))
-                continue
-            if token["text"]:
-                self._byte(token["text"])
+            if token["code"] or token["text"]:
+                self._byte(token["text"] or bytes([int(token["code"], 16)]))
                 continue
             self._flush()
             if token["brace"]:
@@ -114,13 +112,12 @@ class _Reader:
                 self._group(token["brace"])
             elif token["sign"]:
                 starred = token["sign"] == b"*"
-                self._text(
-                    {b"~": "\xa0", b"_": "-", b"-": ""}.get(token["sign"], "" if starred else _ascii(token["sign"]))
-                )
+                sign = token["sign"].decode("ascii", "replace")
+                self._text({"~": "\xa0", "_": "-", "-": "", "*": ""}.get(sign, sign))
                 continue
             elif token["word"]:
                 number = None if token["number"] is None else int(token["number"])
-                yield from self._word(_ascii(token["word"]), number, starred)
+                yield from self._word(token["word"].decode(), number, starred)
             starred = False
         self._flush()
         yield from self._end()
@@ -148,7 +145,8 @@ class _Reader:
             self._text(chr(number % 65536))
             self._waiting = state.skip
         elif word == "ansicpg":
-            self._codec = _known_codec(f"cp{number}")
+            with suppress(LookupError):
+                self._codec = codecs.lookup(f"cp{number}").name
         elif word == "plain":
             self._state = replace(state, bold=False, moved="", note="")
         elif word == "pard":
@@ -219,14 +217,3 @@ class _Reader:
             yield Piece(BlockKind.ITEM, text, 1, listed["number"] is not None and mark.strip() != "o", place=place)
         else:
             yield Piece(BlockKind.PARAGRAPH, text, bold=bold, place=place)
-
-
-def _ascii(word: bytes) -> str:
-    return word.decode("ascii", "replace")
-
-
-def _known_codec(name: str) -> str:
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return "cp1252"

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from html import unescape
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.decoding import decode
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -91,7 +92,4 @@ def _joined(cues: Iterator[_Said]) -> Iterator[_Said]:
 
 
 def _seconds(time: str) -> int:
-    total = 0
-    for part in time.split(":"):
-        total = 60 * total + int(part)
-    return total
+    return reduce(lambda total, part: 60 * total + int(part), time.split(":"), 0)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import io
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import STRUCK
 from hoptrail.documents.number_formats import GENERAL, shown_number
 from hoptrail.documents.office_text import comment_head
@@ -35,9 +35,8 @@ def parse_xls(data: bytes, limits: ReadingLimits) -> Parsed:
         pieces = [piece for sheet in book.sheets() for piece in reader.sheet(sheet)]
         return assemble("", pieces, reader.notes(), limits.text)
     except (xlrd.XLRDError, xlrd.compdoc.CompDocError, *_DAMAGED) as error:
-        raise Unreadable(
-            f"is not an Excel file, or a damaged or a protected one ({error}): save it as .xlsx"
-        ) from error
+        why = f"is not an Excel file, or a damaged or a protected one ({error}): save it as .xlsx"
+        raise Unreadable(why) from error
 
 
 @dataclass(slots=True)
@@ -47,13 +46,13 @@ class _OldWorkbook:
     book: Any
     limits: ReadingLimits
     hidden_sheets: list[str] = field(default_factory=list)
-    hidden: dict[str, int] = field(default_factory=dict)
+    hidden: Counter[str] = field(default_factory=Counter)
     is_struck: bool = False
 
     def notes(self) -> list[str]:
         """Notes on what was left out of the sheets read so far."""
         notes = [f"hidden sheets were left out: {', '.join(self.hidden_sheets)}"] if self.hidden_sheets else []
-        notes += [f"{count} hidden {what} were left out" for what, count in self.hidden.items()]
+        notes += [f"{count} hidden {what} were left out" for what, count in self.hidden.items() if count]
         return notes + ([STRUCK] if self.is_struck else [])
 
     def sheet(self, sheet: Any) -> Iterator[Piece]:
@@ -78,7 +77,7 @@ class _OldWorkbook:
             cells = [self._value(sheet, number, column) for column in range(sheet.row_len(number))]
             info = sheet.rowinfo_map.get(number)
             if info is not None and info.hidden:
-                self._count("rows", any(cells))
+                self.hidden["rows"] += any(cells)
                 comments.pop(place, None)
                 continue
             spans: dict[int, int] = {}
@@ -90,12 +89,8 @@ class _OldWorkbook:
                         spans[left - sum(column < left for column in hidden)] = right - left
             new = {column for column in hidden if column < len(cells) and cells[column]} - told
             told |= new
-            self._count("columns", len(new))
+            self.hidden["columns"] += len(new)
             yield GridRow(place, [text for column, text in enumerate(cells) if column not in hidden], spans or None)
-
-    def _count(self, what: str, more: int) -> None:
-        if more:
-            self.hidden[what] = self.hidden.get(what, 0) + int(more)
 
     def _value(self, sheet: Any, row: int, column: int) -> str:
         import xlrd

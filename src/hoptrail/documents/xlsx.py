@@ -10,17 +10,16 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from hoptrail.documents.archives import sound_office_file
+from hoptrail.documents.archives import sound_office_file, xml_root
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import STRUCK
 from hoptrail.documents.number_formats import BUILT_IN, GENERAL, shown_number
 from hoptrail.documents.office_text import comment_head, shifted
@@ -38,6 +37,7 @@ _CELL_NAME = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^>]*\bref=[\"']([A-Z0-9$]+:[A-Z0-9$]+)[\"']")
 _SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _VALUE, _FORMULA, _INLINE, _CELL = (f"{_SPREADSHEET}{name}" for name in ("v", "f", "is", "c"))
+_Item = TypeVar("_Item")
 _COPY_OF_THREAD = "[Threaded comment]"
 """How the copy of a threaded comment for older programs begins."""
 
@@ -146,19 +146,16 @@ class _Workbook:
     def value(self, cell: Any) -> str:
         """The value of a cell as it is shown."""
         kind, value = cell.get("t", "n"), cell.findtext(_VALUE) or ""
-        style = cell.get("s", "")
-        code, is_struck = (
-            self._styles[int(style)] if style.isdigit() and int(style) < len(self._styles) else (GENERAL, False)
-        )
+        code, is_struck = _numbered(self._styles, cell.get("s", "")) or (GENERAL, False)
+        text = value
         if kind == "s":
             text = self._strings[int(value)] if value else ""
         elif kind == "inlineStr":
-            inline = cell.find(_INLINE)
-            text = "" if inline is None else self.text(inline)
+            text = "".join(map(self.text, cell.iterchildren(_INLINE)))
         elif kind == "b":
             text = {"0": "FALSE", "1": "TRUE"}.get(value, value)
-        else:
-            text = shown_number(float(value), code, from_1904=self.from_1904) if kind == "n" and value else value
+        elif kind == "n" and value:
+            text = shown_number(float(value), code, from_1904=self.from_1904)
         if is_struck and text.strip():
             self._is_struck = True
             return ""
@@ -170,9 +167,9 @@ class _Workbook:
         marks = [font.find("{*}strike") for fonts in root.findall("{*}fonts") for font in fonts]
         struck = [mark is not None and mark.get("val") not in {"0", "false"} for mark in marks]
         for style in root.findall("{*}cellXfs/{*}xf"):
-            number, font = style.get("numFmtId", "0"), style.get("fontId", "0")
+            number = style.get("numFmtId", "0")
             code = custom.get(number) or BUILT_IN.get(int(number) if number.isdigit() else 0, GENERAL)
-            yield code, font.isdigit() and int(font) < len(struck) and struck[int(font)]
+            yield code, bool(_numbered(struck, style.get("fontId", "0")))
 
     def _comments(self, sheet: str, path: str) -> dict[str, list[tuple[str, str]]]:
         """The heads and texts of the comments on a sheet by the place of their row; of threads the comments themselves and not
@@ -187,8 +184,7 @@ class _Workbook:
         for part in map(self._part, self._related(path, "comments", "threadedComment").values()):
             authors = [one.text or "" for one in part.iter("{*}author")]
             for comment in part.iter("{*}comment", "{*}threadedComment"):
-                number = comment.get("authorId", "")
-                author = authors[int(number)] if number.isdigit() and int(number) < len(authors) else ""
+                author = _numbered(authors, comment.get("authorId", "")) or ""
                 head = comment_head(people.get(comment.get("personId", ""), author), comment.get("dT", ""))
                 text = squeeze("".join(one.text or "" for one in comment.iter("{*}t", "{*}text")))
                 if text and not text.startswith(_COPY_OF_THREAD):
@@ -197,15 +193,7 @@ class _Workbook:
         return found
 
     def _part(self, name: str) -> Any:
-        """The root of a part; an empty element if there is none."""
-        known = name in self.archive.namelist()
-        return (
-            etree.fromstring(
-                self.archive.read(name), etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-            )
-            if known
-            else etree.Element("none")
-        )
+        return xml_root(self.archive, name)
 
     def _related(self, name: str, *kinds: str) -> dict[str, str]:
         """The parts that a part refers to, by the ids of the relationships; all or those of some kinds."""
@@ -215,6 +203,11 @@ class _Workbook:
             for one in self._part(f"{folder}/_rels/{file}.rels")
             if one.get("TargetMode") != "External" and (not kinds or one.get("Type", "").rpartition("/")[2] in kinds)
         }
+
+
+def _numbered(known: Sequence[_Item], number: str) -> _Item | None:
+    """The item with this number, counted from 0."""
+    return known[int(number)] if number.isdigit() and int(number) < len(known) else None
 
 
 def sheet_heading(name: str) -> Iterator[Piece]:
@@ -271,14 +264,12 @@ class _Sheet:
             for one in merged:
                 cells[one.left] = above.get(one.left, "") if one.top < number else cells.get(one.left, "")
                 above[one.left] = cells[one.left]
-            shown = {
-                self._position(column): text for column, text in cells.items() if text and not self._is_hidden(column)
-            }
+            filled = (column for column, text in cells.items() if text and not self._is_hidden(column))
+            shown = {self._position(column): cells[column] for column in filled}
             if not shown:
                 continue
-            spanned += max(shown) + 1
-            if spanned > _CELLS_PER_ROW * self.book.limits.rows:
-                most = _CELLS_PER_ROW * self.book.limits.rows
+            spanned, most = spanned + max(shown) + 1, _CELLS_PER_ROW * self.book.limits.rows
+            if spanned > most:
                 raise Unreadable(f"sheet {self.name} spans more than {most} cells: split it, or raise the limit `rows`")
             if number > last + 1:
                 yield GridRow("", ())
@@ -312,17 +303,15 @@ class _Sheet:
             text = self.book.value(cell)
             cells[column] = text
             self.uncomputed += not text and cell.find(_FORMULA) is not None
-            if text and self._is_hidden(column):
-                self.hidden_columns.add(column)
+            self.hidden_columns |= {column} if text and self._is_hidden(column) else set()
         return cells
 
     def _is_hidden(self, column: int) -> bool:
-        return bool(self._hidden) and any(first <= column <= last for first, last in self._hidden)
+        return any(first <= column <= last for first, last in self._hidden)
 
     def _position(self, column: int) -> int:
         """The number of the column among those that are shown."""
-        before = ((first, last) for first, last in self._hidden if first < column)
-        return column - sum(min(column - 1, last) - first + 1 for first, last in before) if self._hidden else column
+        return column - sum(min(column - 1, last) - first + 1 for first, last in self._hidden if first < column)
 
     def _merged(self) -> list[_MergedCell]:
         """The merged cells, the first last. They stand behind the rows."""

@@ -71,6 +71,11 @@ class TextLine:
         return all(fragment.mono for fragment in self.fragments)
 
 
+def differ_in_size(one: TextLine | Fragment, other: TextLine | Fragment) -> bool:
+    """Whether two font sizes differ by more than 8 %."""
+    return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """Lines in reading order between the edges `left` and `right`."""
@@ -88,8 +93,9 @@ def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
     if gutter is None:
         return [_column(fragments)]
     columns: list[Column] = []
-    for band in _bands(fragments, gutter):
-        if any(_crosses(fragment, gutter) for fragment in band):
+    for crosses, lines in groupby(lines_of(fragments), lambda line: _crosses(line, gutter)):
+        band = [fragment for line in lines for fragment in line.fragments]
+        if crosses:
             columns.append(_column(band))
         else:
             left = [fragment for fragment in band if fragment.right <= gutter]
@@ -107,10 +113,7 @@ def _unstaggered(lines: Sequence[TextLine]) -> Iterator[TextLine]:
     """Yield lines of two columns, each with a left edge, that stand beside each other at other heights: column by column."""
     for run in runs(lines, _is_staggered):
         left, right = min(line.left for line in run), max(line.left for line in run)
-        sides = (
-            [line for line in run if line.right < right],
-            [line for line in run if line.left > right - line.size / 2],
-        )
+        sides = [one for one in run if one.right < right], [one for one in run if one.left > right - one.size / 2]
         edges = [[line for line in run if abs(line.left - edge) < line.size / 2] for edge in (left, right)]
         apart = min(map(len, edges)) > 1 and len(sides[0]) + len(sides[1]) == len(run)
         yield from (*sides[0], *sides[1]) if apart else run
@@ -125,22 +128,12 @@ def _is_staggered(run: Sequence[TextLine], line: TextLine) -> bool:
 def lines_of(fragments: Sequence[Fragment]) -> Iterator[TextLine]:
     """Yield the lines from the top down. Small fragments slightly above or below a large one are on its line."""
     ordered = sorted(fragments, key=lambda fragment: (fragment.base, fragment.left))
-    for row in runs(ordered, _on_one_line):
+    for row in runs(ordered, lambda row, one: one.base - row[0].base < 0.35 * max(part.size for part in (one, *row))):
         yield TextLine(tuple(sorted(row, key=lambda fragment: fragment.left)))
 
 
-def _on_one_line(row: Sequence[Fragment], fragment: Fragment) -> bool:
-    size = max(fragment.size, *(known.size for known in row))
-    return fragment.base - row[0].base < 0.35 * size
-
-
-def _crosses(fragment: Fragment, gutter: float) -> bool:
-    return fragment.left < gutter < fragment.right
-
-
-def _bands(fragments: Sequence[Fragment], gutter: float) -> Iterator[list[Fragment]]:
-    for _, band in groupby(lines_of(fragments), lambda line: any(_crosses(part, gutter) for part in line.fragments)):
-        yield [fragment for line in band for fragment in line.fragments]
+def _crosses(line: TextLine, gutter: float) -> bool:
+    return any(part.left < gutter < part.right for part in line.fragments)
 
 
 def _gutter(fragments: Sequence[Fragment]) -> float | None:
@@ -167,9 +160,9 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
 
 
 def _is_prose(side: Sequence[Fragment], total: int) -> bool:
-    if len(side) < max(_FEWEST_LINES, _SIDE * total):
-        return False
     lines = list(lines_of(side))
+    if len(lines) < _FEWEST_LINES or len(side) < _SIDE * total:
+        return False
     width = max(line.right for line in lines) - min(line.left for line in lines)
     filled = median(line.right - line.left for line in lines) >= _FILLED * width
-    return filled and len(lines) >= _FEWEST_LINES and median(len(line.text.split()) for line in lines) >= _FEWEST_WORDS
+    return filled and median(len(line.text.split()) for line in lines) >= _FEWEST_WORDS

@@ -18,11 +18,10 @@ from itertools import islice
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.forms import reads_pictures
 from hoptrail.documents.hyphens import HYPHENS, joined_word, vocabulary
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import BOLD_SHARE
 from hoptrail.documents.pdf.fields import field_fragments
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
@@ -60,10 +59,7 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")
     document = open_pdf(data)
-    if len(document) > limits.pages:
-        raise Unreadable(
-            f"has {len(document)} pages, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
-        )
+    limits.check_pages(len(document))
     pages, notes = _pages(document, limits)
     empty = sum(not page.fragments for page in pages)
     advice = "run OCR first" if reads_pictures() else INSTALL
