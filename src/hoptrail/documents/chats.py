@@ -68,10 +68,7 @@ def parse_chat(data: bytes, limits: ReadingLimits) -> Parsed:
     found = list(_found(decoded.text))
     first, second = (max((int(match[part]) for match, *_ in found), default=0) for part in ("one", "two"))
     american = second > 12 or (first <= 12 and any(match["half"] for match, *_ in found))
-    messages = (
-        _Message(_day(match, american=american), _clock(match), *_sent(match, lines), f"line {line}")
-        for match, lines, line in found
-    )
+    messages = (_sent(match, lines, f"line {line}", american=american) for match, lines, line in found)
     return assemble("", _pieces(messages), decoded.notes, limits.text)
 
 
@@ -99,18 +96,14 @@ def _day(match: re.Match[str], *, american: bool) -> date | None:
         return None
 
 
-def _clock(match: re.Match[str]) -> str:
+def _sent(match: re.Match[str], lines: list[str], place: str, *, american: bool) -> _Message:
     hour, half = int(match["hour"]), match["half"]
     hour = hour % 12 + 12 * (half in "pP") if half else hour
-    return f"{hour:02}:{match['minute']}"
-
-
-def _sent(match: re.Match[str], lines: list[str]) -> tuple[str, str]:
-    text = "\n".join(lines).strip()
-    if sender := match.groupdict().get("sender"):
-        return sender, text
-    sent = _SENDER.match(lines[0])
-    return (sent["sender"].strip(), "\n".join([sent["text"], *lines[1:]]).strip()) if sent else ("", text)
+    sender = match.groupdict().get("sender") or ""
+    if not sender and (sent := _SENDER.match(lines[0])):
+        sender, lines = sent["sender"].strip(), [sent["text"], *lines[1:]]
+    day = _day(match, american=american)
+    return _Message(day, f"{hour:02}:{match['minute']}", sender, "\n".join(lines).strip(), place)
 
 
 def parse_chat_json(data: bytes, limits: ReadingLimits) -> Parsed:

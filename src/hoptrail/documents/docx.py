@@ -15,22 +15,12 @@ from dataclasses import replace
 from itertools import groupby, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
+from hoptrail.documents import office_text as office
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.docx_styles import Styles, find, is_on, roman, tag, value
-from hoptrail.documents.drawings import GRAPHIC, graphic_pieces
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import HIDDEN, STRUCK, bold_headings
-from hoptrail.documents.office_text import (
-    MATH,
-    UNKNOWN_SIGN,
-    asides_after_lists,
-    below_no_heading,
-    comment_head,
-    formula_text,
-    shifted,
-    symbols,
-)
 from hoptrail.documents.sheet_rows import GridRow, nested_pieces
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
@@ -40,7 +30,7 @@ if TYPE_CHECKING:
     from docx.document import Document as WordDocument
 
 _PARAGRAPH, _TABLE, _ROW, _CELL, _RUN, _CONTROL = map(tag, ("p", "tbl", "tr", "tc", "r", "sdt"))
-_FORMULAS = (f"{MATH}oMath", f"{MATH}oMathPara")
+_FORMULAS = (f"{office.MATH}oMath", f"{office.MATH}oMathPara")
 # Elements whose content python-docx skips, apart from hyperlinks. `del` and `moveFrom` are not here: their text was deleted.
 _WRAPPERS = set(
     map(tag, word_set("ins moveTo sdt sdtContent customXml smartTag fldSimple hyperlink dir bdo ruby rubyBase"))
@@ -65,8 +55,8 @@ def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
     body = _Body(document)
     title = body.title()
     _insert_asides(document)
-    pieces = bold_headings(asides_after_lists(_with_code_joined(body.blocks(document.element.body))))
-    pieces += below_no_heading(body.headers_and_footers())
+    pieces = bold_headings(office.asides_after_lists(_with_code_joined(body.blocks(document.element.body))))
+    pieces += office.below_no_heading(body.headers_and_footers())
     return assemble(title, pieces, [*notes, *body.notes()], limits.text)
 
 
@@ -106,9 +96,11 @@ class _Body:
             else:
                 yield self._paragraph(block, begun, place or block.get(_PLACE_OF_ASIDE, ""))
                 begun = ""
-            for graphic in block.iter(GRAPHIC):
+            for graphic in block.iter(office.GRAPHIC):
                 self._drawings += 1
-                yield from graphic_pieces(graphic, self._document.part, f"drawing {self._drawings}", self._unread)
+                yield from office.graphic_pieces(
+                    graphic, self._document.part, f"drawing {self._drawings}", self._unread
+                )
         yield Piece(BlockKind.PARAGRAPH, begun, place=place or f"paragraph {self._paragraphs}")
 
     def _text(self, paragraph: Any) -> str:
@@ -212,7 +204,7 @@ class _Texts:
                 prompts = is_on(part, "sdtPr", "showingPlcHdr") == "on"
                 text += _PROMPTS if prompts else self._text(part, paragraph)
             elif part.tag != _RUN:
-                text += formula_text(part)
+                text += office.formula_text(part)
             else:
                 text += self._run(part, paragraph, text) + self._text(part, paragraph)
         return text
@@ -225,17 +217,17 @@ class _Texts:
                 return ""
         fonts = find(run, "rPr", "rFonts")
         if fonts is not None:
-            text = symbols(text, fonts.get(tag("ascii")) or fonts.get(tag("hAnsi")) or "")
-        self.unknown_signs += text.count(UNKNOWN_SIGN)
+            text = office.symbols(text, fonts.get(tag("ascii")) or fonts.get(tag("hAnsi")) or "")
+        self.unknown_signs += text.count(office.UNKNOWN_SIGN)
         place = value(run, "rPr", "vertAlign")
         is_shifted = place in {"superscript", "subscript"}
-        return shifted(text, before, is_raised=place == "superscript") if is_shifted else text
+        return office.shifted(text, before, is_raised=place == "superscript") if is_shifted else text
 
 
 def _shown(element: Any) -> str:
     """The text of a part of a run: of characters, breaks and symbols, and of the boxes and lists of old forms."""
     if element.tag == tag("sym"):
-        return symbols(chr(int(element.get(tag("char"), "20"), 16)), element.get(tag("font"), ""))
+        return office.symbols(chr(int(element.get(tag("char"), "20"), 16)), element.get(tag("font"), ""))
     if element.tag == tag("fldChar"):
         return _field(element)
     return str(element) if element.tag in _CHARACTERS else ""
@@ -355,7 +347,7 @@ def _head(kind: str, number: int, reference: Any, note: Any) -> str:
     from docx.oxml import OxmlElement
 
     if kind == "comment":
-        return f"{comment_head(note.get(tag('author'), ''), note.get(tag('date'), ''))}: "
+        return f"{office.comment_head(note.get(tag('author'), ''), note.get(tag('date'), ''))}: "
     if reference.get(tag("customMarkFollows")) not in {None, "0", "false"}:
         return ""
     mark = OxmlElement("w:t")

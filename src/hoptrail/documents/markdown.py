@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from typing import TYPE_CHECKING
@@ -58,12 +58,13 @@ _CALLOUT = re.compile(r"\[!(\w+)\][-+]?\s*")
 def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (of the front matter, else the first heading), date (of the front matter) and blocks."""
     decoded = decode(data)
-    front = front_matter(decoded.text)
-    lines = decoded.text.count("\n", 0, front.end)
-    notes: dict[str, None] = dict.fromkeys((*decoded.notes, *front.notes))
-    pieces = [*([front.row] if front.row else []), *markdown_pieces(decoded.text[front.end :], lines, notes)]
-    title = front.title or squeeze(first_heading(pieces))
-    return assemble(title, pieces, tuple(notes), limits.text, (front.date, "front matter"))
+    notes: dict[str, None] = dict.fromkeys(decoded.notes)
+    front, fields, end = _front_matter(decoded.text, notes)
+    pieces = [front, *markdown_pieces(decoded.text[end:], decoded.text.count("\n", 0, end), notes)]
+    title = fields.get("title") or squeeze(first_heading(pieces))
+    dates = (fields.get(key, "") for key in _DATES)
+    date = next((iso for value in dates if (iso := value if _YEAR.fullmatch(value) else find_date(value))), "")
+    return assemble(title, pieces, tuple(notes), limits.text, (date, "front matter"))
 
 
 def markdown_pieces(text: str, lines_before: int = 0, notes: dict[str, None] | None = None) -> list[Piece]:
@@ -274,37 +275,24 @@ _DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")
 """Keys for the date of a text, best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
-    """Parsed front matter: a row with its keys as headers, and its end offset in the text (0: there is none)."""
-
-    title: str = ""
-    date: str = ""
-    row: Piece | None = None
-    end: int = 0
-    notes: tuple[str, ...] = ()
-
-
-def front_matter(text: str) -> FrontMatter:
-    """Read the front matter of a text. Invalid YAML becomes a paragraph, with a note."""
+def _front_matter(text: str, notes: dict[str, None]) -> tuple[Piece, dict[str, str], int]:
+    """The front matter of a text as a row with its keys as headers, its fields, and its end offset (0: there is none). What is
+    not valid becomes a paragraph, with a note.
+    """
     match = _FRONT_MATTER.match(text) or _TOML.match(text)
     if match is None:
-        return FrontMatter()
+        return Piece(BlockKind.ROW), {}, 0
     language = "YAML" if match.re is _FRONT_MATTER else "TOML"
     try:
         values = yaml.load(match[1], yaml.BaseLoader) if language == "YAML" else tomllib.loads(match[1])
     except (yaml.YAMLError, RecursionError, ValueError):
-        paragraph = Piece(BlockKind.PARAGRAPH, match[1], place="line 2")
-        notes = (f"its front matter is not valid {language}: neither title nor date was taken from it",)
-        return FrontMatter(row=paragraph, end=match.end(), notes=notes)
+        notes |= {f"its front matter is not valid {language}: neither title nor date was taken from it": None}
+        return Piece(BlockKind.PARAGRAPH, match[1], place="line 2"), {}, match.end()
     if not isinstance(values, dict):
-        return FrontMatter()
+        return Piece(BlockKind.ROW), {}, 0
     fields = {key: _shown(value) for key, value in values.items() if isinstance(key, str)}
     cells = tuple((key, value) for key, value in fields.items() if value and key != "title")
-    dates = (fields.get(key, "") for key in _DATES)
-    date = next((iso for value in dates if (iso := value if _YEAR.fullmatch(value) else find_date(value))), "")
-    row = Piece(BlockKind.ROW, cells=cells, place="line 2", labelled=True) if cells else None
-    return FrontMatter(fields.get("title", ""), date, row, match.end())
+    return Piece(BlockKind.ROW, cells=cells, place="line 2", labelled=True), fields, match.end()
 
 
 def _shown(value: object) -> str:

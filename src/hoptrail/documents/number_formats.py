@@ -18,10 +18,10 @@ GENERAL = "General"
 BUILT_IN = {
     **dict(zip((1, 2, 3, 4, 9, 10, 11), ("0", "0.00", "#,##0", "#,##0.00", "0%", "0.00%", "0.00E+00"), strict=True)),
     **dict.fromkeys((14, 15, 16, *range(27, 32), *range(50, 59)), "yyyy-mm-dd"),
-    **dict(
-        zip((17, 18, 19, 20, 21, 22), ("mmm yy", "h:mm", "h:mm:ss", "h:mm", "h:mm:ss", "yyyy-mm-dd h:mm"), strict=True)
-    ),
-    **dict.fromkeys((32, 33, 45, 47), "h:mm:ss"),
+    17: "mmm yy",
+    22: "yyyy-mm-dd h:mm",
+    **dict.fromkeys((18, 20), "h:mm"),
+    **dict.fromkeys((19, 21, 32, 33, 45, 47), "h:mm:ss"),
     **dict.fromkeys((37, 38), "#,##0"),
     **dict.fromkeys((39, 40), "#,##0.00"),
     46: "[h]:mm:ss",
@@ -109,11 +109,8 @@ def apply_format(value: float, code: str) -> str:
     number gets a minus sign if the code has no section for it. An empty section shows nothing.
     """
     sections = code.split(";")
-    section = sections[0]
-    if value < 0 and len(sections) > 1:
-        section = sections[1]
-    elif value == 0 and len(sections) > 2:
-        section = sections[2]
+    which = 1 if value < 0 else 2 if value == 0 else 0
+    section = sections[which if which < len(sections) else 0]
     if not section or _FRACTION.search(section):
         return _plain(value) if section else ""
     texts = ["".join(part or "" for part in mark.groups()) for mark in _MARKS.finditer(section)]

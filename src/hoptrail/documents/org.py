@@ -62,10 +62,10 @@ def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
     reader = _Reader(decoded.text)
     pieces = reader.read()
     keywords = tuple((key, reader.keywords[key]) for key in _SHOWN_KEYWORDS if key in reader.keywords)
-    front = [Piece(BlockKind.ROW, cells=keywords, place=reader.place_of_keywords, labelled=True)] if keywords else []
+    front = Piece(BlockKind.ROW, cells=keywords, place=reader.place_of_keywords, labelled=True)
     title = reader.keywords.get("title") or first_heading(pieces)
     date = find_date(reader.keywords.get("date", ""))
-    return assemble(title, [*front, *pieces], decoded.notes, limits.text, (date, "front matter"))
+    return assemble(title, [front, *pieces], decoded.notes, limits.text, (date, "front matter"))
 
 
 class _Reader:
@@ -156,8 +156,8 @@ class _Reader:
         place = f"line {self._taken + 1}"
         matches = filter(None, map(_PROPERTY.match, self._take(_PROPERTY.match)))
         pairs = [(match["key"], _visible_text(match["value"])) for match in matches]
-        if cells := tuple(pair for pair in pairs if pair[0].lower() not in _NAMES):
-            self.flow.add(Piece(BlockKind.ROW, cells=cells, place=place, labelled=True))
+        cells = tuple(pair for pair in pairs if pair[0].lower() not in _NAMES)
+        self.flow.add(Piece(BlockKind.ROW, cells=cells, place=place, labelled=True))
 
     def _fixed(self, place: str, line: str) -> None:
         self._close_lists(_indent(line))

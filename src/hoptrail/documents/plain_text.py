@@ -186,13 +186,11 @@ def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     text = undivided(decoded.text)
     blocks = plain_blocks(text)
-    if entries := _entries(text):
-        date = next(iter(entries.values())).date
-        return Parsed("", text, decoded.notes, blocks, date, "latest entry" if date else "")
+    if latest := next(iter(_entries(text).values()), None):
+        return Parsed("", text, decoded.notes, blocks, latest.date, "latest entry" if latest.date else "")
     tops = [block for block in blocks if block.kind is BlockKind.HEADING and block.level == 1]
-    title = ""
-    if len(tops) == 1 and tops[0].start == 0 and len(blocks) > 1:
-        title = blocks[1].path[0] if blocks[1].path else ""
+    is_title = len(tops) == 1 and tops[0].start == 0
+    title = blocks[1].path[0] if is_title and len(blocks) > 1 and blocks[1].path else ""
     return Parsed(title, text, decoded.notes, blocks)
 
 
@@ -210,10 +208,8 @@ def _entries(text: str) -> dict[int, _Part]:
     begin with one.
     """
     if _BEGINS_DATED.match(text):
-        days = _DATED_LINE.finditer(text)
-        return {
-            day.start(): _heading(day.start(), day["title"], end=day.end(), date=find_date(day["day"])) for day in days
-        }
+        found = ((day.start(), day["title"], day.end(), find_date(day["day"])) for day in _DATED_LINE.finditer(text))
+        return {start: _heading(start, title, 1, end, date) for start, title, end, date in found}
     if not _BEGINS.match(text):
         return {}
     entries: dict[int, _Part] = {}
@@ -264,11 +260,13 @@ def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict
         releases[shape].add(line)
     headings: dict[int, _Part] = {}
     for shape, (start, end, line) in zip(shapes, lines, strict=True):
+        is_shaped = shape != line and len(releases[shape]) > 1 and _WORD.search(shape) is not None
+        is_said = not line[0].isspace() or _RELEASE.search(line) is not None
         if start in sections:
             headings[start] = _heading(start, line.strip().rstrip(":"), _RELEASE_RANK + len(sections[start]), end)
         elif start in chapters:
             headings[start] = _heading(start, line.strip(_FRAME), chapters[start], end)
-        elif shape != line and len(releases[shape]) > 1 and _WORD.search(shape) and _may_release(line, bool(sections)):
+        elif is_shaped and is_said and not line.endswith("?") and not (sections and _section(line)):
             headings[start] = _heading(start, line.strip(_FRAME), _RELEASE_RANK, end)
     return headings
 
@@ -290,12 +288,6 @@ def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[_
             item = _ITEM.match(line)
             if item is None or line.endswith(item["mark"]):
                 yield start, end, line
-
-
-def _may_release(line: str, has_sections: bool) -> bool:
-    """Whether a line may be that of a release: not a question, no section, and indented only if it says so."""
-    is_said = not line[0].isspace() or _RELEASE.search(line) is not None
-    return is_said and not line.endswith("?") and not (has_sections and _section(line))
 
 
 def _section(line: str) -> _Section:

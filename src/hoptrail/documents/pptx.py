@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from hoptrail.documents import office_text as office
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.drawings import GRAPHIC, graphic_pieces
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import HIDDEN, STRUCK
-from hoptrail.documents.office_text import Box, comment_head, formula_text, in_reading_order, shifted, symbols
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -98,7 +97,7 @@ class _Slides:
         found = [(next(shape.element.iter(f"{_SLIDES}cNvPr")).get("hidden"), shape) for shape in shapes]
         shown = [shape for is_hidden, shape in found if is_hidden not in {"1", "true"}]
         self.left_out[HIDDEN] += len(found) - len(shown)
-        for shape in in_reading_order(shown, _box):
+        for shape in office.in_reading_order(shown, _box):
             if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
                 yield from self._shapes(shape.shapes, depth + 1)
             else:
@@ -110,11 +109,11 @@ class _Slides:
         kind = shape.placeholder_format.type if shape.is_placeholder else None
         if kind in {PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER}:
             return
-        drawn = shape.element.find(f".//{GRAPHIC}")
+        drawn = shape.element.find(f".//{office.GRAPHIC}")
         if shape.has_table:
             yield from self._table(shape.table, place)
         elif drawn is not None:
-            yield from graphic_pieces(drawn, shape.part, place, self._unread)
+            yield from office.graphic_pieces(drawn, shape.part, place, self._unread)
         elif shape.has_text_frame:
             listed = kind in {PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY}
             for paragraph in shape.text_frame.paragraphs:
@@ -137,7 +136,7 @@ class _Slides:
             if part.tag == f"{_MAIN}br":
                 text += "\n"
             elif part.tag == _FORMULA:
-                text += formula_text(part)
+                text += office.formula_text(part)
             elif part.tag in {f"{_MAIN}r", f"{_MAIN}fld"}:
                 text += self._run(part, text)
         return text.replace("\v", "\n").strip()
@@ -150,9 +149,9 @@ class _Slides:
             self.left_out[STRUCK] += bool(text.strip())
             return ""
         font = properties.find(f"{_MAIN}latin")
-        text = symbols(text, "" if font is None else font.get("typeface", ""))
+        text = office.symbols(text, "" if font is None else font.get("typeface", ""))
         shift = properties.get("baseline", "0")
-        return text if shift in {"0", "0%"} else shifted(text, before, is_raised=not shift.startswith("-"))
+        return text if shift in {"0", "0%"} else office.shifted(text, before, is_raised=not shift.startswith("-"))
 
     def _table(self, table: Any, place: str) -> Iterator[Piece]:
         """Yield the rows of a table; a cell that spans rows is repeated in each of them."""
@@ -175,12 +174,12 @@ def _choose_alternatives(element: Any) -> None:
             alternatives.getparent().remove(alternatives)
 
 
-def _box(shape: Any) -> Box | None:
+def _box(shape: Any) -> office.Box | None:
     try:
         left, top, width, height = shape.left, shape.top, shape.width, shape.height
     except _unreadable():
         return None
-    return None if None in (left, top, width, height) else Box(left, top, left + width, top + height)
+    return None if None in (left, top, width, height) else office.Box(left, top, left + width, top + height)
 
 
 def _origin(table: Any, row: int, column: int) -> Any:
@@ -211,5 +210,5 @@ def _comments(slide: Any, authors: dict[str, str], place: str) -> Iterator[Piece
             own = [part for part in comment if part.tag.endswith(("}text", "}txBody"))]
             texts = (one.text or "" for part in own for one in part.iter(f"{_MAIN}t", f"{_SLIDES}text"))
             author, date = authors.get(comment.get("authorId", ""), ""), comment.get("dt") or comment.get("created", "")
-            text = f"{comment_head(author, date)}: {squeeze(' '.join(texts))}"
+            text = f"{office.comment_head(author, date)}: {squeeze(' '.join(texts))}"
             yield Piece(BlockKind.PARAGRAPH, text, place=f"{place}, comment")

@@ -160,17 +160,16 @@ def _is_over_names(rows: Sequence[GridRow]) -> bool:
     named = sorted(grouped - covered)
     subordinate = [_cell(below, column) for column in named]
     columns = [{_cell(one, column) for one in body} - {""} for column in named]
-    if not grouped or not all(map(_names_a_part, subordinate, columns)):
+    are_names = (
+        _YEAR.fullmatch(cell) or _names_a_column(cell, cells) for cell, cells in zip(subordinate, columns, strict=True)
+    )
+    if not grouped or not all(subordinate) or not all(are_names):
         return False
     others = [(row.cells[column].strip(), _cell(below, column)) for column in groups if column not in grouped]
     if any(above and name and above != name for above, name in others):
         return False
     have_values = any(cells and all(map(_VALUE.fullmatch, cells)) for cells in columns)
     return row.spans is not None or have_values or len(set(subordinate)) < len(subordinate)
-
-
-def _names_a_part(cell: str, column: Set[str]) -> bool:
-    return bool(cell) and (_YEAR.fullmatch(cell) is not None or _names_a_column(cell, column))
 
 
 def _cell(row: GridRow, column: int) -> str:

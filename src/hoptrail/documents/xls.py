@@ -17,8 +17,8 @@ from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import STRUCK
 from hoptrail.documents.number_formats import GENERAL, shown_number
 from hoptrail.documents.office_text import comment_head
-from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
-from hoptrail.documents.xlsx import sheet_heading, with_comments
+from hoptrail.documents.sheet_rows import sheet_pieces
+from hoptrail.documents.xlsx import MergedCell, ShownRows, sheet_heading, with_comments
 from hoptrail.text.normal_forms import squeeze
 
 _DAMAGED = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError, MemoryError, struct.error)
@@ -65,32 +65,17 @@ class _OldWorkbook:
         for (row, _), note in sheet.cell_note_map.items():
             head = comment_head(note.author or "", "")
             comments.setdefault(f"sheet {sheet.name}, row {row + 1}", []).append((head, squeeze(note.text)))
-        columns = {column for column, info in sheet.colinfo_map.items() if info.hidden}
-        rows = self._rows(sheet, columns, comments)
-        yield from with_comments(sheet_pieces(rows, self.limits), comments)
+        merged = [MergedCell(top, left, end - 1, right - 1) for top, end, left, right in sheet.merged_cells]
+        hidden = [(column, column) for column, info in sheet.colinfo_map.items() if info.hidden]
+        shown = ShownRows(sheet.name, self.limits, comments, merged, hidden)
+        yield from with_comments(sheet_pieces(shown.of(self._rows(sheet)), self.limits), comments)
+        self.hidden += Counter({"columns": len(shown.hidden_columns), "rows": shown.hidden_rows})
 
-    def _rows(self, sheet: Any, hidden: set[int], comments: dict[str, list[tuple[str, str]]]) -> Iterator[GridRow]:
-        above: dict[int, str] = {}
-        told: set[int] = set()
+    def _rows(self, sheet: Any) -> Iterator[tuple[int, dict[int, str], bool]]:
         for number in range(sheet.nrows):
-            place = f"sheet {sheet.name}, row {number + 1}"
-            cells = [self._value(sheet, number, column) for column in range(sheet.row_len(number))]
             info = sheet.rowinfo_map.get(number)
-            if info is not None and info.hidden:
-                self.hidden["rows"] += any(cells)
-                comments.pop(place, None)
-                continue
-            spans: dict[int, int] = {}
-            for top, bottom, left, right in sheet.merged_cells:
-                if top <= number < bottom and left < len(cells):
-                    cells[left] = above.get(left, "") if number > top else cells[left]
-                    above[left] = cells[left]
-                    if right - left > 1:
-                        spans[left - sum(column < left for column in hidden)] = right - left
-            new = {column for column in hidden if column < len(cells) and cells[column]} - told
-            told |= new
-            self.hidden["columns"] += len(new)
-            yield GridRow(place, [text for column, text in enumerate(cells) if column not in hidden], spans or None)
+            cells = {column: self._value(sheet, number, column) for column in range(sheet.row_len(number))}
+            yield number, cells, info is not None and bool(info.hidden)
 
     def _value(self, sheet: Any, row: int, column: int) -> str:
         import xlrd

@@ -53,7 +53,9 @@ def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(f"is not an Excel file, or a damaged one ({error})") from error
 
 
-class _MergedCell(NamedTuple):
+class MergedCell(NamedTuple):
+    """The first and last row and column of a merged cell, counted from 0."""
+
     top: int
     left: int
     bottom: int
@@ -112,16 +114,49 @@ class _Workbook:
     def _sheet(self, name: str, path: str) -> Iterator[Piece]:
         yield from sheet_heading(name)
         comments = self._comments(name, path)
-        sheet = _Sheet(self, name, path)
-        yield from with_comments(sheet_pieces(sheet.rows(comments), self.limits), comments)
-        self._uncomputed += sheet.uncomputed
-        hidden = {"rows": sheet.hidden_rows, "columns": len(sheet.hidden_columns)}
+        shown = ShownRows(name, self.limits, comments, self._merged(path))
+        yield from with_comments(sheet_pieces(shown.of(self._rows(path, shown.hidden)), self.limits), comments)
+        hidden = {"rows": shown.hidden_rows, "columns": len(shown.hidden_columns)}
         told = " and ".join(f"{count} hidden {what}" for what, count in hidden.items() if count)
         self.notes += [f"sheet {name}: {told} were left out"] if told else []
         for drawing in self._related(path, "drawing").values():
             for box in self._part(drawing).iter("{*}txBody"):
                 lines = ("".join(one.itertext()) for one in box.iter("{*}p"))
                 yield Piece(BlockKind.PARAGRAPH, squeeze(" ".join(lines)), place=f"sheet {name}, text box")
+
+    def _rows(self, path: str, hidden: list[tuple[int, int]]) -> Iterator[tuple[int, dict[int, str], bool]]:
+        """Yield the rows for `ShownRows`, and add the hidden columns, which come before them, to `hidden`."""
+        number = -1
+        with self.archive.open(path) as sheet:
+            tags = ("{*}row", "{*}col")
+            for _, element in etree.iterparse(sheet, tag=tags, resolve_entities=False, no_network=True, huge_tree=True):
+                is_hidden = element.get("hidden") in {"1", "true"}
+                if element.tag.endswith("}col"):
+                    columns = int(element.get("min", "1")) - 1, int(element.get("max", "1")) - 1
+                    hidden += [columns] if is_hidden else []
+                    continue
+                given = element.get("r", "")
+                number = int(given) - 1 if given.isdigit() else number + 1
+                yield number, self._cells(element), is_hidden
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
+
+    def _cells(self, row: Any) -> dict[int, str]:
+        cells: dict[int, str] = {}
+        column = -1
+        for cell in row.iterchildren(_CELL):
+            name = cell.get("r")
+            column = column + 1 if name is None else _column(name.rstrip("0123456789"))
+            cells[column] = self.value(cell)
+            self._uncomputed += not cells[column] and cell.find(_FORMULA) is not None
+        return cells
+
+    def _merged(self, path: str) -> list[MergedCell]:
+        """The merged cells, which stand behind the rows."""
+        data = self.archive.read(path)
+        ranges = (match[1].decode().split(":") for match in _MERGED.finditer(data, max(0, data.rfind(b"sheetData>"))))
+        return [MergedCell(*_place_of(first), *_place_of(last)) for first, last in ranges]
 
     def text(self, element: Any) -> str:
         """The text of a string as it is shown, without what is struck out and how it is read aloud."""
@@ -228,35 +263,34 @@ def with_comments(pieces: Iterable[Piece], comments: dict[str, list[tuple[str, s
 
 
 @dataclass(slots=True)
-class _Sheet:
-    """The rows of a sheet, read one by one."""
+class ShownRows:
+    """Tells what a sheet shows of its rows. `merged` are its merged cells. The comments on hidden rows are removed."""
 
-    book: _Workbook
-    name: str
-    path: str
-    uncomputed: int = 0
-    """Formulas without a value in the rows read so far."""
+    sheet: str
+    limits: ReadingLimits
+    comments: dict[str, list[tuple[str, str]]]
+    merged: list[MergedCell]
+    hidden: list[tuple[int, int]] = field(default_factory=list)
+    """The first and last of hidden columns."""
     hidden_rows: int = 0
     """Those with values."""
     hidden_columns: set[int] = field(default_factory=set)
     """The numbers of the hidden columns with values."""
-    _hidden: list[tuple[int, int]] = field(default_factory=list)
-    """The first and last of hidden columns."""
 
-    def rows(self, comments: dict[str, list[tuple[str, str]]]) -> Iterator[GridRow]:
-        """Yield the rows with their cells, a blank one for those without values. A cell that spans rows is repeated in each.
-        The comments on hidden rows are removed.
+    def of(self, rows: Iterable[tuple[int, dict[int, str], bool]]) -> Iterator[GridRow]:
+        """Yield the rows, given as number from 0, cells by their columns, and whether they are hidden; a blank one for those
+        without values. A cell that spans rows is repeated in each.
         """
-        waiting = self._merged()
-        merged: list[_MergedCell] = []
+        waiting = sorted(self.merged, reverse=True)
+        merged: list[MergedCell] = []
         above: dict[int, str] = {}
-        last, spanned = -1, 0
-        for number, row in self._elements():
-            cells = self._cells(row)
-            place = f"sheet {self.name}, row {number + 1}"
-            if row.get("hidden") in {"1", "true"}:
+        last, spanned, most = -1, 0, _CELLS_PER_ROW * self.limits.rows
+        for number, cells, is_hidden in rows:
+            place = f"sheet {self.sheet}, row {number + 1}"
+            self.hidden_columns |= {column for column, text in cells.items() if text and self._is_hidden(column)}
+            if is_hidden:
                 self.hidden_rows += any(cells.values())
-                comments.pop(place, None)
+                self.comments.pop(place, None)
                 continue
             while waiting and waiting[-1].top <= number:
                 merged.append(waiting.pop())
@@ -268,57 +302,23 @@ class _Sheet:
             shown = {self._position(column): cells[column] for column in filled}
             if not shown:
                 continue
-            spanned, most = spanned + max(shown) + 1, _CELLS_PER_ROW * self.book.limits.rows
+            spanned += max(shown) + 1
             if spanned > most:
-                raise Unreadable(f"sheet {self.name} spans more than {most} cells: split it, or raise the limit `rows`")
+                raise Unreadable(
+                    f"sheet {self.sheet} spans more than {most} cells: split it, or raise the limit `rows`"
+                )
             if number > last + 1:
                 yield GridRow("", ())
             last = number
             spans = {self._position(one.left): one.right - one.left + 1 for one in merged if one.right > one.left}
             yield GridRow(place, [shown.get(column, "") for column in range(max(shown) + 1)], spans or None)
 
-    def _elements(self) -> Iterator[tuple[int, Any]]:
-        """Yield the rows with their numbers from 0, and note the hidden columns, which come before them."""
-        number = -1
-        with self.book.archive.open(self.path) as sheet:
-            tags = ("{*}row", "{*}col")
-            for _, element in etree.iterparse(sheet, tag=tags, resolve_entities=False, no_network=True, huge_tree=True):
-                if element.tag.endswith("}col"):
-                    if element.get("hidden") in {"1", "true"}:
-                        self._hidden.append((int(element.get("min", "1")) - 1, int(element.get("max", "1")) - 1))
-                    continue
-                given = element.get("r", "")
-                number = int(given) - 1 if given.isdigit() else number + 1
-                yield number, element
-                element.clear()
-                while element.getprevious() is not None:
-                    del element.getparent()[0]
-
-    def _cells(self, row: Any) -> dict[int, str]:
-        cells: dict[int, str] = {}
-        column = -1
-        for cell in row.iterchildren(_CELL):
-            name = cell.get("r")
-            column = column + 1 if name is None else _column(name.rstrip("0123456789"))
-            text = self.book.value(cell)
-            cells[column] = text
-            self.uncomputed += not text and cell.find(_FORMULA) is not None
-            self.hidden_columns |= {column} if text and self._is_hidden(column) else set()
-        return cells
-
     def _is_hidden(self, column: int) -> bool:
-        return any(first <= column <= last for first, last in self._hidden)
+        return any(first <= column <= last for first, last in self.hidden)
 
     def _position(self, column: int) -> int:
         """The number of the column among those that are shown."""
-        return column - sum(min(column - 1, last) - first + 1 for first, last in self._hidden if first < column)
-
-    def _merged(self) -> list[_MergedCell]:
-        """The merged cells, the first last. They stand behind the rows."""
-        data = self.book.archive.read(self.path)
-        ranges = (match[1].decode().split(":") for match in _MERGED.finditer(data, max(0, data.rfind(b"sheetData>"))))
-        places = ((_place_of(first), _place_of(last)) for first, last in ranges)
-        return sorted((_MergedCell(top, left, bottom, right) for (top, left), (bottom, right) in places), reverse=True)
+        return column - sum(min(column - 1, last) - first + 1 for first, last in self.hidden if first < column)
 
 
 def _place_of(name: str) -> tuple[int, int]:
