@@ -15,6 +15,7 @@ from typing import Any
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode, parse_json_text
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markup import runs
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -74,17 +75,12 @@ def parse_chat(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def _found(text: str) -> Iterator[tuple[re.Match[str], list[str], int]]:
     """The beginning of each message, its lines, and the number of its first line."""
-    last: tuple[re.Match[str], list[str], int] | None = None
-    for number, line in enumerate(text.split("\n"), 1):
-        match = _MESSAGE.fullmatch(line) or _TELEGRAM.fullmatch(line)
-        if match is not None:
-            if last is not None:
-                yield last
-            last = match, [match["rest"]], number
-        elif last is not None:
-            last[1].append(line)
-    if last is not None:
-        yield last
+    lines = ((line, _MESSAGE.fullmatch(line) or _TELEGRAM.fullmatch(line)) for line in text.split("\n"))
+    number = 1
+    for run in runs(lines, lambda _, line: line[1] is None):
+        if (match := run[0][1]) is not None:
+            yield match, [match["rest"], *(line for line, _ in run[1:])], number
+        number += len(run)
 
 
 def _day(match: re.Match[str], *, american: bool) -> date | None:

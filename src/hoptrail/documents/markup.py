@@ -7,9 +7,10 @@ Where a line break is a space, it is kept after lines too short to have been wra
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TypeVar
 
 from hoptrail.documents.blocks import Piece, lead_in
 from hoptrail.text.sentences import FULL_LINE, is_labelled_pair, width_of
@@ -258,3 +259,18 @@ def unwrapped(text: str, source: str = "") -> str:
         source_lines = lines
     breaks = [line_break(*pair) for pair in pairwise(source_lines)]
     return "".join(line + end for line, end in zip(lines, [*breaks, ""], strict=True))
+
+
+Item = TypeVar("Item")
+
+
+def runs(items: Iterable[Item], joins: Callable[[list[Item], Item], bool]) -> Iterator[list[Item]]:
+    """Yield the items in runs: an item that does not join the run before it begins the next."""
+    run: list[Item] = []
+    for item in items:
+        if run and not joins(run, item):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run

@@ -12,15 +12,13 @@ import re
 import unicodedata
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from hoptrail.documents.markup import lowered, raised
-
-Item = TypeVar("Item")
+from hoptrail.documents.markup import lowered, raised, runs
 
 WIDE_GAP = 1.2
 """A gap between two characters wider than this many times their size separates fragments."""
@@ -202,18 +200,6 @@ class _CharReader:
 def _turn_back(x: float, y: float, turn: int) -> tuple[float, float]:
     """Coordinates after the page is rotated so that text with this turn is upright."""
     return ((x, y), (y, -x), (-x, -y), (-y, x))[turn]
-
-
-def runs(items: Iterable[Item], joins: Callable[[list[Item], Item], bool]) -> Iterator[list[Item]]:
-    """Yield the items in runs: an item that does not join the run before it begins the next."""
-    run: list[Item] = []
-    for item in items:
-        if run and not joins(run, item):
-            yield run
-            run = []
-        run.append(item)
-    if run:
-        yield run
 
 
 def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:

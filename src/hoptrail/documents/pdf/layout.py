@@ -12,7 +12,8 @@ from functools import cached_property
 from itertools import accumulate, groupby
 from statistics import median
 
-from hoptrail.documents.pdf.fragments import Fragment, runs
+from hoptrail.documents.markup import runs
+from hoptrail.documents.pdf.fragments import Fragment
 
 _SPANNING = 0.3
 """Maximal share of a page's lines that cross the gutter."""
