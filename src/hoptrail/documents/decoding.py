@@ -87,14 +87,9 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     UTF-32 by its NUL bytes, ISO-2022 by its escape sequences, UTF-8, `declared`, UTF-8 with some bad bytes, a guess.
     Raises: Unreadable: the bytes are binary data, or text in no known encoding.
     """
-    certain = (
-        _by_mark(data)
-        or _by_nul_bytes(data)
-        or _by_escapes(data)
-        or _strictly(data, "utf-8")
-        or _as_declared(data, declared)
-    )
-    decoded = certain or _as_damaged_utf8(data) or _as_latin(data) or _guess(data)
+    signed = _by_mark(data) or _by_nul_bytes(data) or _by_escapes(data)
+    certain = signed or _strictly(data, "utf-8") or _as_declared(data, declared)
+    decoded = certain or _lossily(data, "UTF-8") or _as_latin(data) or _guess(data)
     if len(_CONTROL.findall(decoded.text, 0, _SAMPLE)) > max(8, min(len(decoded.text), _SAMPLE) // 100):
         raise Unreadable("is full of control characters: binary data, not text")
     clean = cleaned(decoded.text)
@@ -118,13 +113,11 @@ def _strictly(data: bytes, encoding: str, *notes: str) -> Decoded | None:
 
 def _by_mark(data: bytes) -> Decoded | None:
     if data.startswith(codecs.BOM_UTF8):
-        return _as_damaged_utf8(data.removeprefix(codecs.BOM_UTF8), marked=True)
-    results = (
-        _strictly(data[len(mark) :], encoding, f"read as {encoding.upper()} by its byte order mark")
-        for mark, encoding in _MARKS
-        if data.startswith(mark)
-    )
-    return next(filter(None, results), None)
+        return _lossily(data.removeprefix(codecs.BOM_UTF8), "UTF-8", certain=True)
+    marks = ((mark, encoding) for mark, encoding in _MARKS if data.startswith(mark))
+    notes = "read as {} by its byte order mark"
+    found = (_strictly(data[len(mark) :], encoding, notes.format(encoding.upper())) for mark, encoding in marks)
+    return next(filter(None, found), None)
 
 
 def _by_nul_bytes(data: bytes) -> Decoded | None:
@@ -166,15 +159,10 @@ def _as_declared(data: bytes, label: str | None) -> Decoded | None:
     return _strictly(data, encoding, note) if encoding in _DECLARABLE else None
 
 
-def _as_damaged_utf8(data: bytes, *, marked: bool = False) -> Decoded | None:
-    """UTF-8 with some bytes of another encoding, or cut off. Without a mark, at least half of its characters above ASCII must be
-    whole: in texts of 13 other encodings, read as UTF-8, at most 27 in 100 are.
-    """
-    return _lossily(data, "UTF-8", certain=marked)
-
-
 def _lossily(data: bytes, encoding: str, *notes: str, certain: bool = False) -> Decoded | None:
-    """The text with undecodable bytes replaced; unless the encoding is `certain`, None if these are most bytes above ASCII."""
+    """The text with undecodable bytes replaced; unless the encoding is `certain`, None if these are most bytes above ASCII: in
+    texts of 13 other encodings, read as UTF-8, at most 27 in 100 characters above ASCII are whole.
+    """
     text = data.decode(encoding, errors="replace")
     mark = "\N{REPLACEMENT CHARACTER}"
     bad = text.count(mark) - data.count(mark.encode())

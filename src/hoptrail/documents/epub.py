@@ -41,7 +41,7 @@ def parse_epub(data: bytes, limits: ReadingLimits) -> Parsed:
 def _book(archive: zipfile.ZipFile) -> tuple[str, str, list[str]]:
     """The title, the date and the names of the parts in order."""
     rootfile = _xml(archive, _CONTAINER).css_first("rootfile[full-path]")
-    package = (rootfile.attributes["full-path"] or "") if rootfile else ""
+    package = rootfile.attributes["full-path"] if rootfile else ""
     if not package:
         raise Unreadable("is not an EPUB book: its container names no package")
     tree = _xml(archive, package)

@@ -23,8 +23,8 @@ from hoptrail.documents.html_markup import (
     note_number,
     parted,
     refuse_slow_markup,
+    text_of,
     unseen,
-    without_spaces,
 )
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import Flow, OpenTable, TableCell, bold_headings, lowered, raised, span_of
@@ -90,7 +90,7 @@ def _pieces(tree: LexborHTMLParser, notes: dict[str, None]) -> list[Piece]:
 
 def _title(tree: LexborHTMLParser) -> str:
     """The title; if it is a heading followed by a separator and the name of a site, that heading."""
-    headings = [squeeze(parted(heading.text())[0]) for heading in tree.css("h1")]
+    headings = [squeeze(text_of(heading)) for heading in tree.css("h1")]
     element = tree.css_first("head > title")
     title = squeeze(element.text()) if element else ""
     if not title:
@@ -202,7 +202,7 @@ class _Reader:
         if is_dropped(node) or (tag in ("ul", "ol") and not self._flow.depth and self._is_contents(node)):
             return True
         why = unseen(node, self._hidden)
-        if why and parted(node.text())[0].strip():
+        if why and text_of(node).strip():
             self._notes[why] = None
         return bool(why)
 
@@ -217,8 +217,8 @@ class _Reader:
         names = [(link.attributes.get("href") or "")[1:] for link in links]
         if len(links) < _LEAST_LINKS or not all(name and name in self._targets for name in names):
             return False
-        linked = "".join(parted(link.text())[0] for link in links)
-        return without_spaces(linked) == without_spaces(parted(node.text())[0])
+        linked = "".join(map(text_of, links))
+        return "".join(linked.split()) == "".join(text_of(node).split())
 
     def _break_line(self) -> None:
         """Two breaks in a row end a paragraph."""

@@ -110,9 +110,7 @@ class _Rendering:
         if self._visited > _VALUES_PER_ROW * self.limits.rows:
             most = _VALUES_PER_ROW * self.limits.rows
             raise Unreadable(f"gives more than {most} values: the limit `rows`, 50 values each")
-        if value is None:
-            return ""
-        return str(value).lower() if isinstance(value, bool) else str(value).strip()
+        return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[object]]:
@@ -221,9 +219,8 @@ def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piece]:
     """The pieces of all documents; each of several stands under a heading with its number."""
-    if len(documents) == 1:
-        yield from _Rendering(limits).pieces(documents[0])
-        return
+    level = 1 if len(documents) == 1 else 2
     for number, document in enumerate(documents, 1):
-        yield Piece(BlockKind.HEADING, f"Document {number}", 1, place=f"document {number}")
-        yield from _Rendering(limits).pieces(document, level=2)
+        if level > 1:
+            yield Piece(BlockKind.HEADING, f"Document {number}", 1, place=f"document {number}")
+        yield from _Rendering(limits).pieces(document, level=level)

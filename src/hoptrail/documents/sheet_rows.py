@@ -187,11 +187,6 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str) -> Piece
     return Piece(BlockKind.ROW, cells=tuple(pair for pair in pairs if pair[1].strip()), place=place)
 
 
-def table_pieces(rows: Sequence[Sequence[str]], place: str) -> Iterator[Piece]:
-    """Yield the rows of a table that stands at one place."""
-    return grid_pieces([GridRow(place, cells) for cells in rows])
-
-
 def grid_pieces(rows: Sequence[GridRow], marked: int = 0) -> Iterator[Piece]:
     """Yield the rows of a table. `marked`: the number of rows that its file marks as headers. A row that is one cell over all
     columns is a paragraph.

@@ -61,11 +61,11 @@ def _cues(text: str) -> Iterator[_Said]:
     shown: list[str] = []
     for cue in re.split(r"\n[ \t]*\n", text):
         lines = cue.strip("\n").split("\n")
-        at = next((number for number, line in enumerate(lines[:3]) if _TIMES.fullmatch(line)), None)
-        times = None if at is None else _TIMES.fullmatch(lines[at])
-        if at is None or times is None:
+        found = ((number, times) for number, line in enumerate(lines[:3], 1) if (times := _TIMES.fullmatch(line)))
+        at, times = next(found, (0, None))
+        if times is None:
             continue
-        before, shown = shown, [line for line in lines[at + 1 :] if line.strip()]
+        before, shown = shown, [line for line in lines[at:] if line.strip()]
         speaker = ""
         for line in shown:
             voice = _VOICE.search(line)

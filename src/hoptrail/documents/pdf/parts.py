@@ -161,9 +161,8 @@ class _Builder:
     def _heading_level(self, line: TextLine, before: TextLine | None, page: int, leading: float) -> int:
         text = line.text
         words = plain_words(text)
-        known = self._style.bookmarks.get((page, words))
-        if known is not None:
-            return known
+        if (page, words) in self._style.bookmarks:
+            return self._style.bookmarks[page, words]
         by_size = self._style.levels.get(half_points(line.size), 0)
         heading = self._last(BlockKind.HEADING)
         continues = by_size and heading is not None and heading.level == by_size
@@ -175,10 +174,8 @@ class _Builder:
         apart = before is None or line.base - before.base > 1.2 * leading or (heading and line.bold)
         short = len(text) <= LONGEST_BOLD_HEADING and not text.endswith((".", ":"))
         plain = self._style.bold_stands_out and line.bold and not line.mono
-        sized = line.size >= 0.95 * self._style.body
-        if plain and sized and short and apart:
-            return min(DEEPEST_HEADING, len(set(self._style.levels.values())) + 1)
-        return 0
+        is_bold_line = plain and line.size >= 0.95 * self._style.body and short and apart
+        return min(DEEPEST_HEADING, len(set(self._style.levels.values())) + 1) if is_bold_line else 0
 
     def _last(self, kind: BlockKind) -> Part | None:
         return self.parts[-1] if self.parts and self.parts[-1].kind is kind else None

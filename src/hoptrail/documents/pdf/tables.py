@@ -176,8 +176,7 @@ def _split_at_columns(fragment: Fragment, xs: Sequence[float]) -> Iterator[tuple
 
 
 def _is_table(rows: Sequence[Sequence[str]]) -> bool:
-    full = sum(map(any, rows))
-    columns = sum(map(any, zip(*rows, strict=True)))
+    full, columns = sum(map(any, rows)), sum(map(any, zip(*rows, strict=True)))
     cells = sum(bool(cell) for row in rows for cell in row)
     return full > 1 and columns > 1 and cells >= _FILLED * full * columns
 
@@ -301,9 +300,8 @@ def _name_columns(heads: Sequence[Fragment], rows: Sequence[Sequence[TextLine]])
 def _beside(rows: Sequence[Sequence[TextLine]], start: int, end: int, names: Sequence[str]) -> TableRows:
     """The columns of a form one after another, each row after the name of its column."""
     texts = list(map(_texts, rows))
-    columns = range(0, len(texts[0]), 2)
-    named: list[tuple[str, ...]] = [(name,) for name in names] or [()] * len(columns)
-    fields = [(*name, *row[column : column + 2]) for name, column in zip(named, columns, strict=True) for row in texts]
+    columns = enumerate(range(0, len(texts[0]), 2))
+    fields = [(*names[at : at + 1], *row[column : column + 2]) for at, column in columns for row in texts]
     return TableRows(tuple(fields), start, end - 1, 0)
 
 
@@ -378,8 +376,7 @@ def _in_columns(lines: Sequence[TextLine]) -> bool:
 
 def _is_aligned(cells: Sequence[Fragment]) -> bool:
     tolerance = 0.5 * cells[0].size
-    for places in zip(*((cell.left, cell.right, (cell.left + cell.right) / 2) for cell in cells), strict=True):
-        middle = sorted(places)[len(places) // 2]
-        if sum(abs(place - middle) <= tolerance for place in places) / len(places) >= _ALIGNED:
-            return True
-    return False
+    edges = zip(*((cell.left, cell.right, (cell.left + cell.right) / 2) for cell in cells), strict=True)
+    middles = ((sorted(places)[len(places) // 2], places) for places in edges)
+    near = (sum(abs(place - middle) <= tolerance for place in places) for middle, places in middles)
+    return any(count / len(cells) >= _ALIGNED for count in near)
