@@ -21,7 +21,6 @@ _LINE = re.compile(
     r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<parameters>(?:;[^:\"]*(?:\"[^\"]*\")?)*):(?P<value>.*)", re.DOTALL
 )
 _ENCODING = re.compile(r";ENCODING=([^;:]*)")
-_SOFT_BREAK = re.compile(r"(?<=QUOTED-PRINTABLE:)(?:[^\n]*=\n)+", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d))?")
 _ENTRIES = {"VEVENT": "Event", "VTODO": "Task", "VJOURNAL": "Note", "VCARD": "Name"}

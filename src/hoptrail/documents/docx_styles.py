@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Piece
+from hoptrail.documents.office_text import inherited
 from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _TITLE = re.compile(r"\btitle\b", re.IGNORECASE)
 _CODE = re.compile(r"\b(code|preformatted|verbatim|macro text|listing)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNORECASE)
-_DEEPEST_STYLE = 20
-"""Styles in a chain of inheritance; a longer chain is a cycle."""
 
 
 def tag(name: str) -> str:
@@ -150,12 +149,8 @@ class Styles:
         return Piece(BlockKind.ITEM, level=level, ordered=ordered)
 
     def _chain(self, name: str | None) -> Iterator[Any]:
-        style = self._styles.get(name or self._default)
-        for _ in range(_DEEPEST_STYLE):
-            if style is None:
-                return
-            yield style
-            style = self._styles.get(value(style, "basedOn"))
+        first = self._styles.get(name or self._default)
+        return inherited(first, lambda style: self._styles.get(value(style, "basedOn")))
 
 
 def _style_of(paragraph: Any) -> str | None:

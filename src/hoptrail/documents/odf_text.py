@@ -11,7 +11,7 @@ from typing import Any
 
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import HIDDEN, STRUCK
-from hoptrail.documents.office_text import comment_head, shifted
+from hoptrail.documents.office_text import comment_head, inherited, shifted
 from hoptrail.documents.sheet_rows import GridRow
 from hoptrail.text.normal_forms import squeeze
 
@@ -35,8 +35,6 @@ def tag(name: str) -> str:
 DRAW, _OFFICE, _TEXT = tag("draw:"), tag("office:"), tag("text:")
 """How the tags of drawings, of what belongs to the office, and of text begin."""
 _SPACE = re.compile(r"[ \t\r\n]+")
-_DEEPEST_STYLE = 20
-"""Styles in a chain of inheritance; a longer chain is a cycle."""
 _WITHOUT_TEXT = {
     *(f"{_TEXT}{name}" for name in ("page-number", "page-count", "tracked-changes", "number", "ruby-text")),
     tag("office:forms"),
@@ -62,12 +60,8 @@ class OdfStyles:
 
     def chain(self, family: str, name: str | None) -> Iterator[Any]:
         """A style and those that it inherits from."""
-        for _ in range(_DEEPEST_STYLE):
-            style = self._styles.get((family, name))
-            if style is None:
-                return
-            yield style
-            name = style.get(tag("style:parent-style-name"))
+        first = self._styles.get((family, name))
+        return inherited(first, lambda style: self._styles.get((family, style.get(tag("style:parent-style-name")))))
 
     def value(self, family: str, name: str | None, attribute: str) -> str:
         """A property by its attribute (`fo:font-weight`); empty if no style of the chain has it."""

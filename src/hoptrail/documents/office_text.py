@@ -15,8 +15,21 @@ from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
+_DEEPEST_STYLE = 20
 ASIDES = ("footnote ", "endnote ", "comment ", "text box ", "drawing ")
 """How the places of asides begin."""
+
+
+Item = TypeVar("Item")
+
+
+def inherited(style: Item | None, parent: Callable[[Item], Item | None]) -> Iterator[Item]:
+    """Yield a style and those that it inherits from. A chain of more than `_DEEPEST_STYLE` is a cycle."""
+    for _ in range(_DEEPEST_STYLE):
+        if style is None:
+            return
+        yield style
+        style = parent(style)
 
 
 def comment_head(author: str, date: str) -> str:
@@ -100,8 +113,6 @@ def symbols(text: str, font: str) -> str:
 _OVERLAP = 0.1
 """The share of its size by which a box may reach into the next one."""
 
-Shape = TypeVar("Shape")
-
 
 class Box(NamedTuple):
     """The edges of a shape, from the upper left corner of its page in any unit."""
@@ -112,14 +123,14 @@ class Box(NamedTuple):
     bottom: float
 
 
-def in_reading_order(shapes: Sequence[Shape], box_of: Callable[[Shape], Box | None]) -> list[Shape]:
+def in_reading_order(shapes: Sequence[Item], box_of: Callable[[Item], Box | None]) -> list[Item]:
     """The shapes from top to bottom, those beside each other from left to right; as they are if the place of one is not known."""
     boxes = [box_of(shape) for shape in shapes]
     placed = [(box, shape) for box, shape in zip(boxes, shapes, strict=True) if box is not None]
     return [shape for _, shape in _ordered(placed)] if len(placed) == len(shapes) else list(shapes)
 
 
-def _ordered(placed: list[tuple[Box, Shape]]) -> list[tuple[Box, Shape]]:
+def _ordered(placed: list[tuple[Box, Item]]) -> list[tuple[Box, Item]]:
     if len(placed) < 2:
         return placed
     columns, between_columns = _apart(placed, 0)
@@ -130,9 +141,9 @@ def _ordered(placed: list[tuple[Box, Shape]]) -> list[tuple[Box, Shape]]:
     return [one for part in parts for one in _ordered(part)]
 
 
-def _apart(placed: list[tuple[Box, Shape]], axis: int) -> tuple[list[list[tuple[Box, Shape]]], float]:
+def _apart(placed: list[tuple[Box, Item]], axis: int) -> tuple[list[list[tuple[Box, Item]]], float]:
     """The groups of boxes that no box joins in this direction (0 across, 1 down), and the widest gap between them."""
-    groups: list[list[tuple[Box, Shape]]] = []
+    groups: list[list[tuple[Box, Item]]] = []
     end, widest = float("-inf"), float("-inf")
     for one in sorted(placed, key=lambda one: one[0][axis]):
         start, stop = one[0][axis], one[0][axis + 2]
