@@ -71,7 +71,6 @@ class _Body:
         self._unread: list[str] = []
 
     def notes(self) -> list[str]:
-        """Notes on what was left out of the blocks read so far."""
         embedded = sum(1 for _ in self._document.element.body.iter(tag("altChunk")))
         return self._texts.notes() + self._unread + [f"{embedded} embedded files were left out"] * bool(embedded)
 
@@ -185,12 +184,10 @@ class _Texts:
         self.unknown_signs = 0
 
     def notes(self) -> list[str]:
-        """Notes on what was left out of the paragraphs read so far."""
         notes = [note for note, count in self.left_out.items() if count]
-        return notes + ([f"{self.unknown_signs} symbols are unknown"] if self.unknown_signs else [])
+        return notes + [f"{self.unknown_signs} symbols are unknown"] * bool(self.unknown_signs)
 
     def paragraph(self, paragraph: Any) -> str:
-        """The text of a paragraph."""
         if any(is_on(around, "sdtPr", "showingPlcHdr") == "on" for around in paragraph.iterancestors(_CONTROL)):
             return _PROMPTS
         before = self.left_out.total()
@@ -234,10 +231,9 @@ def _shown(element: Any) -> str:
 
 
 def _field(field: Any) -> str:
-    box = find(field, "ffData", "checkBox")
+    box, choice = find(field, "ffData", "checkBox"), find(field, "ffData", "ddList")
     if box is not None:
         return "☒" if (is_on(box, "checked") or is_on(box, "default")) == "on" else "☐"
-    choice = find(field, "ffData", "ddList")
     if choice is None:
         return ""
     chosen = value(choice, "result") or value(choice, "default") or "0"

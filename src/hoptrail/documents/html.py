@@ -94,7 +94,7 @@ def _title(tree: LexborHTMLParser) -> str:
     element = tree.css_first("head > title")
     title = squeeze(element.text()) if element else ""
     if not title:
-        return headings[0] if headings else ""
+        return next(iter(headings), "")
     starts = (heading for heading in headings if title.startswith(heading) and _SEPARATOR.match(title, len(heading)))
     return next(starts, title)
 

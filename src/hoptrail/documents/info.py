@@ -87,7 +87,6 @@ class _Reader:
                 yield from self._paragraph(text)
 
     def _paragraph(self, paragraph: _Paragraph) -> Iterator[Piece]:
-        """Yield the items, the example or the text."""
         lines, place = paragraph.lines, f"line {paragraph.number}"
         if (mark := _MARK.match(lines[0])) is not None and (mark["number"] is None or mark["number"][:-1].isdigit()):
             yield from self._marked(paragraph)

@@ -80,7 +80,6 @@ class _Reader:
         self.title = squeeze(xml_root(archive, "meta.xml").findtext(f"{tag('office:meta')}/{tag('dc:title')}") or "")
 
     def notes(self) -> list[str]:
-        """Notes on what was left out."""
         return [*self._tables.hidden, *self._text.notes()]
 
     def text(self, body: Any) -> list[Piece]:

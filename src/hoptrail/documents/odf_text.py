@@ -15,12 +15,8 @@ from hoptrail.documents.office_text import comment_head, inherited, shifted
 from hoptrail.documents.sheet_rows import GridRow
 from hoptrail.text.normal_forms import squeeze
 
-_NAMESPACES = {
-    **{name: name for name in ("office", "text", "table", "style", "form", "presentation")},
-    "draw": "drawing",
-    "svg": "svg-compatible",
-    "fo": "xsl-fo-compatible",
-}
+_NAMES = {"draw": "drawing", "svg": "svg-compatible", "fo": "xsl-fo-compatible"}
+"""The names of namespaces that differ from the usual prefixes."""
 _OTHERS = {"dc": "http://purl.org/dc/elements/1.1/", "xlink": "http://www.w3.org/1999/xlink"}
 
 
@@ -28,7 +24,7 @@ _OTHERS = {"dc": "http://purl.org/dc/elements/1.1/", "xlink": "http://www.w3.org
 def tag(name: str) -> str:
     """The tag of an element or attribute with a short name such as `text:p`."""
     prefix, _, local = name.partition(":")
-    space = _OTHERS.get(prefix) or f"urn:oasis:names:tc:opendocument:xmlns:{_NAMESPACES[prefix]}:1.0"
+    space = _OTHERS.get(prefix) or f"urn:oasis:names:tc:opendocument:xmlns:{_NAMES.get(prefix, prefix)}:1.0"
     return f"{{{space}}}{local}"
 
 
@@ -101,7 +97,6 @@ class OdfText:
         return "" if self._is_left_out("paragraph", style, element) else self._inline(element, "").strip(" ")
 
     def annotation(self, comment: Any) -> None:
-        """Add a comment to the asides."""
         author, date = (comment.findtext(tag(name)) or "" for name in ("dc:creator", "dc:date"))
         for one in [*comment.findall(tag("dc:creator")), *comment.findall(tag("dc:date"))]:
             comment.remove(one)
@@ -171,7 +166,6 @@ class OdfText:
         return False
 
     def notes(self) -> list[str]:
-        """Notes on what was left out of the paragraphs read so far."""
         return [note for note, count in self.left_out.items() if count]
 
 

@@ -291,7 +291,6 @@ def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[_
 
 
 def _section(line: str) -> _Section:
-    """The section number that a line begins with, or empty."""
     match = _SECTION.match(line)
     return tuple(map(int, match["number"].split("."))) if match else ()
 

@@ -68,7 +68,6 @@ class _Slides:
     _unread: list[str] = field(default_factory=list)
 
     def notes(self) -> list[str]:
-        """Notes on what was left out of the slides read so far."""
         return [*(note for note, count in self.left_out.items() if count), *self._unread]
 
     def slide(self, slide: Any, number: int) -> Iterator[Piece]:

@@ -106,7 +106,6 @@ class _Unknown(Directive):
     option_spec = _AnyOption()
 
     def run(self) -> Sequence[nodes.Node]:
-        """Return its argument as a paragraph, and its parsed content."""
         if self.name in _WITHOUT_TEXT:
             return []
         source = "\n".join(self.content)

@@ -10,7 +10,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.limits import ReadingLimits, Unreadable
@@ -55,25 +55,6 @@ class _State:
     level: int = 0
 
 
-@dataclass(slots=True)
-class _Paragraph:
-    parts: list[tuple[str, _State]] = field(default_factory=list)
-    mark: str = ""
-
-    def take(self) -> tuple[str, bool]:
-        """The text so far and whether all of it is bold; the paragraph is empty afterwards."""
-        text, run, moved = "", "", ""
-        for part, state in [*self.parts, ("", _State())]:
-            if state.moved != moved:
-                text += raised(text, run) if moved == "super" else lowered(run) if moved else run
-                run, moved = "", state.moved
-            run += part
-        text += run
-        bold = all(state.bold for part, state in self.parts if part.strip())
-        self.parts.clear()
-        return text.strip(), bold and bool(text.strip())
-
-
 def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file, without title or date. Raises: Unreadable: it is no RTF, or nests groups too deep."""
     if not data.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"{\\rtf"):
@@ -86,8 +67,6 @@ def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 class _Reader:
-    """Turns the tokens of a file into pieces."""
-
     def __init__(self) -> None:
         self.notes: dict[str, None] = {}
         self._state = _State()
@@ -95,7 +74,8 @@ class _Reader:
         self._codec = "cp1252"
         self._bytes = bytearray()
         self._waiting = 0  # bytes to skip after a character of Unicode
-        self._paragraph = _Paragraph()
+        self._parts: list[tuple[str, _State]] = []
+        self._mark = ""  # the bullet or number of the paragraph
         self._cells: list[TableCell] = []
         self._table = OpenTable()
         self._number = 0
@@ -182,16 +162,29 @@ class _Reader:
         if self._state.out or not text:
             return
         if self._state.mark:
-            self._paragraph.mark += text
+            self._mark += text
         elif self._state.note:
             self.notes |= {self._state.note: None} if text.strip() else {}
         else:
-            self._paragraph.parts.append((text, self._state))
+            self._parts.append((text, self._state))
+
+    def _take(self) -> tuple[str, bool]:
+        """The text of the paragraph so far and whether all of it is bold; then the paragraph is empty."""
+        text, run, moved = "", "", ""
+        for part, state in [*self._parts, ("", _State())]:
+            if state.moved != moved:
+                text += raised(text, run) if moved == "super" else lowered(run) if moved else run
+                run, moved = "", state.moved
+            run += part
+        text += run
+        bold = all(state.bold for part, state in self._parts if part.strip())
+        self._parts.clear()
+        return text.strip(), bold and bool(text.strip())
 
     def _break(self, word: str) -> Iterator[Piece]:
         if word == "cell":
-            self._cells.append(TableCell(self._paragraph.take()[0]))
-            self._paragraph.mark = ""
+            self._cells.append(TableCell(self._take()[0]))
+            self._mark = ""
         elif word == "row":
             if self._cells:
                 self._number += 1
@@ -203,9 +196,8 @@ class _Reader:
             yield from self._end()
 
     def _end(self) -> Iterator[Piece]:
-        """The open paragraph."""
-        text, bold = self._paragraph.take()
-        mark, self._paragraph.mark = self._paragraph.mark, ""
+        text, bold = self._take()
+        mark, self._mark = self._mark, ""
         if not text:
             return
         self._number += 1

@@ -50,13 +50,11 @@ class _OldWorkbook:
     is_struck: bool = False
 
     def notes(self) -> list[str]:
-        """Notes on what was left out of the sheets read so far."""
         notes = [f"hidden sheets were left out: {', '.join(self.hidden_sheets)}"] if self.hidden_sheets else []
         notes += [f"{count} hidden {what} were left out" for what, count in self.hidden.items() if count]
         return notes + ([STRUCK] if self.is_struck else [])
 
     def sheet(self, sheet: Any) -> Iterator[Piece]:
-        """Yield the pieces of a sheet."""
         if sheet.visibility:
             self.hidden_sheets.append(sheet.name)
             return

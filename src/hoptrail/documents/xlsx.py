@@ -78,9 +78,7 @@ class _Workbook:
     """The format code of each cell style, and whether it strikes text out."""
 
     def title(self) -> str:
-        """The title of the properties."""
-        title = self._part("docProps/core.xml").find("{*}title")
-        return "" if title is None else (title.text or "").strip()
+        return (self._part("docProps/core.xml").findtext("{*}title") or "").strip()
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the pieces of all sheets that are shown.
@@ -107,9 +105,8 @@ class _Workbook:
             raise Unreadable("is not an Excel file, or a damaged one (no sheet can be read)")
         self.notes += [f"hidden sheets were left out: {', '.join(hidden)}"] if hidden else []
         self.notes += [STRUCK] if self._is_struck else []
-        if self._uncomputed:
-            what = "formulas hold no value: open the file in a spreadsheet program and save it"
-            self.notes.append(f"{self._uncomputed} {what}")
+        advice = "formulas hold no value: open the file in a spreadsheet program and save it"
+        self.notes += [f"{self._uncomputed} {advice}"] if self._uncomputed else []
 
     def _sheet(self, name: str, path: str) -> Iterator[Piece]:
         yield from sheet_heading(name)

@@ -119,7 +119,6 @@ class _MdocLists:
             page.write(replace(line, macro="No"))
 
     def _end_tag(self, line: RoffLine) -> None:
-        """End a tag of several lines."""
         self._page.mdoc.write(["Xc", *arguments(line.rest)], self._page.words)
         if self._page.expected == LONG_TAG:
             self._page.flush()
@@ -202,9 +201,9 @@ class _Reader:
             self.page.flow.pieces.append(Piece(BlockKind.ROW, cells=cells, place=f"line {line.number}", labelled=True))
 
     def _heading(self, line: RoffLine) -> None:
-        level = 1 if line.macro in {"SH", "Sh"} else 2
         self._lists.reset()
-        self.page.heading(self.page.inline(RoffLine(0, "B", line.rest)), level, f"line {line.number}")
+        text = self.page.inline(RoffLine(0, "B", line.rest))
+        self.page.heading(text, 1 if line.macro in {"SH", "Sh"} else 2, f"line {line.number}")
 
     def _paragraph(self, line: RoffLine) -> None:
         if self.page.code is not None:

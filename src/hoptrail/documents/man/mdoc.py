@@ -82,7 +82,6 @@ class Words:
         return rows
 
     def take_cells(self) -> list[str]:
-        """The words between tabs."""
         cells = "".join(self._parts).split("\t")
         self._parts, self.glued = [], True
         return [squeeze(cell) for cell in cells]

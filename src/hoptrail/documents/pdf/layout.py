@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate, groupby
 from statistics import median
 
@@ -27,49 +26,30 @@ _DEEPEST = 3
 """Nested splits: up to eight columns."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TextLine:
-    """Fragments beside each other, from left to right."""
+    """Fragments beside each other, from left to right. Baseline and font size are those of the longest one: a footnote mark or a
+    subscript does not move the line. It is bold or monospaced if all are.
+    """
 
     fragments: tuple[Fragment, ...]
+    text: str
+    left: float
+    right: float
+    base: float
+    size: float
+    bold: bool
+    mono: bool
 
-    @cached_property
-    def text(self) -> str:
-        """The texts of its fragments with a space between neighbours."""
-        return " ".join(fragment.text for fragment in self.fragments)
 
-    @property
-    def left(self) -> float:
-        return self.fragments[0].left
-
-    @cached_property
-    def right(self) -> float:
-        """The right edge of the fragment that reaches furthest, which need not be the last."""
-        return max(fragment.right for fragment in self.fragments)
-
-    @cached_property
-    def _main(self) -> Fragment:
-        return max(self.fragments, key=lambda fragment: len(fragment.text))
-
-    @property
-    def base(self) -> float:
-        """The baseline of its longest fragment: a footnote mark or a subscript does not move the line."""
-        return self._main.base
-
-    @property
-    def size(self) -> float:
-        """The font size of its longest fragment."""
-        return self._main.size
-
-    @property
-    def bold(self) -> bool:
-        """Whether all its fragments are bold."""
-        return all(fragment.bold for fragment in self.fragments)
-
-    @property
-    def mono(self) -> bool:
-        """Whether all its fragments are monospaced."""
-        return all(fragment.mono for fragment in self.fragments)
+def line_of(fragments: Sequence[Fragment]) -> TextLine:
+    """The line of fragments that stand beside each other."""
+    ordered = tuple(sorted(fragments, key=lambda one: one.left))
+    longest = max(ordered, key=lambda one: len(one.text))
+    left, right = ordered[0].left, max(one.right for one in ordered)
+    bold, mono = all(one.bold for one in ordered), all(one.mono for one in ordered)
+    text = " ".join(one.text for one in ordered)
+    return TextLine(ordered, text, left, right, longest.base, longest.size, bold, mono)
 
 
 def differ_in_size(one: TextLine | Fragment, other: TextLine | Fragment) -> bool:
@@ -130,7 +110,7 @@ def lines_of(fragments: Sequence[Fragment]) -> Iterator[TextLine]:
     """Yield the lines from the top down. Small fragments slightly above or below a large one are on its line."""
     ordered = sorted(fragments, key=lambda fragment: (fragment.base, fragment.left))
     for row in runs(ordered, lambda row, one: one.base - row[0].base < 0.35 * max(part.size for part in (one, *row))):
-        yield TextLine(tuple(sorted(row, key=lambda fragment: fragment.left)))
+        yield line_of(row)
 
 
 def _crosses(line: TextLine, gutter: float) -> bool:

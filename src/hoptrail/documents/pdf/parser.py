@@ -92,7 +92,6 @@ def _parsed(
     title: str = "",
     bookmarks: Mapping[tuple[int, str], int] = {},
 ) -> Parsed:
-    """The document of these pages, which declares this title."""
     style = _style(pages, bookmarks)
     remaining = zip(pages, _without_furniture([page.fragments for page in pages]), strict=True)
     parts = parts_of(((page.number, flow, grids_of(page.rules, flow)) for page, flow in remaining), style)

@@ -15,7 +15,7 @@ from statistics import median
 from hoptrail.documents.blocks import DEEPEST_HEADING
 from hoptrail.documents.markup import LONGEST_BOLD_HEADING
 from hoptrail.documents.pdf.fragments import Fragment
-from hoptrail.documents.pdf.layout import Column, TextLine, columns_of, differ_in_size
+from hoptrail.documents.pdf.layout import Column, TextLine, columns_of, differ_in_size, line_of
 from hoptrail.documents.pdf.tables import LEADERS, Grid, TableRows, aligned_tables
 from hoptrail.types import BlockKind
 
@@ -125,7 +125,7 @@ class _Builder:
             if fragment.text.startswith(GRID):
                 self.parts.append(Part(BlockKind.ROW, page, rows=grids[int(fragment.text[len(GRID) :])].rows))
             else:
-                self.parts.append(Part(BlockKind.PARAGRAPH, page, [TextLine((fragment,))]))
+                self.parts.append(Part(BlockKind.PARAGRAPH, page, [line_of([fragment])]))
 
     def _line(self, line: TextLine, before: TextLine | None, column: Column, page: int, leading: float) -> None:
         last = self.parts[-1] if self.parts else None
