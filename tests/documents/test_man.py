@@ -175,3 +175,7 @@ def test_lists_nested_too_deep_and_swelling_strings_are_refused() -> None:
         parsed(".Bl -tag\n.It a\n" * 500)
     with pytest.raises(Unreadable, match="string of more than"):
         parsed(".ds a xxxxxxxxxx\n" + ".as a \\*a\n" * 30)
+
+
+def test_a_tag_without_text_stands_before_the_list_within_it() -> None:
+    assert blocks_of(".TP\n.B outer\n.RS\n.TP\n.B inner\nx\n.RE\n")[-2:] == [("item", 1, "outer"), ("item", 2, "inner: x")]

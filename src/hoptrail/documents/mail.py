@@ -165,9 +165,8 @@ class _Reader:
             yield from self._attachment(attachment, depth)
 
     def _body(self, part: Message) -> Iterator[Piece]:
-        data = _payload(part)
         try:
-            text = decode(data, part.get_content_charset()).text
+            text = decode(_payload(part), part.get_content_charset()).text
         except Unreadable as refusal:
             self.notes.append(f"the text {refusal}")
             return
@@ -184,7 +183,7 @@ class _Reader:
         name = _name(part, self._attachments)
         if self._attachments > _MOST_ATTACHMENTS:
             left_out = f"attachments after the first {_MOST_ATTACHMENTS} were left out"
-            self.notes += [left_out] if self._attachments == _MOST_ATTACHMENTS + 1 else []
+            self.notes += [left_out] if left_out not in self.notes else []
             return
         try:
             pieces = list(self._read(part, name, depth))

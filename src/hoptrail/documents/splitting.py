@@ -82,10 +82,8 @@ def _block_pieces(document: Document, block: Block, limit: int) -> Iterator[_Pie
     if words <= limit:
         yield _Piece(block.end, words, words, block.kind is BlockKind.HEADING)
         return
-    block_words = words
-    for span in document.sentences(Span(document.id, block.start, block.end)):
-        yield _Piece(span.end, words_in(document.slice(span)), block_words)
-        block_words = 0
+    for number, span in enumerate(document.sentences(Span(document.id, block.start, block.end))):
+        yield _Piece(span.end, words_in(document.slice(span)), 0 if number else words)
 
 
 def _pack_ends(pieces: Sequence[_Piece], limit: int) -> list[int]:
