@@ -114,18 +114,13 @@ def _limit_memory(limits: ReadingLimits) -> None:
         import resource
     except ImportError:
         return
-    allowed = _address_space() + limits.parsing_memory
+    mapped = 0  # before anything is parsed; libraries with threads map far more than they use
+    with contextlib.suppress(OSError, ValueError):
+        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    allowed = mapped + limits.parsing_memory
     resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _address_space() -> int:
-    """Bytes mapped by this process before it parses anything. Libraries with threads map far more than they use."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 0
 
 
 def _limit_time(seconds: float) -> None:

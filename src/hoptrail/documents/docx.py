@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hoptrail.documents import office_text as office
 from hoptrail.documents.archives import opened_office_file
@@ -25,9 +25,6 @@ from hoptrail.documents.sheet_rows import GridRow, nested_pieces
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
-
-if TYPE_CHECKING:
-    from docx.document import Document as WordDocument
 
 _PARAGRAPH, _TABLE, _ROW, _CELL, _RUN, _CONTROL = map(tag, ("p", "tbl", "tr", "tc", "r", "sdt"))
 _FORMULAS = (f"{office.MATH}oMath", f"{office.MATH}oMathPara")
@@ -63,7 +60,7 @@ def parse_docx(data: bytes, limits: ReadingLimits) -> Parsed:
 class _Body:
     """Reads the blocks of a document, and counts its paragraphs, tables and drawings."""
 
-    def __init__(self, document: WordDocument) -> None:
+    def __init__(self, document: Any) -> None:
         self._document = document
         self._styles = Styles(document)
         self._texts = _Texts(self._styles)
@@ -280,7 +277,7 @@ _UNREAD = set(map(tag, ("del", "moveFrom")))
 _PLACE_OF_ASIDE = "place-of-aside"
 
 
-def _insert_asides(document: WordDocument) -> None:
+def _insert_asides(document: Any) -> None:
     """Put the text boxes, notes and comments of a document into its body, each after the paragraph or table that it belongs to
     and what was put there before; endnotes at the end.
     """
@@ -317,7 +314,7 @@ def _text_boxes(body: Any) -> list[Any]:
     return [box for box, around in boxes if around.isdisjoint(_UNREAD) and _PARAGRAPH in around]
 
 
-def _references(document: WordDocument, kind: str) -> list[tuple[Any, Any]]:
+def _references(document: Any, kind: str) -> list[tuple[Any, Any]]:
     """The references to notes of this kind in order, each with its note. Repeated references to a note are left out."""
     from docx.oxml import parse_xml
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Piece
 from hoptrail.documents.office_text import inherited
 from hoptrail.types import BlockKind
-
-if TYPE_CHECKING:
-    from docx.document import Document as WordDocument
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
@@ -52,7 +49,7 @@ def is_on(element: Any, *tags: str) -> str:
 class Styles:
     """The styles and lists of a document, looked up by the paragraph. A role is a piece without text: a kind, level and order."""
 
-    def __init__(self, document: WordDocument) -> None:
+    def __init__(self, document: Any) -> None:
         self._styles = {style.get(tag("styleId")): style for style in document.styles.element.iter(tag("style"))}
         defaults = (name for name, style in self._styles.items() if style.get(tag("default")) in {"1", "true"})
         self._default = next((name for name in defaults if self._styles[name].get(tag("type")) == "paragraph"), None)
@@ -224,7 +221,7 @@ class _List:
         return text.upper() if kind.startswith("upper") else text
 
 
-def _lists_of(document: WordDocument) -> dict[str, _List]:
+def _lists_of(document: Any) -> dict[str, _List]:
     from docx.opc.constants import RELATIONSHIP_TYPE
 
     if all(relation.reltype != RELATIONSHIP_TYPE.NUMBERING for relation in document.part.rels.values()):

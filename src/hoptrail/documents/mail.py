@@ -227,9 +227,7 @@ def _payload(part: Message) -> bytes:
 
 def _split_parts(message: Message) -> tuple[list[Message], list[Message]]:
     """The text parts of a mail in order, and its attachments. Iterative, because parts nest deeper than Python's stack."""
-    bodies: list[Message] = []
-    attachments: list[Message] = []
-    waiting = [message]
+    bodies, attachments, waiting = list[Message](), list[Message](), [message]
     while waiting:
         part = waiting.pop()
         kind = part.get_content_type()

@@ -252,7 +252,10 @@ _NO_HEADING = (".", ",", ";", "!")
 def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, _Part]:
     """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
     lines = list(_first_lines(text, paragraphs))
-    sections, chapters = _sections(lines), _chapters(lines)
+    sections = _sections(lines)
+    kinds = {start: match["kind"].lower() for start, _, line in lines if (match := _CHAPTER.match(line))}
+    number = Counter(kinds.values())
+    chapters = {start: _UNDERLINED_RANK + _CHAPTERS[kind] for start, kind in kinds.items() if number[kind] > 1}
     shared = (version.group() if (version := _VERSION.match(line)) else line for _, _, line in lines)
     shapes = [_NUMBER.sub("#", line) for line in shared]
     releases: dict[str, set[str]] = defaultdict(set)
@@ -319,10 +322,3 @@ def _rising(numbered: Sequence[tuple[int, _Section]]) -> dict[int, _Section]:
         if number > before and number[0] - (before or (0,))[0] <= most:
             found[start] = before = number
     return found if len(found) > 1 else {}
-
-
-def _chapters(lines: Sequence[_Line]) -> dict[int, int]:
-    """The ranks of chapters and the like by the starts of their lines."""
-    kinds = {start: match["kind"].lower() for start, _, line in lines if (match := _CHAPTER.match(line))}
-    number = Counter(kinds.values())
-    return {start: _UNDERLINED_RANK + _CHAPTERS[kind] for start, kind in kinds.items() if number[kind] > 1}

@@ -151,8 +151,7 @@ def _load(text: str) -> tuple[object, list[int]]:
     try:
         return _as_written(text), []
     except ValueError as error:
-        values: list[object] = []
-        broken: list[int] = []
+        values, broken = list[object](), list[int]()
         for number, line in enumerate(text.split("\n"), 1):
             try:
                 values += [_as_written(line)] if line.strip() else []

@@ -125,9 +125,10 @@ class SourceWalk:
                     if self._selection.gitignore:
                         ignored = (ignored_above(root) if place == root else ignored).within(place)
                     children = _children(place)
-                    if corpus := _corpus(children):
-                        yield self._data_folder(corpus, children)
-                        children = [corpus]
+                    corpora = [child for name in _CORPUS for child in children if child.name == name]
+                    if corpora and any(_BESIDE_A_CORPUS.fullmatch(child.name) for child in children):
+                        yield self._data_folder(corpora[0], children)
+                        children = corpora[:1]
                     waiting += [(child, ignored) for child in reversed(children)]
                 else:
                     yield place if place.is_file() else DocumentError(shown(place), "is neither a file nor a folder")
@@ -187,12 +188,6 @@ def _children(folder: Path) -> list[Path]:
     if not _SIGNS_OF_AN_INDEX.isdisjoint(names):
         names = [name for name in names if not _INDEX_FILE.fullmatch(name)]
     return [folder / name for name in names]
-
-
-def _corpus(children: list[Path]) -> Path | None:
-    """The corpus file, if these are the entries of a folder of evaluation data."""
-    corpus = next((child for name in _CORPUS for child in children if child.name == name), None)
-    return corpus if any(_BESIDE_A_CORPUS.fullmatch(child.name) for child in children) else None
 
 
 def _target(path: Path) -> Path | None:

@@ -56,9 +56,7 @@ def _base(fragments: Sequence[Fragment], rect: Any) -> float:
 def _value(pdfium: Any, document: Any, widget: Any) -> str:
     """The value of a field; of a box whether it is ticked, and nothing for a button."""
     form = document.formenv
-    if form is None:
-        return ""
-    kind = pdfium.FPDFAnnot_GetFormFieldType(form, widget)
+    kind = pdfium.FPDF_FORMFIELD_UNKNOWN if form is None else pdfium.FPDFAnnot_GetFormFieldType(form, widget)
     if kind in (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON):
         return "☑" if pdfium.FPDFAnnot_IsChecked(form, widget) else "☐"
     if kind in (pdfium.FPDF_FORMFIELD_PUSHBUTTON, pdfium.FPDF_FORMFIELD_SIGNATURE, pdfium.FPDF_FORMFIELD_UNKNOWN):

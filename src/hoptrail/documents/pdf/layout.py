@@ -74,7 +74,8 @@ def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
     if gutter is None:
         return [_column(fragments)]
     columns: list[Column] = []
-    for crosses, lines in groupby(lines_of(fragments), lambda line: _crosses(line, gutter)):
+    crossing = [one for one in fragments if one.left < gutter < one.right]
+    for crosses, lines in groupby(lines_of(fragments), lambda line: not set(line.fragments).isdisjoint(crossing)):
         band = [fragment for line in lines for fragment in line.fragments]
         if crosses:
             columns.append(_column(band))
@@ -111,10 +112,6 @@ def lines_of(fragments: Sequence[Fragment]) -> Iterator[TextLine]:
     ordered = sorted(fragments, key=lambda fragment: (fragment.base, fragment.left))
     for row in runs(ordered, lambda row, one: one.base - row[0].base < 0.35 * max(part.size for part in (one, *row))):
         yield line_of(row)
-
-
-def _crosses(line: TextLine, gutter: float) -> bool:
-    return any(part.left < gutter < part.right for part in line.fragments)
 
 
 def _gutter(fragments: Sequence[Fragment]) -> float | None:
