@@ -178,4 +178,7 @@ def test_lists_nested_too_deep_and_swelling_strings_are_refused() -> None:
 
 
 def test_a_tag_without_text_stands_before_the_list_within_it() -> None:
-    assert blocks_of(".TP\n.B outer\n.RS\n.TP\n.B inner\nx\n.RE\n")[-2:] == [("item", 1, "outer"), ("item", 2, "inner: x")]
+    assert blocks_of(".TP\n.B outer\n.RS\n.TP\n.B inner\nx\n.RE\n")[-2:] == [
+        ("item", 1, "outer"),
+        ("item", 2, "inner: x"),
+    ]

@@ -167,7 +167,8 @@ def _in_file(
             if (yield from _in_jsonl(path, limits)):
                 findings.whole.add(shown(path))
         else:
-            findings.whole |= {shown(path)} if form is not None and form.name == JSONL else set()
+            if form is not None and form.name == JSONL:
+                findings.whole.add(shown(path))
             content = _whole_file(path, form, limits, findings)
             now = findings.marks.get(shown(path))
             if mark is not None and now is not None and now.digest == mark.digest:

@@ -261,8 +261,8 @@ class _Reader:
             self._cells.append(len(self._flow.pieces))
 
     def _mark_layout(self) -> None:
-        for row in self._rows[-1:]:
-            row.layout = True
+        if self._rows:
+            self._rows[-1].layout = True
 
     def _close(self, node: LexborNode, tag: str) -> None:
         if self._nested:
@@ -289,8 +289,8 @@ class _Reader:
     def _end_cell(self, node: LexborNode, tag: str) -> None:
         text = " ".join(piece.text for piece in self._flow.pieces[self._cells.pop() :])
         spans = (span_of(node.attributes.get(name)) for name in ("colspan", "rowspan"))
-        for row in self._rows[-1:]:
-            row.cells.append(TableCell(text, tag == "th", *spans))
+        if self._rows:
+            self._rows[-1].cells.append(TableCell(text, tag == "th", *spans))
 
     def _end_row(self, row: _Row) -> None:
         """Replace the pieces of the cells with a row, unless the row is a single cell or the table lays out the page."""

@@ -20,15 +20,8 @@ _COMMENT = re.compile(
     r"(?P<code>\\begin\{(?P<name>verbatim|Verbatim|lstlisting|minted)\}.*?(?:\\end\{(?P=name)\}|\Z))|(?<!\\)(?P<even>(?:\\\\)*)%[^\n]*",
     re.DOTALL,
 )
-_LEVELS = {
-    "part": 1,
-    "chapter": 1,
-    "section": 2,
-    "subsection": 3,
-    "subsubsection": 4,
-    "paragraph": 5,
-    "subparagraph": 6,
-}
+_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
+_LEVELS["subparagraph"] = 6
 _LISTS = {"itemize": False, "enumerate": True, "description": False}
 _CODE = ("verbatim", "Verbatim", "lstlisting", "minted")
 _LEFT_OUT = ("comment", "tikzpicture", "thebibliography", "filecontents", "CCSXML")
@@ -51,7 +44,8 @@ _ACCENT = re.compile(r"\\(?:([`'^\"~=.])\s*|([cvuHk])(?![A-Za-z])\s*)(?:\{\\?([A
 _ACCENTS = dict(
     zip("`'^\"~=.cvuHk", "\u0300\u0301\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328", strict=True)
 )
-_WORDS = dict(ss="ß", ae="æ", oe="œ", aa="å", o="ø", l="ł", dots="…", ldots="…", pm="±", times="×")  # noqa: C408
+_WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", "pm": "±", "times": "×"}
+_WORDS |= dict.fromkeys(("dots", "ldots"), "…")
 _WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?[ ]?")
 _MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[](.*?)\\[)\]]", re.DOTALL)
 _POWER = re.compile(r"([\^_])\{(\w+)\}")
@@ -61,9 +55,8 @@ _HEAD_ENDS = re.compile(r"\\(?:hline|midrule)\b")
 _RULE = re.compile(
     r"\\(?:hline|toprule|midrule|bottomrule|(?:cmidrule|cline)(?:\([^()]*\))?\{[^{}]*\}|rowcolor\{[^{}]*\})"
 )
-_ESCAPES = {"---": "—", "--": "–", "``": "“", "''": "”", **dict.fromkeys(("~", "\\ ", "\\,"), " ")} | dict.fromkeys(
-    ("{", "}", "\\/", "\\-"), ""
-)
+_ESCAPES = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " ", "\\ ": " ", "\\,": " "}
+_ESCAPES |= dict.fromkeys(("{", "}", "\\/", "\\-"), "")
 _ESCAPED = re.compile(
     "|".join(map(re.escape, sorted(_ESCAPES, key=len, reverse=True))) + r"|\\([&%$#_{}])|\\\\(?:\[[^\]]*\])?"
 )

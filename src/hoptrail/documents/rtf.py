@@ -28,12 +28,8 @@ _SKIPPED = word_set(
     "themedata colorschememapping datastore latentstyles listtable listoverridetable rsidtbl generator xmlnstbl mmathPr "
     "nonshppict bkmkstart bkmkend pgdsctbl filetbl revtbl annotation atnid atnauthor private"
 )
-_SIGNS = {"line": "\n", "tab": "\t", "emdash": "—", "endash": "–", "bullet": "•", "emspace": " ", "enspace": " "} | {
-    "lquote": "‘",
-    "rquote": "’",
-    "ldblquote": "“",
-    "rdblquote": "”",
-}
+_SIGNS = {"line": "\n", "tab": "\t", "emdash": "—", "endash": "–", "bullet": "•", "emspace": " ", "enspace": " "}
+_SIGNS |= {"lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”"}
 _BULLET = re.compile(r"\s*(?:[•·▪◦o\uf0b7§-]|(?P<number>\(?\w{1,4}[.)]))\s*\Z")
 _MOST_OPEN = 5000
 """Groups within groups."""

@@ -105,8 +105,11 @@ class SourceWalk:
             reason = "does not exist: check the path" if missing else f"cannot be reached ({error})"
             yield DocumentError(shown(source), reason)
             return
-        reason = "is part of an index, which holds no documents: name the folder of the documents"
-        yield from [DocumentError(shown(source), reason)] if OF_AN_INDEX in resolved.parts else self._below(resolved)
+        if OF_AN_INDEX in resolved.parts:
+            reason = "is part of an index, which holds no documents: name the folder of the documents"
+            yield DocumentError(shown(source), reason)
+        else:
+            yield from self._below(resolved)
 
     def _below(self, root: Path) -> Iterator[Entry]:
         excluded, waiting = Patterns(root, self._selection.exclude), [(root, IgnoredByGit())]

@@ -48,7 +48,6 @@ class _MdocLists:
         self._open: list[tuple[str, OpenTable]] = []  # with their kinds
         self._displays: list[list[str] | None] = []
         self._is_row = False
-        self._is_header = False
         self.handlers: dict[str, _Handler] = {
             "Bl": self._begin,
             "It": self._item,
@@ -77,9 +76,8 @@ class _MdocLists:
         elif not self._is_row:
             page.flush()
         else:
-            self._is_row, table = False, self._open[-1][1]
-            table.in_head = self._is_header
-            page.flow.pieces.append(table.row([TableCell(cell) for cell in page.words.take_cells()], page.place))
+            self._is_row, cells = False, map(TableCell, page.words.take_cells())
+            page.flow.pieces.append(self._open[-1][1].row(list(cells), page.place))
 
     def _begin(self, line: RoffLine) -> None:
         self._flush()
@@ -102,7 +100,7 @@ class _MdocLists:
             parts = arguments(line.rest.replace("\t", " Ta "))
             starts = [parts[0], *(after for part, after in pairwise(parts) if part == "Ta")] if parts else []
             self._is_row, page.place = True, f"line {line.number}"
-            self._is_header = len(starts) > 1 and all(one in _EMPHASIS for one in starts)
+            self._open[-1][1].in_head = len(starts) > 1 and all(one in _EMPHASIS for one in starts)
             page.mdoc.write(["No", *parts], page.words)
             return
         page.close(page.bases[-1])
@@ -338,9 +336,8 @@ def _heads_by_format(formats: list[str]) -> bool:
     """Whether the first row has a rule below it, or a format of its own that is centred or bold in every column."""
     keys = [_KEY.findall(one) for one in formats[:2]]
     is_ruled = len(formats) > 2 and formats[1] != "" and not formats[1].strip("_= ")
-    return is_ruled or (
-        len(keys) == 2 and keys[0] != keys[1] and bool(keys[0]) and all(map(_EMPHASISED.search, keys[0]))
-    )
+    has_own = len(keys) == 2 and keys[0] != keys[1] and bool(keys[0])
+    return is_ruled or (has_own and all(map(_EMPHASISED.search, keys[0])))
 
 
 def _parts(lines: list[RoffLine], inline: Callable[[RoffLine], str]) -> tuple[list[str], list[_Row]]:
