@@ -54,7 +54,7 @@ UNUSED = tuple(
         *("index.settings", "index.contents", "index.builder", "index.indexing", "index.syncing", "evaluation"),
         *("documents.read_sources", "documents.splitting", "text.statements", "text.mentions"),
         *("language.offline", "language.chat", "language.factory", "language.scripted"),
-        *("models.encoder_factory", "models.local", "models.rerankers", "models.remembered"),
+        *("models.encoder_factory", "models.local", "models.rerankers", "models.ledger"),
         *("structures.catalogue", "structures.declaration", "corpus.writer"),
         *("recipes.settings", "recipes.trail", "recipes.hybrid", "recipes.answering", "recipes.closest"),
         "retrieval.paths",

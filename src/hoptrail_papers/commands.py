@@ -339,7 +339,7 @@ def distil(
     """Write the stored extraction replies as a fine-tuning set for a smaller model."""
     from hoptrail.corpus.snapshot import Snapshot
     from hoptrail.index.settings import load_settings
-    from hoptrail.models.remembered import FILE, RememberedReplies
+    from hoptrail.models.ledger import FILE, RememberedReplies
     from hoptrail.types import Kind
     from hoptrail_papers.distilling import DistillingSettings, write_training_set
 

@@ -25,9 +25,9 @@ from hoptrail.language.tasks import TASK_NAMES, Extract
 from hoptrail.models.billing import PaidReply
 from hoptrail.models.chat import ChatRequest, ChatSettings
 from hoptrail.models.completion import ChatReply
+from hoptrail.models.ledger import StoredReply
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.recording import RecordedChat
-from hoptrail.models.remembered import StoredReply
 from hoptrail.setting_limits import Limited, ShareBelow1
 from hoptrail.types import Extraction, Unit
 

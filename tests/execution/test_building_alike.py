@@ -25,7 +25,7 @@ from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport
 from hoptrail.language import task_batches
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.models.remembered import FILE, RememberedReplies
+from hoptrail.models.ledger import FILE, RememberedReplies
 from hoptrail.structures import declaration, encoding, passages
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind

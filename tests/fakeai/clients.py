@@ -10,12 +10,12 @@ import pytest
 
 from fakeai.server import FakeAI
 from hoptrail.language.factory import LanguageContext
-from hoptrail.models.billing import KnownServers, PaidChat
+from hoptrail.models.billing import PaidChat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.environment import Address
-from hoptrail.models.remembered import FILE, RememberedReplies
+from hoptrail.models.ledger import FILE, RememberedReplies
 
 KEY = "sk-test-0123456789-do-not-show"
 QUICK: dict[str, Any] = {"attempts": 3, "backoff_seconds": 0.02, "deadline_seconds": 5.0, "model": "fake"}
@@ -40,8 +40,14 @@ def replies_in(folder: Path) -> RememberedReplies:
     return RememberedReplies(folder / FILE)
 
 
-def servers_in(folder: Path) -> KnownServers:
-    return KnownServers(replies_in(folder))
+def rung_in(folder: Path, fake: FakeAI) -> str:
+    """The rung that is known to work for the fake's model."""
+    return replies_in(folder).known("rungs", fake.address, "fake")
+
+
+def refused_in(folder: Path, fake: FakeAI) -> set[str]:
+    """The parameters that the fake is known to refuse for its model."""
+    return set(json.loads(replies_in(folder).known("dialects", fake.address, "fake") or "{}").get("refused", ()))
 
 
 def paid_chat(fake: FakeAI, folder: Path, **changes: Any) -> PaidChat:

@@ -23,7 +23,7 @@ from fakeai.server import Body, FakeAI, count_tokens, serving
 from hoptrail.errors import EndpointBusy
 from hoptrail.models.chat import ChatRequest
 from hoptrail.models.failures import CallFailed
-from hoptrail.models.remembered import FILE
+from hoptrail.models.ledger import FILE
 
 WORKERS = 4
 FAULTS = ("500", "502", "unavailable", "busy seconds", "reset", "reset in body", "hang", "web page")
@@ -152,12 +152,12 @@ def _outcome(fake: FakeAI, folder: Path, calls: int, killed: int, seconds: float
         paid_twice=len(rows) - len({key for key, _ in rows}),
         bill_calls=fake.bill.calls,
         ledger_calls=ledger.calls,
-        settled=ledger.settled,
-        sent=ledger.certain - ledger.settled,
+        settled=ledger.calls - ledger.unsettled,
+        sent=ledger.unsettled - ledger.perhaps,
         perhaps=ledger.perhaps,
         refused=ledger.refused,
         bill_tokens=fake.bill.prompt_tokens + fake.bill.completion_tokens,
-        ledger_tokens=ledger.tokens,
+        ledger_tokens=ledger.prompt_tokens + ledger.completion_tokens,
         settled_tokens=sum(tokens for _, tokens in rows),
         settled_bill_tokens=sum(charged[key] for key, _ in rows),
         seconds=seconds,

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from fakeai.clients import KEY, Endpoint, endpoint_at, quick_settings, request
-from fakeai.faults import FAULTS, status
+from fakeai.faults import FAULTS, good, status
 from fakeai.server import Body, FakeAI, form_of, serving
 from hoptrail.errors import UsageError
 from hoptrail.index.settings import Settings, settings_from, to_toml
@@ -57,12 +57,9 @@ def test_each_rung_asks_in_its_own_way(fake: FakeAI) -> None:
     assert len({request(rung=rung).key for rung in Rung}) == len(Rung)
 
 
-def test_settings_shape_the_request(fake: FakeAI) -> None:
-    endpoint = endpoint_at(fake, output_parameter="max_completion_tokens")
-    endpoint.send(replace(request(), temperature=-1.0))
+def test_a_negative_temperature_is_not_sent(fake: FakeAI) -> None:
+    endpoint_at(fake).send(replace(request(), temperature=-1.0))
     assert "temperature" not in fake.log[0].body
-    assert fake.log[0].body["max_completion_tokens"] == 100
-    assert "max_tokens" not in fake.log[0].body
 
 
 def refusing(name: str, words: str, code: str = "unsupported_parameter") -> Callable[[int, Body], str | None]:
@@ -78,8 +75,6 @@ def test_max_tokens_is_called_by_its_newer_name_where_the_older_is_refused(fake:
     assert [endpoint.send(request(text)).text for text in ("one", "two")] == [WORDS, WORDS]
     said = [[name for name in asked.body if name.startswith("max")] for asked in fake.log]
     assert said == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]], "found out once"
-    with pytest.raises(CallFailed, match="max_completion_tokens"):
-        endpoint_at(fake, output_parameter="max_tokens").send(request())
 
 
 def test_only_in_plain_text_words_said_before_are_made_less_likely(fake: FakeAI) -> None:
@@ -312,6 +307,14 @@ def test_a6_whatever_a_server_sends_costs_that_call_alone(fake: FakeAI, fault: s
 def test_a6_a_stream_in_parts_is_read(fake: FakeAI) -> None:
     fake.always = "stream of parts"
     assert endpoint_at(fake, stream=True).send(request()).text == "in parts"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_arguments_of_a_function_that_is_called_unasked_are_the_reply(fake: FakeAI, stream: bool) -> None:
+    calls = [{"index": 0, "id": "1", "type": "function", "function": {"name": "f", "arguments": '{"answer": "x"}'}}]
+    FAULTS["a call"] = good(message={"content": None, "tool_calls": calls})
+    fake.always = "a call"
+    assert endpoint_at(fake, stream=stream).send(request()).text == '{"answer": "x"}'
 
 
 def test_a6_a_finish_that_is_no_text_becomes_one(fake: FakeAI) -> None:

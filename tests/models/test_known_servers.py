@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from fakeai.clients import endpoint_at, paid_chat, request, servers_in
+from fakeai.clients import endpoint_at, paid_chat, refused_in, replies_in, request
 from fakeai.faults import FAULTS, status
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.models.chat import Rung
-from hoptrail.models.dialect import LIMITS, LOGPROBS, NEWER, OLDER, Accepted
+from hoptrail.models.chat_endpoint import LOGPROBS, NEWER, OLDER
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_what_was_refused_is_not_sent_by_the_next_process(
     refuse(fake, "temperature", "max_tokens", "logprobs")
     assert paid_chat(fake, tmp_path).ask(replace(request("one"), logprobs=True)).reply.text == "fine"
     assert len(fake.log) == 4, "three refusals"
-    assert servers_in(tmp_path).accepted(fake.address, "fake") == Accepted(LOGPROBS | {"temperature", OLDER})
+    assert refused_in(tmp_path, fake) == LOGPROBS | {"temperature", OLDER}
     caplog.clear()
     assert paid_chat(fake, tmp_path).ask(replace(request("two"), logprobs=True)).reply.text == "fine"
     assert len(fake.log) == 5
@@ -50,14 +50,13 @@ def test_what_was_refused_is_not_sent_by_the_next_process(
 def test_it_is_known_of_that_model_alone(fake: FakeAI, tmp_path: Path) -> None:
     refuse(fake, "temperature")
     paid_chat(fake, tmp_path).ask(request())
-    assert servers_in(tmp_path).accepted(fake.address, "another") == Accepted()
-    assert servers_in(tmp_path).accepted("http://elsewhere/v1", "fake") == Accepted()
+    assert replies_in(tmp_path).known("dialects", fake.address, "another") == ""
+    assert replies_in(tmp_path).known("dialects", "http://elsewhere/v1", "fake") == ""
 
 
 def test_a_server_that_refuses_nothing_has_nothing_written(fake: FakeAI, tmp_path: Path) -> None:
     paid_chat(fake, tmp_path).ask(request())
-    with servers_in(tmp_path)._file.transaction(write=False) as connection:
-        assert connection.execute("SELECT count(*) FROM dialects").fetchone() == (0,)
+    assert replies_in(tmp_path).known("dialects", fake.address, "fake") == ""
 
 
 def test_that_one_reply_came_for_several_is_known(fake: FakeAI, tmp_path: Path) -> None:
@@ -81,7 +80,7 @@ def test_what_was_only_guessed_is_not_kept(fake: FakeAI, tmp_path: Path) -> None
     refuse(fake, "logprobs", words="bad request")
     paid_chat(fake, tmp_path).ask(replace(request("one"), logprobs=True))
     assert ["logprobs" in asked.body for asked in fake.log] == [True, False]
-    assert servers_in(tmp_path).accepted(fake.address, "fake") == Accepted()
+    assert refused_in(tmp_path, fake) == set()
 
 
 def test_asked_anew_a_server_may_have_learned(fake: FakeAI, tmp_path: Path) -> None:
@@ -91,25 +90,20 @@ def test_asked_anew_a_server_may_have_learned(fake: FakeAI, tmp_path: Path) -> N
     fake.choose = None
     paid_chat(fake, tmp_path).anew().ask(request("two"))
     assert "temperature" in fake.log[-1].body
-    assert servers_in(tmp_path).accepted(fake.address, "fake") == Accepted()
-
-
-def test_the_settings_come_before_what_is_known(fake: FakeAI, tmp_path: Path) -> None:
-    servers_in(tmp_path).remember_accepted(fake.address, "fake", Accepted(frozenset({OLDER})))
-    paid_chat(fake, tmp_path, output_parameter=OLDER).ask(request())
-    assert OLDER in fake.log[0].body
+    assert refused_in(tmp_path, fake) == set()
 
 
 def test_a_server_that_was_replaced_by_an_older_one_is_asked_in_its_words(fake: FakeAI) -> None:
     refuse(fake, NEWER, words="{}: extra fields not permitted")
     endpoint = endpoint_at(fake)
-    endpoint.dialect.recall(Accepted(frozenset({OLDER})))
+    endpoint.dialect.recall({OLDER})
     assert endpoint.send(request()).text == "fine"
-    assert endpoint.dialect.accepted == Accepted()
+    assert endpoint.dialect.refused == frozenset()
     assert OLDER in fake.log[-1].body
 
 
-def test_what_an_earlier_version_stored_is_read() -> None:
-    text = '{"output": "max_completion_tokens", "refused": ["seed"], "unlimited": ["schema"]}'
-    known = Accepted.from_json(text)
-    assert known == Accepted(frozenset({"seed", OLDER, LIMITS[0]})) == Accepted.from_json(known.as_json())
+def test_what_the_last_release_stored_is_read(fake: FakeAI, tmp_path: Path) -> None:
+    stored = '{"output": "max_completion_tokens", "refused": ["temperature"], "unlimited": []}'
+    replies_in(tmp_path).note("dialects", fake.address, "fake", stored)
+    paid_chat(fake, tmp_path).ask(request())
+    assert "temperature" not in fake.log[0].body

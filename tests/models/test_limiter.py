@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import hoptrail.models.limiter as limiter_module
+import hoptrail.models.billing as billing
 from fakeai.clients import paid_chat, replies_in, request
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import EndpointBusy, EndpointRefused
+from hoptrail.models.billing import REFUSED_SECONDS, Limiter
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.failures import CallFailed, FailureKind
-from hoptrail.models.limiter import REFUSED_SECONDS, Limiter
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(limiter_module, "time", made)
+    monkeypatch.setattr(billing, "time", made)
     return made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import pytest
 
 from command import Hoptrail
 from corpus.worlds import files_with
+from fakeai.clients import request
 from hoptrail import Index
 from hoptrail.corpus import database, durable, segments
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.models.remembered import FILE, RememberedReplies
+from hoptrail.models.chat import ChatSettings
+from hoptrail.models.ledger import FILE, Cost, RememberedReplies
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.workspaces import Workspace
 from world import HashingEncoder
@@ -164,8 +167,7 @@ def test_whatever_opens_the_index_to_change_it_ends_it(
 
 def test_replies_of_a_model_about_a_removed_document_are_owed_as_well(hoptrail: Hoptrail, folder: Path) -> None:
     replies = RememberedReplies(folder / FILE)
-    with replies.file.transaction() as connection:
-        connection.execute("INSERT INTO mentions VALUES (?, ?)", ("d-removed", "key"))
+    replies.reserve(replace(request(), documents=("d-removed",)), Cost(1, 1, None), ChatSettings())
     replies.close()
     verified = hoptrail("verify", "--index", folder)
     assert (verified.code, OWED in verified.err) == (3, True)

@@ -24,7 +24,7 @@ from hoptrail.language.lazy import CHAT, OFFLINE
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import remote_safe_encoder
-from hoptrail.models.remembered import FILE, RememberedReplies
+from hoptrail.models.ledger import FILE, RememberedReplies
 from hoptrail.recipes.catalogue import built_by_model, check_built_for, needed_structures
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaration import Structure
@@ -70,7 +70,7 @@ class Building:
         self, sources: Sequence[str | Path], recipes: Sequence[str], watcher: Watcher | None, *, rebuild: bool
     ) -> IndexingReport:
         """See `Index.estimate`."""
-        from hoptrail.language.chat.rehearsing import RehearsalLanguage
+        from hoptrail.language.chat.estimating import RehearsalLanguage
 
         recipes = recipes or [self.settings.recipe]
         structures = self._structures(recipes)

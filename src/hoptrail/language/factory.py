@@ -19,7 +19,7 @@ from hoptrail.plugins import found
 if TYPE_CHECKING:
     from hoptrail.models.billing import Chat, PaidChat
     from hoptrail.models.environment import Address
-    from hoptrail.models.remembered import RememberedReplies
+    from hoptrail.models.ledger import RememberedReplies
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class LanguageContext:
         return _chat_at(Address("", model or "a model that is not named"), own, self._replies())
 
     def _replies(self) -> RememberedReplies:
-        from hoptrail.models.remembered import FILE, RememberedReplies
+        from hoptrail.models.ledger import FILE, RememberedReplies
 
         if self.folder is None:
             raise UsageError("the language chat needs a folder to keep its replies in, so that none is paid twice")

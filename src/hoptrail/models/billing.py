@@ -1,13 +1,21 @@
 """A paid chat model: maps a request to its reply, never pays twice, never passes the limits.
 
-It combines remembered replies (`remembered.py`), the limiter (`limiter.py`) and the call itself (`chat_endpoint.py`). Language
-tasks use it as a `Chat`, which a recording is too (`recording.py`).
+It combines remembered replies (`ledger.py`), a limiter and the call itself (`chat_endpoint.py`). Language tasks use it as a
+`Chat`, which a recording is too (`recording.py`).
+
+There are at most `concurrency` calls at a time. When the server is busy, all calls wait: as long as it asks, or for growing times
+with seeded jitter. The client's own retries are off: they would not make the others wait, enter no try in the ledger, and not see
+a reply that breaks off. After a refusal no call is made for a while; then one call tests whether it still applies, as does the
+first call after the endpoint was opened again.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -16,20 +24,25 @@ from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
+from hoptrail.errors import EndpointBusy, EndpointRefused, UsageError
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
 from hoptrail.models.completion import TOO_LONG, ChatReply
-from hoptrail.models.dialect import Accepted
 from hoptrail.models.environment import Address
 from hoptrail.models.failures import CallFailed, FailureKind
-from hoptrail.models.limiter import Limiter
-from hoptrail.models.remembered import RememberedReplies
-from hoptrail.models.spending import Limits, cost_of
+from hoptrail.models.ledger import RememberedReplies, cost_of
 from hoptrail.models.tracing import said, span
 from hoptrail.types import Usage
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+JITTER = 0.25
+"""The random share of a wait, so that waiting calls do not all continue at once."""
+LONGEST_WAIT = 120.0
+"""Rate limits count by the minute: a longer wait is a quota used up."""
+REFUSED_SECONDS = 60.0
+"""How long a refusal applies. A server runs for weeks, and credit may be added meanwhile; one call per minute is harmless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,36 +114,90 @@ class Shared(Generic[K, V]):
         self._objects: WeakValueDictionary[K, V] = WeakValueDictionary()
 
 
-class KnownServers:
-    """What is known about servers and their models, in the file of replies: the working rung of the ladder, and the dialect.
+class Limiter:
+    """Limits the calls to one endpoint. Thread-safe. `name` is the name of the endpoint in messages."""
 
-    Both are found by asking; `hoptrail doctor` finds them again and overwrites them. Safe for threads and processes.
-    """
+    def __init__(self, settings: ChatSettings, name: str, seed: int = 0) -> None:
+        self._settings = settings
+        self._name = name
+        self._slots = threading.BoundedSemaphore(settings.concurrency)
+        self._lock = threading.Lock()
+        self._random = random.Random(seed)  # noqa: S311 - jitter is no secret
+        self._not_before = 0.0
+        self._refusal = ""
+        self._refused_until = 0.0
+        self.pauses = 0
+        """How often the server made all calls wait."""
 
-    def __init__(self, replies: RememberedReplies) -> None:
-        self._file = replies.file
+    def run(self, one_try: Callable[[], V]) -> V:
+        """Run `one_try` when allowed, and retry it after temporary failures.
 
-    def rung(self, place: str, model: str) -> Rung | None:
-        """The rung that is known to work, if any."""
-        rows = self._file.rows("SELECT rung FROM rungs WHERE place = ? AND model = ?", place, model)
-        return next((Rung(rung) for (rung,) in rows if rung in set(Rung)), None)
+        Raises:
+            CallFailed: the last failure, if it concerns this call alone.
+            EndpointRefused: the server will not serve us.
+            EndpointBusy: it kept asking us to wait, or for longer than the settings allow.
+        """
+        number = 0
+        while True:
+            number += 1
+            try:
+                with self._slots:
+                    return self._once(one_try)
+            except CallFailed as failure:
+                self._wait(failure, number)
 
-    def remember_rung(self, place: str, model: str, rung: Rung) -> None:
-        """Store the rung that works."""
-        self._write("INSERT OR REPLACE INTO rungs VALUES (?, ?, ?)", place, model, rung.value)
+    def retest_refusal(self) -> None:
+        """Let the next call test whether a refusal still applies, however recent it is."""
+        self._refused_until = 0.0
 
-    def accepted(self, place: str, model: str) -> Accepted:
-        """The dialect, as far as it is known."""
-        rows = self._file.rows("SELECT dialect FROM dialects WHERE place = ? AND model = ?", place, model)
-        return Accepted.from_json(rows[0][0]) if rows else Accepted()
+    def _once(self, one_try: Callable[[], V]) -> V:
+        """One try after any pause. A refusal is noted before the slot is released, and lifted by a call that began after it."""
+        while (left := self._not_before - time.monotonic()) > 0:
+            time.sleep(left)
+        with self._lock:
+            tested, now = self._refusal, time.monotonic()
+            if tested and now < self._refused_until:
+                raise EndpointRefused(tested)
+            self._refused_until = now + REFUSED_SECONDS  # applies to all other calls meanwhile
+        try:
+            return one_try()
+        except CallFailed as failure:
+            if failure.kind is not FailureKind.REFUSED:
+                raise
+            tested = ""
+            self._refused_until = time.monotonic() + REFUSED_SECONDS
+            self._refusal = (
+                f"{self._name} {failure.reason}. No further calls are made for now; what was finished is kept. Check the key, "
+                "the credit and the model's name, then run the same command again"
+            )
+            raise EndpointRefused(self._refusal) from None
+        finally:
+            if tested == self._refusal:
+                self._refusal = ""
 
-    def remember_accepted(self, place: str, model: str, accepted: Accepted) -> None:
-        """Store the dialect."""
-        self._write("INSERT OR REPLACE INTO dialects VALUES (?, ?, ?)", place, model, accepted.as_json())
+    def _wait(self, failure: CallFailed, number: int) -> None:
+        """Wait and return if there is another try; raise if not."""
+        last, busy = number >= self._settings.attempts, failure.kind is FailureKind.BUSY
+        if not busy and (last or failure.kind not in {FailureKind.PASSING, FailureKind.UNREACHED}):
+            raise failure
+        wait = self._backoff(number) if failure.wait is None else failure.wait
+        if busy and (last or wait > LONGEST_WAIT):
+            raise EndpointBusy(
+                f"{self._name} {failure.reason} (try {number} of {self._settings.attempts}, to wait {wait:.3g} s). What "
+                "was finished is kept; run the same command again later, or lower `concurrency` under [chat]"
+            ) from None
+        if not busy:
+            time.sleep(wait)
+            return
+        with self._lock:
+            self.pauses += 1
+            spread = self._random.uniform(0, JITTER) * min(wait, self._settings.backoff_seconds)
+            self._not_before = max(self._not_before, time.monotonic() + wait + spread)
 
-    def _write(self, statement: str, place: str, model: str, value: str) -> None:
-        with self._file.transaction() as connection:
-            connection.execute(statement, (place, model, value))
+    def _backoff(self, number: int) -> float:
+        with self._lock:
+            jitter = self._random.uniform(1 - JITTER, 1 + JITTER)
+        return min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, LONGEST_WAIT)
 
 
 _LOCKS: Shared[tuple[Path, str], threading.Lock] = Shared()
@@ -144,22 +211,25 @@ class PaidChat(Chat):
     With `anew` every request is paid for, to find out whether the endpoint works now, without its stored dialect.
 
     Making an instance lets an endpoint that has refused be tried again: the key or the credit may be in order by now.
+    Raises: UsageError: money is limited, but a price is unknown.
     """
 
     def __init__(
         self, endpoint: ChatEndpoint, settings: ChatSettings, replies: RememberedReplies, *, anew: bool = False
     ) -> None:
         super().__init__(endpoint.address.place, endpoint.address.model)
+        if settings.limit_money and cost_of(0, 0, settings).money is None:
+            raise UsageError(
+                f"limit_money is set, but the price of {self.model} is not: set prompt_price and completion_price (for a million "
+                "tokens; 0 if it costs nothing) under [chat], or limit calls or tokens instead"
+            )
         self._anew = anew
         self.gives_logprobs = False
         """Whether a reply that was asked for anew had any."""
         self._endpoint = endpoint
         self._settings = settings
         self._replies = replies
-        self._servers = KnownServers(replies)
-        self._stored: Accepted | None = None  # the stored dialect of the endpoint, once it was read
-        self._recalling = threading.Lock()
-        self._limits = Limits.of(settings)
+        self._refused: frozenset[str] | None = None  # the stored dialect of the endpoint, once it was read
         self._file = replies.path.resolve()
         self.limiter = _LIMITERS.of(
             (endpoint.address, settings), lambda: Limiter(settings, f"{self.model} at {self.place}")
@@ -173,12 +243,13 @@ class PaidChat(Chat):
     @property
     def working_rung(self) -> Rung | None:
         """The rung that worked for this model at this place, in this process or an earlier one."""
-        return None if self._anew else self._servers.rung(self.place, self.model)
+        known = "" if self._anew else self._replies.known("rungs", self.place, self.model)
+        return Rung(known) if known in set(Rung) else None
 
     def remember_rung(self, rung: Rung) -> None:
         """Store the rung beside the replies, for later processes too."""
         if not self._anew:  # what works for one question need not work for all
-            self._servers.remember_rung(self.place, self.model, rung)
+            self._replies.note("rungs", self.place, self.model, rung.value)
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         """The stored reply, for which nothing is spent now; None if there is none."""
@@ -193,10 +264,9 @@ class PaidChat(Chat):
             return PaidReply(reply, reply.usage)
         with _LOCKS.of((self._file, request.key), threading.Lock):  # two threads pay once for the same request
             while True:
-                known = self._replies.wait_for_others(request.key, self._settings.deadline_seconds)
-                self._recall()
-                if known:
+                if known := self._replies.wait_for_others(request.key, self._settings.deadline_seconds):
                     return PaidReply(known)
+                self._recall()
                 if replies := self._called([request]):
                     return PaidReply(replies[0], replies[0].usage)
 
@@ -230,14 +300,12 @@ class PaidChat(Chat):
         with span("chat", self.model, about) as note:
             replies = self.limiter.run(lambda: self._pay(requests))
             spent = _usage_of(replies)
-            note({"gen_ai.response.finish_reasons": [reply.finish for reply in replies]})
-            note(
-                {
-                    "gen_ai.usage.input_tokens": spent.prompt_tokens,
-                    "gen_ai.usage.output_tokens": spent.completion_tokens,
-                }
-            )
-            note(said("output", (("assistant", reply.text) for reply in replies)))
+            found = {
+                "gen_ai.response.finish_reasons": [reply.finish for reply in replies],
+                "gen_ai.usage.input_tokens": spent.prompt_tokens,
+                "gen_ai.usage.output_tokens": spent.completion_tokens,
+            }
+            note(found | said("output", (("assistant", reply.text) for reply in replies)))
         return replies
 
     def _pay(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
@@ -247,10 +315,8 @@ class PaidChat(Chat):
         self._endpoint.client()
         asked = requests[0]
         most = cost_of(asked.prompt_tokens, asked.max_output_tokens * len(requests), self._settings)
-        if self._anew:
-            call: int | None = self._replies.reserve(asked, most, self._limits)
-        else:
-            call = self._replies.reserve_first(asked, most, self._limits, self._settings.deadline_seconds)
+        longest = None if self._anew else self._settings.deadline_seconds
+        call = self._replies.reserve(asked, most, self._settings, longest)
         if call is None:
             return ()
         try:
@@ -265,24 +331,18 @@ class PaidChat(Chat):
         spent = _usage_of(replies)
         cost = cost_of(spent.prompt_tokens, spent.completion_tokens, self._settings)
         self._replies.settle(call, dict(zip(requests, replies, strict=False)), cost)
-        self._keep_accepted()
+        if (refused := self._endpoint.dialect.refused) != self._refused:
+            self._replies.note("dialects", self.place, self.model, json.dumps({"refused": sorted(refused)}))
+            self._refused = refused
         return replies
 
     def _recall(self) -> None:
         """Use the stored dialect of this server and model."""
-        with self._recalling:
-            if self._stored is None:
-                self._stored = self._servers.accepted(self.place, self.model)
-                if self._stored != Accepted():
-                    self._endpoint.dialect.recall(self._stored)
-
-    def _keep_accepted(self) -> None:
-        """Store the dialect of the endpoint after a successful call."""
-        accepted = self._endpoint.dialect.accepted
-        with self._recalling:
-            if accepted != self._stored:
-                self._servers.remember_accepted(self.place, self.model, accepted)
-                self._stored = accepted
+        if self._refused is None:
+            known = self._replies.known("dialects", self.place, self.model)
+            self._refused = frozenset(json.loads(known)["refused"]) if known else frozenset()
+            if self._refused:
+                self._endpoint.dialect.recall(self._refused)
 
 
 def _usage_of(replies: Sequence[ChatReply]) -> Usage:

@@ -57,10 +57,9 @@ class ChatSettings:
     """One endpoint and how to use it. Empty values come from the environment (`environment.py`), the key always does.
     `build`, `decompose` and `read` lie over the rest, each for its role (`of`).
 
-    `structured` is `auto` or a fixed rung (`schema`, `prompt`, `plain`). `output_parameter` is `auto` or the endpoint's name for
-    `max_output_tokens`. A `temperature` below 0 is not sent. `prompts` is a folder with files that replace the prompts of the
-    same names. Prices are per million tokens in any currency, negative where unknown. Limits apply to everything ever entered in
-    a ledger; 0 is no limit.
+    `structured` is `auto` or a fixed rung (`schema`, `prompt`, `plain`). A `temperature` below 0 is not sent. `prompts` is a
+    folder with files that replace the prompts of the same names. Prices are per million tokens in any currency, negative where
+    unknown. Limits apply to everything ever entered in a ledger; 0 is no limit.
     """
 
     base_url: str = ""
@@ -68,7 +67,6 @@ class ChatSettings:
     api_key_variable: str = "OPENAI_API_KEY"
     temperature: float = 0.0
     max_output_tokens: int = 1024
-    output_parameter: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
     context_window: int = 8192
     prompts: str = ""
     structured: Literal["auto", "schema", "prompt", "plain"] = "auto"

@@ -1,27 +1,46 @@
 """A single try of a chat call to an endpoint with the OpenAI chat API, at the configured address and no other.
 
-Replies are untrusted data (`client.py`, `completion.py`). The client's own retries are off, because `limiter.py` retries, and one
+Replies are untrusted data (`client.py`, `completion.py`). The client's own retries are off, because `billing.py` retries, and one
 deadline applies to the whole exchange.
+
+Servers differ in the names of parameters and in those they know. A new endpoint is sent `max_tokens` and every parameter of the
+settings. What it refuses by name is renamed or left out from then on, and so are the limits of a schema. A refusal costs nothing
+but a request, so it is stored for the next process (`billing.py`).
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from hoptrail.errors import HoptrailError
-from hoptrail.models.chat import ChatRequest, ChatSettings
+from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.client import Deadline, open_client
-from hoptrail.models.completion import ChatReply, read_choices, read_stream
-from hoptrail.models.dialect import Dialect
-from hoptrail.models.environment import Address
-from hoptrail.models.failures import SHOWN, CallFailed, FailureKind, failure_of_status, failure_within, words_of
+from hoptrail.models.completion import ALTERNATIVES, ChatReply, read_choices, read_stream
+from hoptrail.models.environment import Address, without, without_whole
+from hoptrail.models.failures import NAMES_FORMAT, NAMES_LOGPROBS, CallFailed, FailureKind, failure_of
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.redacting import without, without_whole
 from hoptrail.types.json_object import JsonObject
+
+OLDER, NEWER = "max_tokens", "max_completion_tokens"
+OPTIONAL = ("temperature", "seed", "n", "frequency_penalty", "stream", "stream_options")
+"""Parameters that a request can do without: replies are then less alike, fewer, longer, or come at once."""
+PENALTY = 0.5
+"""The frequency penalty for plain text: models that write no JSON often do not stop either, and this stops them. Endpoints
+document .1 to 1 for that.
+"""
+LOGPROBS = frozenset({"logprobs", "top_logprobs"})
+LIMITS = ("maxLength", "maxItems")
+"""Keywords that a schema can do without: some endpoints refuse them, those that decode by a grammar use them."""
+_WARNED = frozenset({"temperature", "seed", "frequency_penalty"})
+"""Parameters whose absence changes replies, which is logged as a warning."""
+
+_log = logging.getLogger(__name__)
 
 
 class ChatEndpoint:
@@ -29,7 +48,7 @@ class ChatEndpoint:
 
     def __init__(self, address: Address, settings: ChatSettings) -> None:
         self.address = address
-        self.dialect = Dialect(settings)
+        self.dialect = Dialect(stream=settings.stream)
         self._settings = settings
         self._lock = threading.Lock()
         self._client: Any = None
@@ -37,7 +56,7 @@ class ChatEndpoint:
     @property
     def takes_several(self) -> bool:
         """Whether one request may ask for several replies, as far as is known; a stream has only one."""
-        return "n" not in self.dialect.accepted.refused and not self._settings.stream
+        return "n" not in self.dialect.refused and not self._settings.stream
 
     def send_for(self, request: ChatRequest, count: int, left: Callable[[], None] | None = None) -> list[ChatReply]:
         """Ask once for up to `count` replies, and again at once if a refused parameter can be replaced or left out. `left` is
@@ -67,7 +86,7 @@ class ChatEndpoint:
         except HoptrailError:  # from `left`
             raise
         except Exception as error:  # noqa: BLE001 - untrusted bytes may raise anything in the libraries; only this call fails
-            failure = _failure(error, body)
+            failure = failure_of(error, body)
         if deadline.expired:
             spent = f"did not finish within {self._settings.deadline_seconds:g} seconds"
             failure = CallFailed(FailureKind.PASSING, spent, paid=True)
@@ -99,31 +118,100 @@ class ChatEndpoint:
         return replace(reply, text=text, refusal=without_whole(reply.refusal, key), logprobs=logprobs)
 
 
-def _failure(error: Exception, body: JsonObject) -> CallFailed:
-    """The failure that an error stands for. A connection that was never made cost nothing; a lost one may have."""
-    import httpx2
-    import openai
+class Dialect:
+    """What one endpoint refuses, as far as is known: parameters by their names, `max_tokens` for its newer name, and `maxLength`
+    for the limits of a schema. Thread-safe. With `stream` every call asks for a stream.
+    """
 
-    if isinstance(error, CallFailed):
-        return error
-    if isinstance(error, openai.APIStatusError):
-        formed, words = "response_format" in body, words_of(error.body) or _words(error)
-        return failure_of_status(
-            *(error.status_code, error.response.headers, words), formed=formed, logprobs="logprobs" in body
-        )
-    if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
-        cause = error.__cause__ or error
-        never = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
-        words = " ".join(dict.fromkeys((str(error).rstrip("."), str(cause)))).strip()
-        kind = FailureKind.UNREACHED if never else FailureKind.PASSING
-        return CallFailed(kind, f"could not be asked: {words or type(cause).__name__}", paid=not never)
-    if isinstance(error, openai.APIError) and error.body:  # an event of a stream
-        failure = failure_within(error.body, "sent within its reply")
-        failure.paid = True
-        return failure
-    return CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words(error)[:SHOWN]})", paid=True)
+    def __init__(self, *, stream: bool) -> None:
+        self._lock = threading.Lock()
+        self._stream = stream
+        self._guessed: frozenset[str] = frozenset()  # probably refused, but not by name
+        self._recalled = False
+        self.refused: frozenset[str] = frozenset()
+
+    def recall(self, refused: Iterable[str]) -> None:
+        """Use what an earlier process found."""
+        self._recalled = True
+        if left_out := self.refuses(refused) & _WARNED:
+            _log.warning("the endpoint has refused %s before, which is left out", " and ".join(sorted(left_out)))
+
+    def body(self, request: ChatRequest, count: int = 1) -> JsonObject:
+        """The body of `request` for `count` replies."""
+        left_out = self.refused | self._guessed
+        body: JsonObject = {
+            "model": request.model,
+            "messages": [{"role": message.role, "content": whole_text(message.text)} for message in request.messages],
+            "temperature": request.temperature if request.temperature >= 0 else None,
+            "seed": request.seed,
+            "n": count if count > 1 else None,
+            "frequency_penalty": PENALTY if request.rung is Rung.PLAIN else None,
+        }
+        if request.logprobs:
+            body |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
+        if (self._stream or request.heard) and "stream" not in left_out:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        body = {name: value for name, value in body.items() if value is not None and name not in left_out}
+        body[NEWER if OLDER in left_out else OLDER] = request.max_output_tokens
+        if request.rung is Rung.SCHEMA:
+            schema = json.loads(request.schema)
+            schema = _without_limits(schema) if LIMITS[0] in left_out else schema
+            form = {"name": request.task, "schema": schema, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return body
+
+    def refuses(self, names: Iterable[str]) -> frozenset[str]:
+        """Note parameters as refused. Returns those that were not before."""
+        with self._lock:
+            new = frozenset(names) - self.refused
+            self.refused |= new
+        return new
+
+    def learn(self, words: str, request: ChatRequest, body: JsonObject) -> bool:
+        """Learn from the words with which `body` was refused. Returns whether the same request has another body now."""
+        if request.rung is Rung.SCHEMA and _REFUSED_LIMITS.search(words) and self.refuses({LIMITS[0]}):
+            return True
+        if "logprobs" in body and NAMES_LOGPROBS.search(words):
+            _log.info("log-probabilities are no longer requested from the endpoint: %s", words)
+            return bool(self.refuses(LOGPROBS))
+        if NAMES_FORMAT.search(words):
+            return False  # some quote the whole request, so that names of parameters mean nothing
+        unknown = _UNKNOWN.search(words) is not None
+        if OLDER in body and _names(OLDER, words) and (unknown or _names(NEWER, words)):
+            return bool(self.refuses({OLDER}))
+        if self._recalled and NEWER in body and _names(NEWER, words) and unknown:  # by an older server at this address
+            self.refused, self._recalled = self.refused - {OLDER}, False
+            return True
+        words = words.replace("include_usage", "stream_options")  # by what is in it
+        named = {name for name in OPTIONAL if name in body and _names(name, words)}
+        if new := self.refuses(named) & _WARNED:
+            _log.warning("the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(new)), words)
+        if "logprobs" in body and not named:  # they may be the reason, and are not essential
+            self._guessed |= LOGPROBS
+            return True
+        return bool(named)
 
 
-def _words(error: Exception) -> str:
-    words = " ".join(str(getattr(error, "message", None) or error).split())
-    return re.sub(r"^Error code: \d+(?: - )?", "", words)
+def _names(parameter: str, words: str) -> bool:
+    """Whether a server's words contain the name of a parameter; a single letter must be in quotes."""
+    name = re.escape(parameter)
+    return re.search(rf"['\"`]{name}['\"`]" if len(parameter) == 1 else rf"(?<!\w){name}(?!\w)", words) is not None
+
+
+_UNKNOWN = re.compile(
+    r"un(?:supported|known|recogni[sz]ed|expected)|not (?:supported|permitted|allowed)|extra", re.IGNORECASE
+)
+_REFUSED_LIMITS = re.compile(
+    r"max_?(?:length|items)|number of repetitions|too many states|(?:feature|keyword)s?\W.{0,40}(?:not |un)support|"
+    r"(?:not |un)support(?:ed)?.{0,60}(?:feature|keyword)",
+    re.IGNORECASE,
+)
+"""What endpoints say about a schema with limits that they do not know, or that make its grammar too large."""
+
+
+def _without_limits(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_without_limits(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    return {key: _without_limits(value) for key, value in part.items() if key not in LIMITS}

@@ -18,9 +18,8 @@ from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from hoptrail.models.environment import Address, certificates
+from hoptrail.models.environment import Address, certificates, hide_in_logs
 from hoptrail.models.failures import CallFailed, FailureKind
-from hoptrail.models.redacting import hide_in_logs
 
 LARGEST_BODY = 64_000_000
 """The most bytes of a reply, decompressed, that are read."""

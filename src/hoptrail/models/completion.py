@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from io import StringIO
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -75,9 +76,49 @@ class ChatReply:
         return Usage(calls, self.prompt_tokens, self.completion_tokens)
 
 
+@dataclass
+class _Written:
+    """A reply as far as it was read; `arguments` are those of a function that it calls in place of a text, as some do unasked."""
+
+    content: StringIO = field(default_factory=StringIO)
+    thought: StringIO = field(default_factory=StringIO)
+    refusal: StringIO = field(default_factory=StringIO)
+    arguments: StringIO = field(default_factory=StringIO)
+    tokens: tuple[Token, ...] = ()
+    finish: str = ""
+
+    def add(self, choice: Any, message: Any) -> None:
+        """Add a message, or a piece of one. Raises: CallFailed: the reply ended with a fault of the server."""
+        self.content.write(_text_of(message.get("content")))
+        self.thought.write(_text_of(message.get("reasoning_content") or message.get("reasoning")))
+        refusal = message.get("refusal")
+        self.refusal.write(refusal if isinstance(refusal, str) else "")
+        for call in (message.get("tool_calls") or [])[:1]:
+            arguments = (call.get("function") or {}).get("arguments") or ""
+            self.arguments.write(arguments if isinstance(arguments, str) else json.dumps(arguments))
+        self.tokens = (*self.tokens, *read_logprobs(choice.get("logprobs")))[-KEPT:]
+        self.finish = str(choice.get("finish_reason") or self.finish)
+        error = choice.get("error")
+        if self.finish in BROKEN or (error and self.finish != "stop"):
+            failure = failure_within(error or self.finish, "sent within its reply")
+            failure.paid = True  # the model may have run
+            raise failure
+
+    @property
+    def length(self) -> int:
+        return self.content.tell() + self.thought.tell() + self.refusal.tell()
+
+    def reply(self) -> ChatReply:
+        """The reply, without its cost."""
+        said = (self.content, self.thought, self.refusal, self.arguments)
+        content, thought, refusal, arguments = (whole_text(written.getvalue()) for written in said)
+        text = content or arguments
+        text = THOUGHT + thought if thought and not text.strip() else text
+        return ChatReply(text[:LARGEST_TEXT], self.finish, refusal=refusal, logprobs=self.tokens)
+
+
 def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatReply]:
-    """All replies of a JSON body, at least one. The first accounts for the call and its prompt, each for its share of the
-    completion tokens. Our estimate of the request's tokens is used where the server sends none.
+    """All replies of a JSON body, at least one.
     Raises: CallFailed: it is not a reply of a chat endpoint, or an error in place of one.
     """
     body = bytearray()
@@ -87,54 +128,12 @@ def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatRepl
         content = json.loads(body)
         if content.get("error") and not content.get("choices"):
             raise failure_within(content["error"], "answered with status 200 and")
-        replies = [_choice(choice) for choice in content["choices"]]
-        length = sum(len(reply.text) for reply in replies)
-        whole = replace(replies[0], text="\n".join(reply.text for reply in replies))
-        counted = _with_usage(whole, content.get("usage"), request, length)
+        written = [_Written(finish="stop") for _ in content["choices"]]
+        for one, choice in zip(written, content["choices"], strict=True):
+            one.add(choice, choice["message"])
+        return _counted(written, content.get("usage"), request)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
         raise _no_reply(bytes(body)) from error
-    return _shared_out(replies, counted)
-
-
-def _choice(choice: Any) -> ChatReply:
-    message, finish = choice["message"], str(choice.get("finish_reason") or "stop")
-    _check_end(finish, choice.get("error"))
-    text = whole_text(_text_of(message.get("content")) or _called_with(message))
-    thought = _text_of(message.get("reasoning_content") or message.get("reasoning"))
-    if thought and not text.strip():
-        text = THOUGHT + whole_text(thought)
-    refusal = message.get("refusal")
-    return ChatReply(
-        *(text[:LARGEST_TEXT], finish),
-        refusal=refusal if isinstance(refusal, str) else "",
-        logprobs=read_logprobs(choice.get("logprobs")),
-    )
-
-
-def _check_end(finish: str, error: Any) -> None:
-    """Raises: CallFailed: the reply ended with a fault of the server, though the model may have run."""
-    if finish in BROKEN or (error and finish != "stop"):
-        failure = failure_within(error or finish, "sent within its reply")
-        failure.paid = True
-        raise failure
-
-
-def _shared_out(replies: Sequence[ChatReply], counted: ChatReply) -> list[ChatReply]:
-    """The replies with their shares of the usage of the whole call."""
-    lengths = [len(reply.text) for reply in replies]
-    ends = [counted.completion_tokens * written // max(sum(lengths), 1) for written in accumulate(lengths)]
-    ends[-1] = counted.completion_tokens
-    return [
-        replace(
-            *(reply,),
-            prompt_tokens=0 if number else counted.prompt_tokens,
-            completion_tokens=end - before,
-            estimated=counted.estimated,
-            shared=number > 0,
-            cut=counted.cut,
-        )
-        for number, (reply, before, end) in enumerate(zip(replies, [0, *ends], ends, strict=False))
-    ]
 
 
 def read_stream(events: Any, request: ChatRequest) -> ChatReply:
@@ -142,40 +141,29 @@ def read_stream(events: Any, request: ChatRequest) -> ChatReply:
     repetition is cut off, because reading on would cost.
     Raises: CallFailed: the stream ended before the model did.
     """
-    parts: dict[str, list[str]] = {"content": [], "thought": [], "refusal": []}
-    tokens: list[Token] = []
-    length = checked = 0
-    finish, usage, told = "", None, 0.0
-    for event in until_complete(events, lambda: bool(finish)):  # noqa: B023 - its value by then
-        usage = getattr(event, "usage", None) or usage
-        for choice in (getattr(event, "choices", None) or [])[:1]:
-            delta = choice.delta
-            thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
-            for name, piece in (("content", delta.content), ("thought", thought), ("refusal", delta.refusal)):
-                parts[name].append(_text_of(piece))
-                length += len(parts[name][-1])
-            tokens.extend(read_logprobs(choice.logprobs))
-            finish = str(choice.finish_reason or finish)
-            _check_end(finish, getattr(choice, "error", None))
-        if length - checked >= CHECK_EVERY:
-            checked = length
-            if length > LARGEST_TEXT or start_of_loop("".join(parts["content"] or parts["thought"])) is not None:
-                finish = "length"
+    written = _Written()
+    usage, checked, told = None, 0, 0.0
+    for event in until_complete(events, lambda: bool(written.finish)):
+        content = event.model_dump(warnings=False)
+        usage = content.get("usage") or usage
+        for choice in (content.get("choices") or [])[:1]:
+            written.add(choice, choice["delta"])
+        if written.length - checked >= CHECK_EVERY:
+            checked, said = written.length, written.content.getvalue() or written.thought.getvalue()
+            if checked > LARGEST_TEXT or start_of_loop(said) is not None:
+                written.finish = "length"
                 break
         if request.heard and time.monotonic() - told >= TELL_EVERY:
-            request.heard("".join(parts["content"]))
+            request.heard(written.content.getvalue())
             told = time.monotonic()
-    if not finish and _is_json("".join(parts["content"])):
-        finish = "stop"  # some servers never say so
-    if not finish:
-        raise CallFailed(FailureKind.PASSING, f"broke off after {length} characters of a stream", paid=True)
-    counted = {name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")}
-    text, thought, refusal = (whole_text("".join(said)) for said in parts.values())
-    text = THOUGHT + thought if thought and not text.strip() else text
+    if not written.finish and _is_json(written.content.getvalue()):
+        written.finish = "stop"  # some servers never say so
+    if not written.finish:
+        raise CallFailed(FailureKind.PASSING, f"broke off after {written.length} characters of a stream", paid=True)
+    [reply] = _counted([written], usage, request)
     if request.heard:
-        request.heard(text)
-    reply = ChatReply(text[:LARGEST_TEXT], finish, refusal=refusal, logprobs=last_tokens(tokens))
-    return _with_usage(reply, counted, request, length)
+        request.heard(reply.text)
+    return reply
 
 
 def until_complete(pieces: Iterable[T], is_complete: Callable[[], bool]) -> Iterator[T]:
@@ -193,13 +181,6 @@ def _is_json(body: bytearray | str) -> bool:
         return isinstance(json.loads(body), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _called_with(message: Any) -> str:
-    """The arguments of a function that a message calls in place of a text: some models do so unasked."""
-    calls = message.get("tool_calls") or []
-    arguments = calls[0]["function"]["arguments"] if calls else ""
-    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def _text_of(content: Any) -> str:
@@ -223,31 +204,42 @@ def _no_reply(body: bytes) -> CallFailed:
     )
 
 
-def _with_usage(reply: ChatReply, usage: Any, request: ChatRequest, length: int) -> ChatReply:
-    """`reply` with the server's usage, or with our estimate where that is implausible. `length` is that of the uncut text."""
-    counted, estimate = usage if isinstance(usage, dict) else {}, request.prompt_tokens
+def _counted(written: Sequence[_Written], usage: Any, request: ChatRequest) -> list[ChatReply]:
+    """The replies to a call with the server's usage, or with our estimate where that is missing or implausible. The first
+    accounts for the call and its prompt, each for its share of the completion tokens.
+    """
+    replies, estimate = [one.reply() for one in written], request.prompt_tokens
+    counted = usage if isinstance(usage, dict) else {}
     prompt, completion = (
         count if type(count := counted.get(name)) is int else -1 for name in ("prompt_tokens", "completion_tokens")
     )
+    lengths = [len(reply.text) for reply in replies]
     near = estimate / ABSURD_FACTOR <= prompt <= (estimate + 1) * ABSURD_FACTOR
-    if not near or not (1 if reply.text else 0) <= completion <= ABSURD_COMPLETION:
-        completion = max(estimated_tokens(reply.text), length // 4)
-        return replace(reply, prompt_tokens=estimate, completion_tokens=completion, estimated=True)
-    return replace(reply, prompt_tokens=prompt, completion_tokens=completion, cut=prompt < request.fewest_tokens)
+    estimated = not near or not min(sum(lengths), 1) <= completion <= ABSURD_COMPLETION
+    if estimated:
+        texts = sum(estimated_tokens(reply.text) for reply in replies)
+        prompt, completion = estimate, max(texts, sum(one.length for one in written) // 4)
+    ends = [completion * length // max(sum(lengths), 1) for length in accumulate(lengths)]
+    ends[-1] = completion
+    return [
+        replace(
+            *(reply,),
+            prompt_tokens=0 if number else prompt,
+            completion_tokens=end - before,
+            estimated=estimated,
+            shared=number > 0,
+            cut=not estimated and prompt < request.fewest_tokens,
+        )
+        for number, (reply, before, end) in enumerate(zip(replies, [0, *ends], ends, strict=False))
+    ]
 
 
 def read_logprobs(entry: Any) -> tuple[Token, ...]:
     """The last tokens in the field `logprobs` of a reply or an event; none where it is not as documented."""
     try:
-        content = entry["content"] if isinstance(entry, dict) else entry.content
-        return tuple(_token(one if isinstance(one, dict) else one.model_dump()) for one in content[-KEPT:])
+        return tuple(map(_token, entry["content"][-KEPT:]))
     except (AttributeError, LookupError, TypeError, ValueError):
         return ()
-
-
-def last_tokens(tokens: Iterable[Iterable[Iterable[Any]]]) -> tuple[Token, ...]:
-    """The last tokens, from stored ones or from those of a stream."""
-    return tuple(tuple((text, logprob) for text, logprob in token) for token in tokens)[-KEPT:]
 
 
 def _token(entry: JsonObject) -> Token:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -22,10 +22,9 @@ from pydantic import BeforeValidator, ValidationError
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.client import Deadline, open_client
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
-from hoptrail.models.environment import Address
-from hoptrail.models.failures import SHOWN, CallFailed, words_of
+from hoptrail.models.environment import Address, without
+from hoptrail.models.failures import CallFailed, failure_of
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.redacting import without
 from hoptrail.models.tracing import span
 from hoptrail.types.json_object import reader_of
 
@@ -43,8 +42,6 @@ class EndpointEncoder:
         self._batch = batch
         self._retries = retries
         self._seconds = seconds
-        self._lock = threading.Lock()
-        self._client: Any = None
         self._dimension: int | None = None
         self._shortened = 0
 
@@ -81,7 +78,9 @@ class EndpointEncoder:
     def _encoded(self, texts: list[str]) -> FloatMatrix:
         """The vectors of a batch; in halves, or of a shortened text, where the server refuses that."""
         try:
-            return self._vectors(self._ask(texts), len(texts))
+            vectors = _unit_vectors(self._ask(texts), len(texts), self._dimension)
+        except ValueError as error:
+            raise self._refusal(f"sent {error}") from error
         except _Refused as refused:
             if len(texts) > 1:
                 middle, shortened = (len(texts) + 1) // 2, self._shortened
@@ -99,6 +98,8 @@ class EndpointEncoder:
                 *(len(text), text[:60], refused),
             )
             return self._encoded([text[: len(text) // 2]])
+        self._dimension = vectors.shape[1]
+        return vectors
 
     def _ask(self, texts: list[str]) -> bytes:
         import httpx2
@@ -109,61 +110,23 @@ class EndpointEncoder:
         kind: type[ModelUnavailable] = ModelUnavailable
         try:
             with deadline, span("embeddings", self._address.model, {"gen_ai.request.model": self._address.model}):
-                reply = self._connected().embeddings.with_raw_response.create(
+                reply = self._client.embeddings.with_raw_response.create(
                     model=self._address.model, input=texts, encoding_format="float"
                 )
                 content: bytes = reply.content
             if not deadline.expired:  # a connection that was cut looks like the end of a body of unknown length
                 return content
-        except CallFailed as failure:
-            reason = failure.reason
-        except openai.APIStatusError as error:
-            words = words_of(error.body) or error.message
-            reason = f"answered with status {error.status_code}: {words[:SHOWN]}"
-            kind = _Refused if error.status_code in {400, 413, 422} else kind
-        except (openai.OpenAIError, httpx2.HTTPError) as error:
-            reason = f"could not be asked: {error} {error.__cause__ or ''}"
+        except (CallFailed, openai.OpenAIError, httpx2.HTTPError) as error:
+            reason = failure_of(error).reason
+            kind = _Refused if getattr(error, "status_code", 0) in {400, 413, 422} else kind
         if deadline.expired:
             reason = f"did not finish within {seconds:g} seconds"
         # Without its cause: the library's errors contain the request.
         raise self._refusal(reason, kind) from None
 
-    def _connected(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                self._client = open_client(self._address, self._seconds, self._retries)
-            return self._client
-
-    def _vectors(self, reply: bytes, expected: int) -> FloatMatrix:
-        try:
-            rows = _rows(reply)
-        except ValueError as error:
-            raise self._refusal(f"sent no embeddings: {error}") from error
-        if len(rows) != expected:
-            raise self._refusal(f"sent {len(rows)} vectors for {expected} texts")
-        with self._lock:
-            dimension = self._dimension or len(rows[0])
-        lengths = sorted({len(row) for row in rows} | {dimension})
-        if len(lengths) > 1 or lengths[0] == 0:
-            raise self._refusal(
-                f"sent vectors of {' and '.join(map(str, lengths))} numbers where all must be equally long"
-            )
-        return self._unit(rows)
-
-    def _unit(self, rows: list[list[float]]) -> FloatMatrix:
-        vectors = np.array(rows)
-        with np.errstate(over="ignore"):
-            norms = np.linalg.norm(vectors, axis=1)
-        if not np.isfinite(norms).all():
-            raise self._refusal(
-                f"sent vectors with numbers that are not finite ({len(rows)} of {len(rows[0])} numbers)"
-            )
-        if not norms.all():
-            raise self._refusal(f"sent vectors of zeros ({len(rows)} of {len(rows[0])} numbers)")
-        with self._lock:
-            self._dimension = self._dimension or len(rows[0])
-        unit: FloatMatrix = (vectors / norms[:, None]).astype(np.float32)
-        return unit
+    @cached_property
+    def _client(self) -> Any:
+        return open_client(self._address, self._seconds, self._retries)
 
     def _refusal(self, reason: str, kind: type[ModelUnavailable] = ModelUnavailable) -> ModelUnavailable:
         address = self._address
@@ -194,14 +157,27 @@ class _Reply:
     data: list[_Embedding]
 
 
-def _rows(reply: bytes) -> list[list[float]]:
-    """The vectors of a reply, in the order of their numbers. Raises: ValueError: it holds no embeddings numbered 0, 1, ..."""
+def _unit_vectors(reply: bytes, expected: int, dimension: int | None) -> FloatMatrix:
+    """The vectors of a reply in the order of their numbers, scaled to length 1: shape (expected, dimension).
+    Raises: ValueError: it does not hold them; the message says what it holds.
+    """
     try:
         items = reader_of(_Reply).validate_json(reply, strict=True).data
     except ValidationError as error:
-        fault = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+        first = error.errors()[0]
+        raise ValueError(f"no embeddings: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     numbers = [place if item.index is None else item.index for place, item in enumerate(items)]
-    if sorted(numbers) != list(range(len(items))):
-        raise ValueError(f"the embeddings belong to the texts {numbers[:20]}, not to each one")
-    return [items[numbers.index(place)].embedding for place in range(len(items))]
+    if sorted(numbers) != list(range(expected)):
+        raise ValueError(f"{len(items)} vectors for {expected} texts, which belong to the texts {numbers[:20]}")
+    rows = [items[numbers.index(place)].embedding for place in range(expected)]
+    lengths = sorted({*map(len, rows), dimension or len(rows[0])})
+    if len(lengths) > 1 or lengths[0] == 0:
+        raise ValueError(f"vectors of {' and '.join(map(str, lengths))} numbers where all must be equally long")
+    vectors = np.array(rows)
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(vectors, axis=1)
+    if not (np.isfinite(norms) & (norms > 0)).all():
+        fault = "numbers that are not finite" if norms.all() else "nothing but zeros"
+        raise ValueError(f"vectors with {fault} ({len(rows)} of {len(rows[0])} numbers)")
+    unit: FloatMatrix = (vectors / norms[:, None]).astype(np.float32)
+    return unit

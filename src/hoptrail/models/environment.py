@@ -1,11 +1,16 @@
 """The endpoint in the environment: OPENAI_BASE_URL, OPENAI_API_KEY, HOPTRAIL_MODEL. No other module reads these variables.
 
 They are read when an endpoint is opened, never at import. A key is held by an `Address` only, whose representation hides it.
+
+Keys are removed from servers' messages, which echo them, and from what the HTTP libraries log: status lines, response headers and
+addresses at DEBUG or INFO (not request headers and bodies). A key is recognised as written, as Python shows it in quotes, and by
+its beginning where a text was cut. Not covered: a key that a server sends back encoded, in pieces or in another case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -25,6 +30,14 @@ SHORTEST_TOKEN = 16
 
 API_VERSION = "api-version"
 """A parameter in the query of Azure's addresses, which is never a secret."""
+
+HIDDEN = "(key)"
+SHORTEST = 5
+"""Shorter texts are not secrets: local servers get the key `none`."""
+HEAD = 8
+"""The beginning, in characters, by which a cut key is recognised."""
+
+_LIBRARIES = frozenset({"httpx2", "httpcore2", "h11", "openai"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +64,14 @@ class Address:
             user = ""  # a short user name beside a password is not a secret; alone it is a token
         fields = (field.partition("=") for field in parts.query.split("&"))
         values = [value for name, _, value in fields if len(value) >= SHORTEST_TOKEN and name != API_VERSION]
-        secrets = [self.key, *_forms(user), *_forms(password)]
-        secrets += [form for value in values for form in _forms(value, unquote_plus, quote_plus)]
-        return tuple(dict.fromkeys(filter(None, secrets)))
+        forms = [form for written in (user, password, *values) for form in _forms(written)]
+        return tuple(dict.fromkeys(filter(None, (self.key, *forms))))
 
 
-def _forms(
-    written: str, read: Callable[[str], str] = unquote, write: Callable[[str, str], str] = quote
-) -> tuple[str, str, str]:
+def _forms(written: str) -> tuple[str, ...]:
     """A part of an address as written, decoded, and as the HTTP library writes it in its log."""
-    decoded = read(written)
-    return written, decoded, write(decoded, "")
+    decoded, value = unquote(written), unquote_plus(written)
+    return written, decoded, value, quote(decoded, ""), quote_plus(value)
 
 
 def find_address(what: str, base_url: str = "", model: str = "", key_variable: str = "OPENAI_API_KEY") -> Address:
@@ -126,3 +136,53 @@ def _certificates(_file: str, _folder: str) -> SSLContext:
     import httpx2
 
     return httpx2.create_ssl_context()  # reads both variables itself
+
+
+def without(text: str, secrets: Iterable[str]) -> str:
+    """`text` with all secrets, and beginnings of them from HEAD characters on, replaced."""
+    for secret in secrets:
+        if len(secret) >= SHORTEST:
+            for form in {secret, repr(secret)[1:-1]}:
+                text = _without_form(text, form)
+    return text
+
+
+def without_whole(text: str, secret: str) -> str:
+    """`text` with the whole secret replaced, but not beginnings of it: for replies, which must not be altered needlessly."""
+    return text.replace(secret, HIDDEN) if len(secret) >= SHORTEST else text
+
+
+def hide_in_logs(secrets: Iterable[str]) -> None:
+    """Remove `secrets` from everything that the existing loggers of the HTTP libraries log from now on."""
+    _hiding.secrets |= {secret for secret in secrets if len(secret) >= SHORTEST}
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] in _LIBRARIES:
+            logging.getLogger(name).addFilter(_hiding)
+
+
+class _Hiding(logging.Filter):
+    """Removes secrets from log records. There is one per process, as for loggers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.secrets: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        secrets = tuple(self.secrets)
+        record.msg, record.args = without(record.getMessage(), secrets), None
+        if record.exc_info:
+            record.exc_text = without(logging.Formatter().formatException(record.exc_info), secrets)
+            record.exc_info = None
+        return True
+
+
+_hiding = _Hiding()
+
+
+def _without_form(text: str, secret: str) -> str:
+    parts, at = [], 0
+    while (found := text.find(secret[:HEAD], at)) >= 0:
+        parts += [text[at:found], HIDDEN]
+        shown = text[found : found + len(secret)]
+        at = found + next((end for end in range(len(shown), 0, -1) if secret.startswith(shown[:end])), 0)
+    return "".join([*parts, text[at:]])

@@ -1,4 +1,4 @@
-"""How a single try of a model call can fail. `limiter.py` decides whether to retry; callers of `billing.py` see other errors.
+"""How a single try of a model call can fail. `billing.py` decides whether to retry; its callers see other errors.
 
 The number of a status other than 200 decides, and where that is not enough the server's message; servers agree on neither. Some
 respond with 500 or 404 when they do not know a reply format.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
@@ -65,6 +65,38 @@ NAMES_FORMAT = re.compile(
 NAMES_LOGPROBS = re.compile(r"logprobs|log[ -]?probabilit", re.IGNORECASE)
 _GATEWAY_TIMEOUTS = {504, 524}
 """A gateway stopped waiting for the server; the model may have continued, and been billed."""
+
+
+def failure_of(error: Exception, body: Collection[str] = ()) -> CallFailed:
+    """The failure that an error stands for, in reply to a request with these parameters. A connection that was never made cost
+    nothing; a lost one may have.
+    """
+    import httpx2
+    import openai
+
+    if isinstance(error, CallFailed):
+        return error
+    if isinstance(error, openai.APIStatusError):
+        formed, words = "response_format" in body, words_of(error.body) or _words(error)
+        return failure_of_status(
+            *(error.status_code, error.response.headers, words), formed=formed, logprobs="logprobs" in body
+        )
+    if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
+        cause = error.__cause__ or error
+        never = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
+        words = " ".join(dict.fromkeys((str(error).rstrip("."), str(cause)))).strip()
+        kind = FailureKind.UNREACHED if never else FailureKind.PASSING
+        return CallFailed(kind, f"could not be asked: {words or type(cause).__name__}", paid=not never)
+    if isinstance(error, openai.APIError) and error.body:  # an event of a stream
+        failure = failure_within(error.body, "sent within its reply")
+        failure.paid = True
+        return failure
+    return CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words(error)[:SHOWN]})", paid=True)
+
+
+def _words(error: Exception) -> str:
+    words = " ".join(str(getattr(error, "message", None) or error).split())
+    return re.sub(r"^Error code: \d+(?: - )?", "", words)
 
 
 def failure_of_status(

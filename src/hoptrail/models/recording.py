@@ -12,23 +12,25 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from hoptrail.errors import RecordingError, StorageError, UsageError
+from pydantic import ValidationError
+
+from hoptrail.errors import RecordingError, UsageError, disk_errors
 from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.failures import SHOWN
-from hoptrail.models.remembered import StoredReply
+from hoptrail.models.ledger import StoredReply
 from hoptrail.system.atomic_write import replace_file
+from hoptrail.types import Usage
 from hoptrail.types.json_object import JsonObject, reader_of
 
 
 def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
     """Write replies as JSON lines. Returns their number. Raises: StorageError: the file cannot be written."""
-    lines = [_line(reply) for reply in replies]
-    try:
+    contents = [asdict(reply) for reply in replies]
+    lines = [json.dumps(content | {"sum": _sum(content)}, sort_keys=True) + "\n" for content in contents]
+    with disk_errors(f"cannot write {path}"):
         replace_file(path, "".join(lines).encode())
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}.") from error
     return len(lines)
 
 
@@ -49,7 +51,11 @@ class RecordedChat(Chat):
             RecordingError: a line was altered or is not one of a recording; the message names it.
             UsageError: the file cannot be read, is empty, or has several models and none is chosen.
         """
-        stored = _read(path)
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"the recording {path} cannot be read: {error}") from error
+        stored = [_stored(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
         origins = sorted({(reply.place, reply.model) for reply in stored if not model or reply.model == model})
         if len(origins) != 1:
             models = ", ".join(f"{name} at {place}" for place, name in origins) or "none"
@@ -58,9 +64,8 @@ class RecordedChat(Chat):
                 + (f" called {model}" if model and not origins else "")
                 + ". Name one of them as HOPTRAIL_MODEL, or as model under [chat]"
             )
-        place, name = origins[0]
         replies = {reply.key: reply.reply for reply in stored if (reply.place, reply.model) == origins[0]}
-        return cls(path, replies, place, name)
+        return cls(path, replies, *origins[0])
 
     @property
     def working_rung(self) -> Rung | None:
@@ -72,10 +77,9 @@ class RecordedChat(Chat):
         reply = self._replies.get(request.key)
         if reply is None:
             return None
-        if request.key in self._heard:
-            return PaidReply(reply)
+        spent = Usage() if request.key in self._heard else reply.usage
         self._heard.add(request.key)
-        return PaidReply(reply, reply.usage)
+        return PaidReply(reply, spent)
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The recorded reply. Raises: RecordingError: there is none; the message names the call."""
@@ -89,37 +93,19 @@ class RecordedChat(Chat):
         return reply
 
 
-def _line(stored: StoredReply) -> str:
-    whole = asdict(stored)
-    return json.dumps(whole | {"sum": _sum(whole)}, sort_keys=True) + "\n"
-
-
 def _sum(content: JsonObject) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _read(path: Path) -> list[StoredReply]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the recording {path} cannot be read: {error}") from error
-    return [_stored(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
-
-
-def _stored(line: str, path: Path, number: int) -> StoredReply:
-    from pydantic import ValidationError
-
+def _stored(line: str, place: str) -> StoredReply:
+    """The reply in a line. Raises: RecordingError: the line was altered, or is not one of a recording."""
     try:
         content = json.loads(line)
-        stored_sum = content.pop("sum", None)
-        fine = stored_sum == _sum(content)
-    except (ValueError, RecursionError, AttributeError, TypeError):
-        raise RecordingError(f"{path}:{number} is not a line of a recording. Record the run again") from None
-    if not fine:
-        call = f"{content.get('key')} ({content.get('task')})"
-        raise RecordingError(f"{path}:{number} was altered: the reply to the call {call} does not match its checksum")
-    try:
+        if content.pop("sum", None) != _sum(content):
+            call = f"{content.get('key')} ({content.get('task')})"
+            raise RecordingError(f"{place} was altered: the reply to the call {call} does not match its checksum")
         reply: StoredReply = reader_of(StoredReply).validate_python(content, strict=False)
-    except ValidationError as error:
-        raise RecordingError(f"{path}:{number} is not a line of a recording: {error.errors()[0]['msg']}") from None
+    except (ValidationError, ValueError, RecursionError, AttributeError, TypeError) as error:
+        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        raise RecordingError(f"{place} is not a line of a recording: {reason}. Record the run again") from None
     return reply

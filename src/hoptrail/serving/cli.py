@@ -319,8 +319,8 @@ def replies(
     out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The file to write.")],
 ) -> None:
     """Write the chat model's replies stored in an index as a recording, for `--language replay:FILE`."""
+    from hoptrail.models.ledger import FILE, RememberedReplies
     from hoptrail.models.recording import write_recording
-    from hoptrail.models.remembered import FILE, RememberedReplies
 
     remembered = RememberedReplies(folder / FILE)
     if not remembered.path.exists() and not Snapshot.exists(folder):

@@ -27,7 +27,7 @@ from hoptrail.language.tasks import Decompose, Read, Task
 from hoptrail.models.billing import PaidChat
 from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.encoder_factory import open_encoder
-from hoptrail.models.remembered import FILE
+from hoptrail.models.ledger import FILE
 from hoptrail.recipes.catalogue import recipe_settings
 from hoptrail.serving.render import plain
 from hoptrail.types import Kind, Span, Unit

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
     from hoptrail.index.syncing import IndexingReport
     from hoptrail.models.chat import ChatSettings
-    from hoptrail.models.spending import Ledger
+    from hoptrail.models.ledger import Ledger
 
 SHOWN_NOTES = 20
 SHOWN_EXTENSIONS = 8
@@ -343,7 +343,7 @@ def render_failures(failures: Sequence[DocumentError]) -> RenderableType:
 
 def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
     """The estimated cost of indexing."""
-    from hoptrail.models.spending import cost_of
+    from hoptrail.models.ledger import cost_of
 
     money = cost_of(usage.prompt_tokens, usage.completion_tokens, settings).money
     price = "of unknown price: prompt_price and completion_price under [chat] are not set"

@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 
 from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.models.client import Deadline, attach
-from hoptrail.models.environment import NO_KEY, Address, certificates, find_key
+from hoptrail.models.environment import NO_KEY, Address, certificates, find_key, hide_in_logs, without
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.redacting import hide_in_logs, without
 from hoptrail.types.json_object import JsonObject
 
 AGENT = "hoptrail (https://pypi.org/project/hoptrail/)"

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hoptrail.errors import StorageError
-from hoptrail.models.redacting import without
+from hoptrail.models.environment import without
 from hoptrail_scale.publishing.address import StoreAddress, endpoint, secrets, without_tls
 
 if TYPE_CHECKING:

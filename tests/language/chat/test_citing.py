@@ -9,7 +9,7 @@ import pytest
 
 from fakeai.brains import by_task
 from hoptrail.documents.blocks import Piece
-from hoptrail.language.chat.citing import is_supported, parse_answer, reading_from
+from hoptrail.language.chat.grounding import is_supported, parse_answer, reading_from
 from hoptrail.language.chat.schemas import ReadingReply
 from hoptrail.language.tasks import Finding, Integrate, Read, Reading, Step
 from hoptrail.types import BlockKind, Kind, Span, Unit

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.splitting import passages
+from hoptrail.errors import TaskFailed
 from hoptrail.language.chat.context import (
     Room,
     cost_of,
@@ -86,11 +87,12 @@ def test_cutting_ends_and_fits(text: str, tokens: int) -> None:
 
 def test_room_is_left_for_the_reply() -> None:
     messages = (Message("user", "x" * 400),)
-    wide = Room(8192, 1024).left_beside(messages)
+    wide = Room(8192, 1024).left_beside("answer", messages)
     assert 5000 < wide < 8192 - 1024 - 100
-    assert Room(8192, 2048).left_beside(messages) == wide - 1024
-    assert Room(8192, 1024, evidence=100).left_beside(messages) == 100
-    assert Room(512, 256).left_beside((Message("user", "x" * 4000),)) < 0
+    assert Room(8192, 2048).left_beside("answer", messages) == wide - 1024
+    assert Room(8192, 1024, evidence=100).left_beside("answer", messages) == 100
+    with pytest.raises(TaskFailed, match=r"^answer: the question and what was found are too long"):
+        Room(512, 256).left_beside("answer", (Message("user", "x" * 4000),))
 
 
 def test_sentences_are_numbered() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fakeai.brains import by_task, task_of
-from fakeai.clients import quick_settings, replies_in, servers_in
+from fakeai.clients import quick_settings, replies_in, rung_in
 from fakeai.faults import FAULTS, status
 from fakeai.server import Body, FakeAI, form_of
 from hoptrail.errors import EndpointRefused, TaskFailed
@@ -93,7 +93,7 @@ def test_the_rung_that_works_is_found_once_and_remembered(
     fake.always = fault
     assert speaking(BRAIN).perform(Decompose("one")).value.questions == ("a", "b")
     assert forms(fake) == tried
-    assert servers_in(tmp_path).rung(fake.address, "fake") is rung
+    assert rung_in(tmp_path, fake) == rung
     assert speaking(BRAIN).perform(Decompose("two")).value.questions == ("a", "b")
     assert forms(fake) == [*tried, tried[-1]], "another run starts where it works"
 
@@ -127,7 +127,7 @@ def test_a_rung_that_gave_nonsense_before_it_worked_is_left(fake: FakeAI, speaki
     )
     speaking(BRAIN).perform(Read("q", (passage("T", "A text."),)))
     assert forms(fake) == FORMS[:2]
-    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.PROMPT
+    assert rung_in(tmp_path, fake) == Rung.PROMPT
 
 
 @pytest.mark.parametrize("worst", FORMS[:-1])
@@ -169,7 +169,7 @@ def test_a_rung_that_works_is_not_left_for_prompts_that_it_refuses(
     for question in ["one", *(f"odd {number}" for number in range(9)), "two", "odd again", "odd again"]:
         assert language.perform(Decompose(question)).value.questions == ("a", "b")
     assert forms(fake).count("") == 10
-    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
+    assert rung_in(tmp_path, fake) == Rung.SCHEMA
 
 
 def test_of_two_that_find_a_rung_at_once_the_later_does_not_lower_it(
@@ -187,7 +187,7 @@ def test_of_two_that_find_a_rung_at_once_the_later_does_not_lower_it(
 
     speaking(brain).perform(Decompose("one"))
     assert forms(fake) == ["json_schema", "", "json_schema"]
-    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
+    assert rung_in(tmp_path, fake) == Rung.SCHEMA
 
 
 def test_a_rung_that_works_is_not_left_for_one_bad_reply(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
@@ -369,7 +369,7 @@ def test_a_model_that_cannot_write_json_answers_in_plain_text_and_is_asked_so_fr
     span = reading.steps[-1].support[0]
     assert isk.text[span.start - 7 : span.end - 7] == "It rises in the Grey Hills and is 90 km long."
     assert forms(fake) == FORMS
-    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.PLAIN
+    assert rung_in(tmp_path, fake) == Rung.PLAIN
     assert speaking(sloppy).perform(Decompose("one")).value.questions == ("a?", "b?")
     assert forms(fake)[3:] == ["plain"]
     write_recording(replies_in(tmp_path).stored(), tmp_path / "replies.jsonl")
@@ -384,7 +384,7 @@ def test_plain_text_helps_out_where_a_rung_that_works_gave_nothing_and_is_not_re
     speaking(BRAIN).perform(Decompose("one"))
     assert speaking(sloppy).perform(Read(QUESTION, (isk,))).value.answer == "the Grey Hills"
     assert forms(fake)[1:] == FORMS
-    assert servers_in(tmp_path).rung(fake.address, "fake") is Rung.SCHEMA
+    assert rung_in(tmp_path, fake) == Rung.SCHEMA
 
 
 def test_a_rung_to_stay_on_is_stayed_on(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:

@@ -7,7 +7,7 @@ from threading import Thread
 
 from fakeai.brains import by_task
 from fakeai.clients import replies_in
-from hoptrail.language.chat.origins import RECENT, RecentTexts
+from hoptrail.language.chat.performer import RECENT, RecentTexts
 from hoptrail.language.tasks import Assess, Complete, Decompose, Finding, Integrate, Language, Read
 from hoptrail.types import Unit
 from language_chat import ANSWER, QUESTION, Speaking

@@ -8,9 +8,9 @@ import pytest
 from pydantic import BaseModel
 
 from hoptrail.language.chat import schemas
-from hoptrail.language.chat.citing import reading_from
-from hoptrail.language.chat.plain_replies import read_plain
+from hoptrail.language.chat.grounding import reading_from
 from hoptrail.language.chat.prompting import known_prompts, load_prompt
+from hoptrail.language.chat.replies import read_plain
 from hoptrail.language.chat.reply_parsing import InvalidReply
 from hoptrail.models.completion import ChatReply
 from hoptrail.types import Unit

@@ -124,7 +124,11 @@ def test_a_folder_of_ones_own_replaces_prompts_file_by_file(tmp_path: Path) -> N
         ("answer.txt", OWN, r"answer\.txt is none of the known files"),
         ("answer.md", OWN.replace("evidence", "passages"), "the names of answer.*missing: evidence; surplus: passages"),
         ("answer.md", OWN.replace("--- never\nNull is not allowed.\n", ""), "sections of answer.*missing: never"),
-        ("answer.md", OWN.replace("ReadingReply", "SampleReply"), "reply of answer is ReadingReply, not SampleReply"),
+        (
+            "answer.md",
+            OWN.replace("ReadingReply", "SampleReply"),
+            "reply of answer.*missing: ReadingReply; surplus: SampleReply",
+        ),
         ("answer.md", OWN.replace("--- given", "--- shown"), "no section"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counting import steps
-from hoptrail.language.chat.citing import parse_answer
+from hoptrail.language.chat.grounding import parse_answer
 from hoptrail.language.chat.reply_parsing import InvalidReply, is_refusal, own_channel, parse_reply
 from hoptrail.language.chat.schemas import AssessReply, DecomposeReply, ExtractReply, ReadingReply, schema_of
 

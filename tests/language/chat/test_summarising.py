@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fakeai.server import Body, FakeAI
 from hoptrail.errors import TaskFailed
-from hoptrail.language.chat.summarising import in_pieces
+from hoptrail.language.chat.context import in_pieces
 from hoptrail.language.tasks import Summarise
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Unit

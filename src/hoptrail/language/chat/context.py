@@ -3,16 +3,19 @@
 A passage has its headings and its date beside its title, and table rows as `header: value`; what is counted is what is sent.
 Passages are taken by rank while they fit beside the prompt and the reply; omissions are marked. Tokens are estimated
 (`models.prompt_text`) with a margin; if the endpoint still finds the prompt too long, it is asked once more with less.
+
+More text than fits a window is summarised in parts: first parts, then their summaries, so that every source is read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from math import inf
 
+from hoptrail.errors import TaskFailed
 from hoptrail.language.tasks import Finding
 from hoptrail.models.chat import MESSAGE_TOKENS, Message
 from hoptrail.models.prompt_text import estimated_tokens
@@ -20,7 +23,7 @@ from hoptrail.text.dates import find_date, unit_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.statements import statements_of
-from hoptrail.types import Kind, Unit
+from hoptrail.types import Kind, Span, Unit, content_id
 
 MARGIN = 0.85
 """Usable share of the window, because estimates of tokens may be too low."""
@@ -37,6 +40,11 @@ YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
 """Answers that are not quoted from a text."""
 NEAR = 2
 """Most characters of white space between consecutive sentences."""
+WORD_TOKENS = 3
+"""Generous number of tokens per word of a summary."""
+
+Summarised = Callable[[Sequence[Unit], int], tuple[str, tuple[Unit, ...]]]
+"""Summarises the first of some units in a number of words; returns the summary and the units it covers."""
 
 _OUR_TAG = re.compile(r"<(?=\s*/?\s*(?:passage|title|before|s)\b)", re.IGNORECASE)
 
@@ -54,10 +62,12 @@ class Room:
         """Whether prompts use their short form."""
         return self.tokens < SMALL_WINDOW
 
-    def left_beside(self, messages: Sequence[Message]) -> int:
-        """Tokens for evidence beside these messages, which have none yet."""
+    def left_beside(self, prompt: str, messages: Sequence[Message]) -> int:
+        """Tokens for evidence beside the messages of a prompt, which have none yet. Raises: TaskFailed: they are too long."""
         fixed = sum(estimated_tokens(message.text) + MESSAGE_TOKENS for message in messages) + FORMAT_TOKENS
         left = int(self.tokens * MARGIN) - self.output - fixed
+        if left < 0:
+            raise TaskFailed(f"{prompt}: the question and what was found are too long for context_window under [chat]")
         return left if self.evidence is None else min(left, self.evidence)
 
 
@@ -175,13 +185,72 @@ def show_findings(findings: Sequence[Finding]) -> str:
 
 def cut_to(text: str, tokens: int) -> str:
     """The beginning of `text`, about `tokens` tokens at most."""
-    while text and estimated_tokens(text) > max(tokens, 1):
+    while len(text) > 1 and estimated_tokens(text) > max(tokens, 1):
         text = text[: max(1, len(text) * max(tokens, 1) // estimated_tokens(text))]
-        if len(text) == 1:
-            break
     return text
 
 
 def folded(text: str) -> str:
     """The normal form in which words are compared."""
     return squeeze(text).strip("\"'“”‘’").casefold()
+
+
+def summarise_all(units: Sequence[Unit], words: int, tokens: int, summarised: Summarised) -> str:
+    """A summary of all `units` in `words` words; `summarised` takes up to about `tokens` tokens at a time.
+    Raises: TaskFailed: from `summarised`, or because summaries of parts are no shorter than the parts.
+    """
+    pieces = [piece for unit in units for piece in in_pieces(unit, tokens)]
+    while True:
+        at_once = sum(map(cost_of, pieces)) <= tokens
+        parts: list[Unit] = []
+        remaining = pieces
+        while remaining:
+            text, read = summarised(remaining, words if at_once else min(words, max(1, tokens // (2 * WORD_TOKENS))))
+            if len(read) == len(pieces):
+                return text
+            sources = tuple(dict.fromkeys(span for unit in read for span in unit.sources))
+            name = content_id("s", text, *(unit.id for unit in read))
+            parts.append(Unit(name, Kind.SUMMARY, "", text, sources))
+            covered = {unit.id for unit in read}
+            remaining = [unit for unit in remaining if unit.id not in covered]
+        if sum(map(cost_of, parts)) >= sum(map(cost_of, pieces)):
+            raise TaskFailed(
+                "summarise: context_window under [chat] is too small: summaries of parts are as long as the parts"
+            )
+        pieces = parts
+
+
+def in_pieces(unit: Unit, tokens: int) -> Iterator[Unit]:
+    """The unit itself, or runs of its sentences with about `tokens` tokens at most; longer sentences are split."""
+    if cost_of(unit) <= tokens:
+        yield unit
+        return
+    room = max(1, tokens - cost_of(_piece(unit, 0, 0)))
+    start = end = 0
+    for stop in _stops(unit, room):
+        if end > start and estimated_tokens(unit.text[start:stop]) > room:
+            yield _piece(unit, start, end)
+            start = end
+        end = stop
+    yield _piece(unit, start, len(unit.text))
+
+
+def _stops(unit: Unit, tokens: int) -> Iterator[int]:
+    """Where the text of a unit may be split: after sentences, and within those longer than `tokens`."""
+    at, text = 0, unit.text
+    ends = [end for _, end in islice(unit_sentences(unit), MOST_SENTENCES)]
+    for end in [*ends, len(text)]:
+        while end - at > 1 and estimated_tokens(text[at:end]) > tokens:
+            at += len(cut_to(text[at:end], tokens))
+            yield at
+        at = end
+        yield end
+
+
+def _piece(unit: Unit, start: int, end: int) -> Unit:
+    text, sources, blocks = unit.text[start:end], unit.sources, unit.blocks
+    if blocks:
+        first = sources[0].start
+        sources = (Span(sources[0].document, first + start, first + end),)
+        blocks = tuple(block for block in blocks if block.start < first + end and first + start < block.end)
+    return replace(unit, id=f"{unit.id}:{start}", text=text, sources=sources, blocks=blocks, sentence_ends=())

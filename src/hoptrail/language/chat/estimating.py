@@ -1,17 +1,32 @@
-"""Estimate the cost of asking a chat model before spending anything: an interval for the mean of many questions.
+"""Estimate the cost of a chat model before spending anything.
 
-At the low end the model answers briefly at the first try from few passages. At the high end it fills every evidence budget, goes
-half the way from the fewest hops to the most, and repairs a tenth of the replies. Indexing is rehearsed (`rehearsing.py`).
+Asking: an interval for the mean of many questions. At the low end the model answers briefly at the first try from few passages.
+At the high end it fills every evidence budget, goes half the way from the fewest hops to the most, and repairs a tenth of the
+replies.
+
+Indexing is rehearsed: every prompt is drafted as it would be sent, but rules reply and nothing is sent. That counts what it would
+cost if the rules wrote as much as the model. Replies that are already paid for count nothing. Repairs are not counted: a model
+whose first replies are unusable costs more.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
+from hoptrail.language.chat import schemas
 from hoptrail.language.chat.context import MARGIN
+from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.effort import Effort
-from hoptrail.models.chat import ChatSettings
-from hoptrail.models.spending import cost_of
+from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
+from hoptrail.models.billing import Chat, PaidReply
+from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.models.completion import ChatReply
+from hoptrail.models.ledger import Cost, cost_of
+from hoptrail.models.prompt_text import estimated_tokens
+from hoptrail.types import Extraction
+
+T = TypeVar("T")
 
 PROMPT_TOKENS = (280, 800)
 """Range for a prompt without evidence, but with its schema, over the tasks of asking."""
@@ -25,56 +40,96 @@ REPAIRED = 1.1
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """A closed interval."""
-
-    low: float
-    high: float
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
-    def counted(self, what: str) -> str:
-        """The interval in words: `10 to 20 calls`."""
-        return f"{self.low:,.0f} to {self.high:,.0f} {what}"
-
-
-@dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated cost; `money` is None without known prices."""
+    """The least and the most that something may cost: pairs of calls and of their cost."""
 
-    calls: Interval
-    prompt_tokens: Interval
-    completion_tokens: Interval
-    money: Interval | None
+    calls: tuple[float, float]
+    costs: tuple[Cost, Cost]
 
     def __str__(self) -> str:
-        counts = [
+        least, most = self.costs
+        counts = (
             (self.calls, "calls"),
-            (self.prompt_tokens, "prompt tokens"),
-            (self.completion_tokens, "completion tokens"),
-        ]
-        tokens = ", ".join(interval.counted(what) for interval, what in counts)
-        if self.money is None:
+            ((least.prompt_tokens, most.prompt_tokens), "prompt tokens"),
+            ((least.completion_tokens, most.completion_tokens), "completion tokens"),
+        )
+        tokens = ", ".join(f"{low:,.0f} to {high:,.0f} {what}" for (low, high), what in counts)
+        if least.money is None or most.money is None:
             return f"{tokens}; in money unknown, because prompt_price and completion_price under [chat] are not set"
-        free = " (the prices are set to 0)" if self.money.high == 0 else ""
-        return f"{tokens}; {self.money.low:,.6g} to {self.money.high:,.6g} in money{free}"
+        free = " (the prices are set to 0)" if most.money == 0 else ""
+        return f"{tokens}; {least.money:,.6g} to {most.money:,.6g} in money{free}"
 
 
 def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, effort: Effort) -> Estimate:
     """The cost of `questions` questions of some `effort` that read up to `evidence_tokens` at a time."""
-    reads, others = _typical(*effort.readings), _typical(*effort.others)
     evidence = min(evidence_tokens, settings.context_window * MARGIN)
-    calls = Interval(questions * (reads.low + others.low), questions * (reads.high + others.high) * REPAIRED + 3)
-    prompt = Interval(
-        calls.low * PROMPT_TOKENS[0] + questions * reads.low * evidence * EVIDENCE_SHARE[0],
-        calls.high * PROMPT_TOKENS[1] + questions * reads.high * evidence * EVIDENCE_SHARE[1] * REPAIRED,
+    reads, others = effort.readings[0], effort.others[0]
+    most_reads, most_others = (low + (high - low) * MOST_SHARE for low, high in (effort.readings, effort.others))
+    calls = questions * (reads + others), questions * (most_reads + most_others) * REPAIRED + 3
+    prompts = (
+        calls[0] * PROMPT_TOKENS[0] + questions * reads * evidence * EVIDENCE_SHARE[0],
+        calls[1] * PROMPT_TOKENS[1] + questions * most_reads * evidence * EVIDENCE_SHARE[1] * REPAIRED,
     )
-    reply = Interval(calls.low * REPLY_TOKENS[0], calls.high * min(REPLY_TOKENS[1], settings.max_output_tokens))
-    ends = [(prompt.low, reply.low), (prompt.high, reply.high)]
-    low, high = (cost_of(round(tokens), round(answer), settings).money for tokens, answer in ends)
-    return Estimate(calls, prompt, reply, None if low is None or high is None else Interval(low, high))
+    replies = calls[0] * REPLY_TOKENS[0], calls[1] * min(REPLY_TOKENS[1], settings.max_output_tokens)
+    least, most = (
+        cost_of(round(prompt), round(reply), settings) for prompt, reply in zip(prompts, replies, strict=True)
+    )
+    return Estimate(calls, (least, most))
 
 
-def _typical(fewest: int, most: int) -> Interval:
-    return Interval(fewest, fewest + (most - fewest) * MOST_SHARE)
+class RehearsedChat(Chat):
+    """`chat` with `text` in place of each reply that would cost money, for the prompts of its working rung."""
+
+    def __init__(self, chat: Chat, text: str) -> None:
+        super().__init__(chat.place, chat.model)
+        self._chat = chat
+        self._text = text
+
+    @property
+    def working_rung(self) -> Rung | None:
+        return self._chat.working_rung
+
+    def remembered(self, request: ChatRequest) -> PaidReply | None:
+        return self._chat.remembered(request)
+
+    def ask(self, request: ChatRequest) -> PaidReply:
+        """The text, counted as if the model had written it."""
+        prompt, completion = request.prompt_tokens, estimated_tokens(self._text)
+        reply = ChatReply(self._text, "stop", prompt, completion, estimated=True)
+        return PaidReply(reply, reply.usage)
+
+
+class RehearsalLanguage:
+    """Performs the tasks of indexing through the prompts of `chat` with replies by `rules`, other tasks by `rules` alone."""
+
+    def __init__(self, chat: Chat, settings: ChatSettings, rules: Language) -> None:
+        self._chat = chat
+        self._settings = settings
+        self._rules = rules
+
+    @property
+    def name(self) -> str:
+        """The model's name, because a rehearsal continues the model's own results."""
+        return ChatLanguage(self._chat, self._settings).name
+
+    def perform(self, task: Task[T]) -> Reply[T]:
+        """Perform one task; its usage is what the model would cost. Raises: TaskFailed: the prompt does not fit."""
+        by_rules = self._rules.perform(task)
+        text = _as_reply(task, by_rules.value)
+        if text is None:
+            return by_rules
+        return ChatLanguage(RehearsedChat(self._chat, text), self._settings).perform(task)
+
+
+def _as_reply(task: object, value: object) -> str | None:
+    """The model's reply for this output, if the task is one of indexing."""
+    if isinstance(task, Extract) and isinstance(value, Extraction):
+        entities = [schemas.EntityReply(name=name, type="thing") for name in value.entities]
+        facts = [
+            schemas.FactReply(text=fact.text, entities=list(fact.entities), sentence=[number])
+            for number, fact in enumerate(value.facts, 1)
+        ]
+        return schemas.ExtractReply(entities=entities, facts=facts).model_dump_json()
+    if isinstance(task, Summarise) and isinstance(value, str):
+        return schemas.SummariseReply(summary=value).model_dump_json()
+    return None

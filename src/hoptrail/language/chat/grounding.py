@@ -1,7 +1,14 @@
-"""Ground a model's extraction in the text, and shorten its summaries.
+"""Ground what a model says in the text that it was shown.
 
-Entities that are not in the text are dropped; the others are spelt as in the text. Entities of facts may be in the preceding
-passage, which the text refers to. Dates and quantities are no entities, even if a model lists them, unless it was asked to.
+The numbers and quotes of a reply become spans of documents. Citations of text that the model was not shown are dropped. Spans
+are whole sentences: the quoted one, else those with the step's answer, else the whole passage. All come from the units' own text,
+so a citation cannot say what the document does not. Rules then check whether the answer is in the cited sentences, the ones
+before them, or the title. They compare words and numbers. Conclusions from several facts (a yes or no, a count, a difference, a
+choice between two names in the question) cannot be checked and count as supported. Synonyms count as unsupported.
+
+Extracted entities that are not in the text are dropped; the others are spelt as in the text. Entities of facts may be in the
+preceding passage, which the text refers to. Dates and quantities are no entities, even if a model lists them, unless it was asked
+to. Summaries are shortened.
 """
 
 from __future__ import annotations
@@ -9,21 +16,167 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from hoptrail.language.chat.context import Sentence
-from hoptrail.language.chat.schemas import ExtractReply, FactReply
+from hoptrail.language.chat.context import YES_NO, Sentence, folded, heading_of, sentences_of
+from hoptrail.language.chat.reply_parsing import is_refusal, says_unknown
+from hoptrail.language.chat.schemas import ExtractReply, FactReply, ReadingReply, StepReply
+from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import word_set
-from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.normal_forms import squeeze, stands_in, without_article
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.text.statements import support_of
-from hoptrail.types import Extraction, Fact, Triple, Unit
+from hoptrail.text.words import content_stems
+from hoptrail.types import Extraction, Fact, Kind, Span, Triple, Unit
+
+SHORTEST_QUOTE = 12
+"""Characters of the shortest quote or sentence that identifies a passage."""
+UNSUPPORTED_TRUST = 0.25
+"""Factor on the confidence of a reading with an unsupported step: so low that not even two such readings make an answer."""
+NAME_STEMS = 3
+"""Answers up to this many words (names, dates) need all of them in the cited text."""
+SHARE = 2 / 3
+"""Share of a longer answer's words that must be in the cited text."""
+
+_RECKONED = re.compile(r"(?!1\d{3}$|20\d{2}$)\W*\d[\d.,]*(?:\s[\w%]+)?")
+"""A bare figure that is no year: it may be the sum or the difference of others."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 FIGURES = word_set(
     "date time year month day period duration age number figure quantity amount measure measurement distance weight money price "
     "currency percentage percent ordinal cardinal"
 )
 """Words in types that are no entities."""
+Named = dict[str, tuple[int, str]]
+"""A name that a model gives -> where it first stands in the text, and how it is spelt there."""
+
+
+def reading_from(question: str, reply: ReadingReply, units: Sequence[Unit]) -> Reading:
+    """The reading in a reply. Its steps are checked, and kept even without an answer: later hops may use them."""
+    answer = parse_answer(reply.answer, units)
+    steps = [
+        _step(squeeze(step.question) or question, found, support_of_step(step, found, units), units)
+        for step in reply.steps
+        if (found := parse_answer(step.answer, units)) is not None
+    ]
+    if answer is None:
+        return Reading(None, tuple(steps))
+    if not steps or steps[-1].answer.casefold() != answer.casefold():
+        last = steps[-1].support if steps else _first_mention(answer, units)
+        steps.append(_step(question, answer, last, units))
+    reading = Reading(answer, tuple(steps), reply.confidence)
+    return reading if reading.supported else replace(reading, confidence=UNSUPPORTED_TRUST * reply.confidence)
+
+
+def _step(question: str, answer: str, support: tuple[Span, ...], units: Sequence[Unit]) -> Step:
+    return Step(question, answer, support, is_supported(question, answer, support, units))
+
+
+def parse_answer(answer: str | None, units: Sequence[Unit] = ()) -> str | None:
+    """An answer on one line; None if it says that there is none, unless the evidence has its words as a name (`Unknown`)."""
+    words = squeeze(answer or "")
+    bare = words.strip(" .!?\"'“”()[]<>*_")
+    if says_unknown(bare):
+        meant = any(_names(unit, bare) for unit in units)
+    elif is_refusal(bare):
+        meant = any(stands_in(folded(bare), folded(unit.searchable)) for unit in units)
+    else:
+        meant = bool(bare)
+    return words if meant else None
+
+
+def _names(unit: Unit, words: str) -> bool:
+    """Whether common words ("unknown", "none") are a name in this unit: its title, or capitalised within a sentence."""
+    if folded(unit.title.partition(" (")[0]) == folded(words):
+        return True
+    mixed = not words.islower() and not words.isupper()
+    return mixed and re.search(rf"[\w,;] [\"'“‘(]*{re.escape(words)}(?!\w)", squeeze(unit.text)) is not None
+
+
+def support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
+    """The spans of the sentences that support a step, without repeats."""
+    cited = [units[number - 1] for number in dict.fromkeys(step.evidence) if 1 <= number <= len(units)]
+    quote = folded(step.quote or "")
+    if not cited:
+        cited = [unit for unit in units if _holds(unit, quote)][:1]
+    if not cited:
+        return _first_mention(answer, units)
+    spans = [span for unit in cited for span in _sentences_in(unit, quote, folded(answer))]
+    return tuple(dict.fromkeys(spans))
+
+
+def _sentences_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
+    found = [sentence for sentence in sentences_of(unit) if _quotes(quote, folded(sentence.text))]
+    if not found and answer not in YES_NO:
+        found = [sentence for sentence in sentences_of(unit) if stands_in(answer, folded(sentence.text))]
+    if not found:
+        return support_of(unit, 0, len(unit.text))
+    return tuple(span for sentence in found for span in support_of(unit, sentence.start, sentence.end))
+
+
+def _first_mention(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
+    """The first sentence of the evidence with the answer word for word. For an answer of several words else the one with most of
+    them, if it has all together with its title and the sentence before.
+    """
+    said = folded(answer).strip(" .!?")
+    if said in YES_NO:
+        return ()
+    stems, most = content_stems(said), 0
+    found: tuple[Span, ...] = ()
+    for unit in units:
+        before = unit.title
+        for sentence in sentences_of(unit):
+            if stands_in(said, folded(sentence.text)):
+                return support_of(unit, sentence.start, sentence.end)
+            shared = len(stems & content_stems(sentence.text))
+            if shared > most and len(stems) >= NAME_STEMS and stems <= content_stems(f"{before}. {sentence.text}"):
+                most, found = shared, support_of(unit, sentence.start, sentence.end)
+            before = f"{unit.title}. {sentence.text}"
+    return found
+
+
+def _holds(unit: Unit, quote: str) -> bool:
+    """Whether a unit contains the quote, or the quote contains one of its sentences."""
+    whole = len(quote) >= SHORTEST_QUOTE and quote in folded(unit.text)
+    return whole or any(_quotes(quote, folded(sentence.text)) for sentence in sentences_of(unit))
+
+
+def _quotes(quote: str, sentence: str) -> bool:
+    if len(quote) < SHORTEST_QUOTE:
+        return False
+    return quote in sentence or (len(sentence) >= SHORTEST_QUOTE and sentence in quote)
+
+
+def is_supported(question: str, answer: str, support: Sequence[Span], units: Sequence[Unit]) -> bool:
+    """Whether `support`, which lies in `units`, may support the answer; False only if it cannot."""
+    said = folded(without_article(answer).strip(" .!?"))
+    if said in YES_NO or stands_in(said, folded(question)):
+        return True
+    said_there = [text for span in support for text in _texts_at(span, units)]
+    text = folded("\n".join(said_there))
+    if stands_in(said, text):
+        return True
+    numbers = set(_NUMBER.findall(said))
+    if not numbers <= set(_NUMBER.findall(text)):
+        return _RECKONED.fullmatch(said) is not None and len(set(_NUMBER.findall("\n".join(said_there[1::2])))) > 1
+    stems = content_stems(said)
+    shared = len(stems & content_stems(text))
+    return bool(stems) and shared >= (len(stems) if len(stems) <= NAME_STEMS else SHARE * len(stems))
+
+
+def _texts_at(span: Span, units: Sequence[Unit]) -> list[str]:
+    """For each unit that contains a span: its title, and its text there with the sentence before."""
+    texts: list[str] = []
+    for unit in units:
+        place = next((source for source in unit.sources if source.covers(span)), None)
+        if place is None:
+            continue
+        exact = unit.kind in {Kind.PASSAGE, Kind.SENTENCE} and place.end - place.start == len(unit.text)
+        start, end = (span.start - place.start, span.end - place.start) if exact else (0, len(unit.text))
+        before = max((one.start for one in sentences_of(unit) if one.end <= start), default=start)
+        shown = [one.text for one in sentences_of(unit) if one.start < end and before < one.end]
+        texts += [heading_of(unit), "\n".join((unit.text[before:end], *shown))]
+    return texts
 
 
 def extraction_from(
@@ -32,8 +185,8 @@ def extraction_from(
     """The parts of `reply` that are grounded in the unit's text or the passage before it."""
     reply = reply if figures else _without_figures(reply)
     named = _find_named(unit, reply, before)
-    facts = tuple(_fact(unit, fact, named, sentences) for fact in grounded_facts(unit, reply, before, figures=figures))
-    return Extraction(tuple(dict.fromkeys(entity.name for entity in sorted(named.values()))), facts)
+    facts = tuple(_fact(unit, fact, named, sentences) for fact in _grounded(reply, named))
+    return Extraction(tuple(dict.fromkeys(name for _, name in sorted(named.values()))), facts)
 
 
 def grounded_facts(
@@ -41,20 +194,19 @@ def grounded_facts(
 ) -> list[FactReply]:
     """The facts with a text and at least one known entity, if they have any: small models repeat the prompt's example."""
     reply = reply if figures else _without_figures(reply)
-    named = _find_named(unit, reply, before)
-    return [
-        fact
-        for fact in reply.facts
-        if fact.text.strip() and (not fact.entities or any(name in named for name in fact.entities))
-    ]
+    return _grounded(reply, _find_named(unit, reply, before))
 
 
-def _find_named(unit: Unit, reply: ExtractReply, before: Unit | None) -> dict[str, _Occurrence]:
-    """Entities in the unit; those of facts may also be in the passage before it."""
+def _grounded(reply: ExtractReply, named: Named) -> list[FactReply]:
+    return [one for one in reply.facts if one.text.strip() and (not one.entities or set(one.entities) & named.keys())]
+
+
+def _find_named(unit: Unit, reply: ExtractReply, before: Unit | None) -> Named:
+    """Entities in the unit; those of facts may also be in the passage before it, and then come after the others."""
     names = [name for fact in reply.facts for name in fact.entities]
     named = _verbatim([*(entity.name for entity in reply.entities), *names], unit.searchable)
     back = _verbatim([name for name in names if name not in named], before.searchable) if before else {}
-    return named | {name: replace(one, position=len(unit.searchable) + one.position) for name, one in back.items()}
+    return named | {name: (len(unit.searchable) + position, spelt) for name, (position, spelt) in back.items()}
 
 
 def _without_figures(reply: ExtractReply) -> ExtractReply:
@@ -81,13 +233,13 @@ def shortened(summary: str, words: int) -> str:
     return text[:kept] if kept else " ".join(text.split()[:words])
 
 
-def _fact(unit: Unit, fact: FactReply, named: dict[str, _Occurrence], sentences: Sequence[Sentence]) -> Fact:
+def _fact(unit: Unit, fact: FactReply, named: Named, sentences: Sequence[Sentence]) -> Fact:
     number = next((number for number in fact.sentence if 1 <= number <= len(sentences)), None)
     source = unit.sources[0]
     if number is not None:
         sentence = sentences[number - 1]
         source = support_of(unit, sentence.start, sentence.end)[0]
-    entities = dict.fromkeys(named[name].name for name in fact.entities if name in named)
+    entities = dict.fromkeys(named[name][1] for name in fact.entities if name in named)
     return Fact(squeeze(fact.text), tuple(entities), source, _triple(fact.triple, entities))
 
 
@@ -99,26 +251,18 @@ def _triple(slots: Sequence[str], entities: Iterable[str]) -> Triple | None:
     return Triple(*said) if {_folded(said[0]), _folded(said[2])} & set(map(_folded, entities)) else None
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Occurrence:
-    """An entity as the text spells it, and its first position."""
-
-    position: int
-    name: str
-
-
-def _verbatim(names: Iterable[str], text: str) -> dict[str, _Occurrence]:
+def _verbatim(names: Iterable[str], text: str) -> Named:
     """The names in `text` with their spelling there."""
     folded = _folded(text)
-    found: dict[str, _Occurrence] = {}
+    found: Named = {}
     for name in dict.fromkeys(names):
         words = [re.escape(word) for word in name.split()]
         edges = (r"(?<!\w)", r"(?!\w)") if name.isascii() else ("", "")
         matched = re.search(edges[0] + r"\s+".join(words) + edges[1], text, re.IGNORECASE) if words else None
         if matched:
-            found[name] = _Occurrence(matched.start(), squeeze(matched.group()))
+            found[name] = matched.start(), squeeze(matched.group())
         elif not name.isascii() and _folded(name) in folded:
-            found[name] = _Occurrence(len(text), squeeze(name))
+            found[name] = len(text), squeeze(name)
     return found
 
 

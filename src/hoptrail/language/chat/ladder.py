@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
-from hoptrail.language.chat.prompting import load_prompt
+from hoptrail.language.chat.prompting import Draft, Drafted, load_prompt
 from hoptrail.language.chat.replies import OutOfRoom, Repeated, read_reply, scales_of
 from hoptrail.language.chat.reply_parsing import InvalidReply, answer_so_far
 from hoptrail.language.chat.schemas import schema_of
@@ -31,40 +31,16 @@ from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.prompt_text import estimated_tokens, start_of_loop
-from hoptrail.types import Unit, Usage
+from hoptrail.types import Usage
 
 R = TypeVar("R", bound=BaseModel)
 
 QUOTED = 2_000
 """Characters of an unusable reply that a repair quotes to the model."""
+SAMPLING_TEMPERATURE = 0.3
+"""The temperature of SUNAR's released code, with 10 draws. Its repetition penalties are not sent: few endpoints support them."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A prompt ready to send, the units it shows in the order of their numbers, the documents that its words come from by way of
-    earlier replies (`origins`), and the same prompt for a plain-text reply (may be empty).
-    """
-
-    messages: tuple[Message, ...]
-    units: tuple[Unit, ...] = ()
-    origins: tuple[str, ...] = ()
-    plain: tuple[Message, ...] = ()
-
-    @property
-    def documents(self) -> tuple[str, ...]:
-        """Every document whose text, or text made from it, is in the prompt."""
-        shown = (span.document for unit in self.units for span in unit.sources)
-        return tuple(dict.fromkeys((*shown, *self.origins)))
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """A sampled reply: its seed and temperature (not sent if the settings send none)."""
-
-    seed: int
-    temperature: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +53,30 @@ class Climbed(Generic[R]):
 
 
 class Ladder:
-    """Asks `chat` for replies in a given form. Thread-safe."""
+    """Asks `chat` for replies in a given form. Thread-safe. A reply with a `seed` is a sampled one."""
 
     def __init__(self, chat: Chat, settings: ChatSettings, *, fully_priced: bool = False) -> None:
-        self._chat = chat
+        self.chat = chat
+        self.settings = settings
         self.fully_priced = fully_priced
-        self._settings = settings
         self._rungs = tuple(Rung) if settings.structured == "auto" else (Rung(settings.structured),)
-
-    @property
-    def workers(self) -> int:
-        """How many climbs may run at a time."""
-        return self._settings.concurrency
 
     @property
     def room(self) -> Room:
         """The room of a first draft."""
-        return Room(self._settings.context_window, self._settings.max_output_tokens)
+        return Room(self.settings.context_window, self.settings.max_output_tokens)
 
     @property
     def working(self) -> Rung | None:
         """The rung that works, if it is known."""
-        return self._rungs[0] if len(self._rungs) == 1 else self._chat.working_rung
+        return self._rungs[0] if len(self._rungs) == 1 else self.chat.working_rung
 
-    def climb(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draw: Draw | None = None) -> Climbed[R]:
-        """A reply to the draft that `draft` makes for a room; with `draw`, a sampled one.
+    def climb(self, task: str, draft: Drafted, reply: type[R], seed: int | None = None) -> Climbed[R]:
+        """A reply to the draft that `draft` makes for a room.
         Raises: TaskFailed: no usable reply; has the reason and the cost. EndpointRefused, EndpointBusy, BudgetExhausted,
         RecordingError: see `Chat.ask`.
         """
-        climb = _Climb(self, self._chat, task, reply, draw)
+        climb = _Climb(self, task, reply, seed)
         try:
             drafted = draft(self.room)
             try:
@@ -115,65 +86,56 @@ class Ladder:
                 told("%s: %s; asked once more with other room", task, cramped)
                 room = _adjusted_room(self.room, drafted, cramped)
                 drafted = draft(room)
-                left = self._rungs[self._rungs.index(cramped.rung) :]
+                left = self._rungs[self._rungs.index(climb.rung) :]
                 return Climbed(climb.reply(drafted, room, left, last=True), drafted, climb.usage)
         except (OutOfRoom, InvalidReply) as fault:
             kind, reason = TaskFailed, f"got no usable reply: {fault}"
         except CallFailed as failure:
             kind = EndpointUnreached if failure.kind is FailureKind.UNREACHED else TaskFailed
             reason = failure.reason
-        raise kind(f"{task}: {self._chat.model} at {self._chat.place} {reason}", climb.usage)
+        raise kind(f"{task}: {self.chat.model} at {self.chat.place} {reason}", climb.usage)
 
-    def fetch(self, task: str, draft: Callable[[Room], Draft], reply: type[R], draws: Sequence[Draw]) -> Usage | None:
-        """Fetch the replies to these draws for later `climb` calls, in one request if the endpoint can. Returns the cost, or None
-        if the working rung is not known yet.
+    def fetch(self, task: str, draft: Drafted, reply: type[R], seeds: Sequence[int]) -> Usage:
+        """Fetch the replies with these seeds for later `climb` calls, in one request if the endpoint can and the working rung is
+        known. Returns the cost.
         Raises: TaskFailed: the prompt does not fit. EndpointRefused, EndpointBusy, BudgetExhausted: see `Chat.fetch`.
         """
-        rung = self.working
-        if rung is None or not draws:
-            return None
+        if self.working is None:
+            return Usage()
         drafted = draft(self.room)
-        spent = self._chat.fetch([self.request(task, drafted, rung, self.room, reply, draw) for draw in draws])
+        requests = [self.request(task, drafted, self.working, self.room, reply, seed) for seed in seeds]
+        spent = self.chat.fetch(requests)
         return Usage() if self.fully_priced else spent  # else counted with each reply
 
     def request(
-        self, task: str, draft: Draft, rung: Rung, room: Room, reply: type[BaseModel], draw: Draw | None = None
+        self, task: str, draft: Draft, rung: Rung, room: Room, reply: type[BaseModel], seed: int | None = None
     ) -> ChatRequest:
         """The request for a draft on a rung."""
         schema = schema_of(reply, limited=rung is Rung.SCHEMA)
         messages = draft.plain if rung is Rung.PLAIN else draft.messages
         if rung is Rung.PROMPT:
-            form = load_prompt("schema", self._settings.prompts).fill({"schema": schema})[-1].text
+            form = load_prompt("schema", self.settings.prompts).fill({"schema": schema})[-1].text
             messages = (Message("system", f"{messages[0].text}\n\n{form}"), *messages[1:])
-        temperature, writing = self._settings.temperature, ObservedLanguage.writing.get()
+        temperature, writing = self.settings.temperature, ObservedLanguage.writing.get()
         return ChatRequest(
-            *(self._chat.place, self._chat.model, task, messages, rung, schema),
-            draw.temperature if draw and temperature >= 0 else temperature,
-            *(room.output, draft.documents, draw.seed if draw else None),
+            *(self.chat.place, self.chat.model, task, messages, rung, schema),
+            temperature if seed is None or temperature < 0 else SAMPLING_TEMPERATURE,
+            *(room.output, draft.documents, seed),
             logprobs=bool(scales_of(reply)),
             heard=writing and partial(_tell, writing),
         )
 
-    def repair(self, request: ChatRequest, unusable: tuple[str, InvalidReply] | None) -> ChatRequest:
-        """The request that quotes an unusable reply to an earlier one, with its fault; for plain text the request itself."""
-        if unusable is None or request.rung is Rung.PLAIN:
-            return request
-        said, fault = unusable
-        said = said[: min(QUOTED, start_of_loop(said) or QUOTED)]
-        plea = load_prompt("repair", self._settings.prompts).fill({"error": str(fault)})[-1]
-        return replace(request, messages=(*request.messages, Message("assistant", said), plea))
-
 
 @dataclass
 class _Climb(Generic[R]):
-    """The requests of one task, what they cost, the last fault, and an unusable reply to quote."""
+    """The requests of one task, what they cost, the last rung and fault, and an unusable reply to quote."""
 
     _ladder: Ladder
-    _chat: Chat
     _task: str
     _form: type[R]
-    _draw: Draw | None
+    _seed: int | None
     usage: Usage = field(default_factory=Usage)
+    rung: Rung = Rung.SCHEMA
     _fault: Exception | None = None
     _unusable: tuple[str, InvalidReply] | None = None
 
@@ -183,9 +145,8 @@ class _Climb(Generic[R]):
         """
         steps = [rung for rung in rungs if rung is not Rung.PLAIN or draft.plain]
         while steps:
-            rung = steps.pop(0)
-            request = self._ladder.request(self._task, draft, rung, room, self._form, self._draw)
-            request = self._ladder.repair(request, self._unusable)
+            self.rung = steps.pop(0)
+            request = self._repair(self._ladder.request(self._task, draft, self.rung, room, self._form, self._seed))
             said = self._asked(request)
             if said is None:
                 continue
@@ -199,22 +160,30 @@ class _Climb(Generic[R]):
                     return cast("R", cramped.kept)
                 self._fault, steps = cramped, [one for one in steps if one is Rung.PLAIN]
             except InvalidReply as invalid:
-                if self._is_repaired(said.text, invalid, rung) and Rung.PROMPT not in steps:
-                    steps.insert(0, rung)
+                if self._is_repaired(said.text, invalid) and Rung.PROMPT not in steps:
+                    steps.insert(0, self.rung)
             else:
                 if self._ladder.working is None:
-                    self._chat.remember_rung(rung)
+                    self._ladder.chat.remember_rung(self.rung)
                 return found
         raise self._fault or InvalidReply("it has no reply in this form")
 
-    def _is_repaired(self, said: str, fault: InvalidReply, rung: Rung) -> bool:
+    def _repair(self, request: ChatRequest) -> ChatRequest:
+        """The request that quotes an earlier unusable reply, if there is one, with its fault; not in plain text."""
+        if self._unusable is None or request.rung is Rung.PLAIN:
+            return request
+        said, fault = self._unusable
+        said = said[: min(QUOTED, start_of_loop(said) or QUOTED)]
+        plea = load_prompt("repair", self._ladder.settings.prompts).fill({"error": str(fault)})[-1]
+        return replace(request, messages=(*request.messages, Message("assistant", said), plea))
+
+    def _is_repaired(self, said: str, fault: InvalidReply) -> bool:
         """Note an unusable reply. Whether the next request quotes it."""
-        _log.info("%s: the reply on the rung %s cannot be used: %s", self._task, rung, fault)
-        if rung is Rung.PLAIN:
-            self._fault = InvalidReply(f"{self._fault}; nor in plain text: {fault}") if self._fault else fault
-            return False
+        _log.info("%s: the reply on the rung %s cannot be used: %s", self._task, self.rung, fault)
+        if self.rung is Rung.PLAIN and self._fault:
+            fault = InvalidReply(f"{self._fault}; nor in plain text: {fault}")
         self._fault = fault
-        if self._unusable or isinstance(fault, Repeated) or not said:
+        if self.rung is Rung.PLAIN or self._unusable or isinstance(fault, Repeated) or not said:
             return False
         self._unusable = said, fault
         return True
@@ -223,13 +192,13 @@ class _Climb(Generic[R]):
         """The reply, remembered, or requested unless a lower rung is the one that works; None if it is refused or not requested.
         Raises: CallFailed: see `Chat.ask`.
         """
-        paid = self._chat.remembered(request)
+        paid = self._ladder.chat.remembered(request)
         if paid is None:
             working, order = self._ladder.working, list(Rung)
             if working is not None and order.index(request.rung) < order.index(working):
                 return None
             try:
-                paid = self._chat.ask(request)
+                paid = self._ladder.chat.ask(request)
             except CallFailed as refused:
                 if refused.kind is not FailureKind.FORMAT or request.rung is not Rung.SCHEMA:
                     raise

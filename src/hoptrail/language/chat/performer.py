@@ -1,14 +1,22 @@
 """The language `chat`: performs every task by filling a prompt and checking the reply.
 
-Tasks become drafts (`drafting.py`), and replies become outputs (`citing.py`, `grounding.py`). `ladder.py` gets a usable reply,
+Tasks become drafts (`prompting.py`), and replies become outputs (`grounding.py`). `ladder.py` gets a usable reply,
 and `models.billing` accounts for its cost. Tasks without input, or that rules can settle, are not sent.
+
+The words of prompts are traced to the documents of earlier replies, so that removing a document also forgets such replies. An
+answer read from a page is just words in the next prompt: among the findings, or inside a sub-question. The words of recent
+replies are remembered with the documents shown for them, and looked up in the text of each task, over any number of hops. Not
+traced are words that the model or the recipe reworded ("the capital" for the town's name), a bare yes or no, and replies before
+the last `RECENT` or in another process. A coincidental match only costs asking again.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import astuple, fields, is_dataclass, replace
@@ -20,14 +28,10 @@ from pydantic import BaseModel
 from hoptrail.errors import TaskFailed
 from hoptrail.language import tasks
 from hoptrail.language.chat import schemas
-from hoptrail.language.chat.citing import parse_answer, reading_from
-from hoptrail.language.chat.context import sentences_of, show_findings
-from hoptrail.language.chat.drafting import Drafted, Drafting
-from hoptrail.language.chat.grounding import extraction_from, shortened
-from hoptrail.language.chat.ladder import Climbed, Draft, Draw, Ladder
-from hoptrail.language.chat.origins import RecentTexts
-from hoptrail.language.chat.prompting import check_prompts
-from hoptrail.language.chat.summarising import summarise_all
+from hoptrail.language.chat.context import YES_NO, folded, sentences_of, show_findings, summarise_all
+from hoptrail.language.chat.grounding import extraction_from, parse_answer, reading_from, shortened
+from hoptrail.language.chat.ladder import Climbed, Ladder
+from hoptrail.language.chat.prompting import Draft, Drafted, Drafting, check_prompts
 from hoptrail.language.conversation.references import (
     is_completion,
     names_nothing_new,
@@ -38,7 +42,7 @@ from hoptrail.language.conversation.references import (
 from hoptrail.language.tasks import Decomposition, Finding, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
-from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.normal_forms import squeeze, stands_in
 from hoptrail.types import Extraction, Unit, Usage
 
 T = TypeVar("T")
@@ -48,8 +52,8 @@ Output = Extraction | str | None | Decomposition | Reading | float | Samples | b
 
 MOST_QUESTIONS = 12
 """Most sub-questions of one decomposition."""
-TEMPERATURE = 0.3
-"""The temperature of SUNAR's released code, with 10 draws. Its repetition penalties are not sent: few endpoints support them."""
+RECENT = 4096
+"""Remembered texts: those of some fifty questions at once. They are only needed within their question."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,8 +73,7 @@ class ChatLanguage:
         `fully_priced` has the cost of remembered replies, so that it does not depend on what was asked before.
         """
         check_prompts(settings.prompts)
-        self._drafting = Drafting(settings.prompts)
-        self._chat = chat
+        self._prompts = settings.prompts
         self._ladder = Ladder(chat, settings, fully_priced=fully_priced)
         self._decomposer = Ladder(*decomposer, fully_priced=fully_priced) if decomposer else self._ladder
         self._models = [chat.model, *([decomposer[0].model] if decomposer else [])]
@@ -90,7 +93,7 @@ class ChatLanguage:
         ladder = (
             self._decomposer if isinstance(task, tasks.Decompose | tasks.Complete | tasks.FollowUp) else self._ladder
         )
-        asked = _TaskRun(ladder, self._drafting, self._origins.of(_task_texts(task)))
+        asked = _TaskRun(ladder, Drafting(self._prompts, self._origins.of(_task_texts(task))))
         try:
             value = asked.output(task)
         except TaskFailed as failure:
@@ -102,12 +105,11 @@ class ChatLanguage:
 
 
 class _TaskRun:
-    """One task, its cost, and the documents in its prompt; `origins` are those by way of earlier replies."""
+    """One task, its cost, and the documents in its prompt."""
 
-    def __init__(self, ladder: Ladder, drafting: Drafting, origins: tuple[str, ...]) -> None:
+    def __init__(self, ladder: Ladder, drafting: Drafting) -> None:
         self._ladder = ladder
         self._drafting = drafting
-        self._origins = origins
         self.usage = Usage()
         self.documents: tuple[str, ...] = ()
 
@@ -160,20 +162,23 @@ class _TaskRun:
     def _decompose(self, task: tasks.Decompose) -> Decomposition:
         values = {"question": squeeze(task.question), "findings": show_findings(task.findings)}
         one = task.one_at_a_time
-        prompt = "decompose_next" if one else "decompose"
+        draft = self._drafting.fixed("decompose_next" if one else "decompose", **values)
         form: type[schemas.DecomposeReply | schemas.NextReply] = schemas.NextReply if one else schemas.DecomposeReply
-        reply, _ = self._climb_required("decompose", self._drafting.fixed(prompt, **values), form)
+        reply, _ = self._climb_required("decompose", draft, form)
         questions = tuple(dict.fromkeys(squeeze(question) for question in reply.questions if question.strip()))
         return Decomposition(questions[: 1 if one else MOST_QUESTIONS])
 
     def _complete(self, task: tasks.Complete | tasks.Clarify | tasks.FollowUp) -> str | None:
-        """Resolve numbers by rule, unless the model is to rewrite them; ask it only where something answered is pointed at."""
+        """Resolve numbers by rule, unless the model is to rewrite them; ask it only where something answered is pointed at. What
+        completes a message and brings in a name that nobody has said is none.
+        """
         if isinstance(task, tasks.Clarify):
-            values = {"question": squeeze(task.question), "name": squeeze(task.name), "context": squeeze(task.context)}
-            reply, _ = self._climb_required("clarify", self._drafting.fixed("clarify", **values), schemas.CompleteReply)
-            return squeeze(reply.question)
+            about = {"question": task.question, "name": task.name, "context": task.context}
+            return self._completed("clarify", **{name: squeeze(text) for name, text in about.items()})
         if isinstance(task, tasks.FollowUp):
-            return self._follow_up(task.message, task.turns)
+            turns = [Finding(turn.asked, turn.asked, turn.answer) for turn in task.turns]
+            whole = self._completed("follow_up", message=squeeze(task.message), turns=show_findings(turns))
+            return whole if whole and names_nothing_new(whole, task.message, task.turns) else None
         question = resolve_references(task.question, task.findings)
         answered = tuple(finding for finding in task.findings if finding.answer is not None)
         asked = question
@@ -182,18 +187,13 @@ class _TaskRun:
             asked = resolve_references(task.question, said)
         if unresolved(question) or not (asked != question or points_back(question, answered)):
             return question
-        draft = self._drafting.fixed("complete", question=squeeze(asked), findings=show_findings(answered))
-        reply, _ = self._climb_required("complete", draft, schemas.CompleteReply)
-        completed = squeeze(reply.question)
+        completed = self._completed("complete", question=squeeze(asked), findings=show_findings(answered))
         return completed if is_completion(task.question, completed, answered) else question
 
-    def _follow_up(self, message: str, turns: Sequence[tasks.Exchange]) -> str | None:
-        """The message as the model completes it, unless that brings in a name that nobody has said."""
-        said = [Finding(turn.asked, turn.asked, turn.answer) for turn in turns]
-        draft = self._drafting.fixed("follow_up", message=squeeze(message), turns=show_findings(said))
-        reply, _ = self._climb_required("follow_up", draft, schemas.CompleteReply)
-        completed = squeeze(reply.question)
-        return completed if completed and names_nothing_new(completed, message, turns) else None
+    def _completed(self, task: str, **values: str) -> str:
+        """The question in the reply to a task that completes one."""
+        reply, _ = self._climb_required(task, self._drafting.fixed(task, **values), schemas.CompleteReply)
+        return squeeze(reply.question)
 
     def _read(self, question: str, evidence: Sequence[Unit], abstain: tasks.Abstain) -> Reading:
         if not evidence:
@@ -232,11 +232,8 @@ class _TaskRun:
             draft = self._drafting.with_units(prompt, "evidence", task.evidence, values)
             return _reading(task.question, self._climb("integrate", draft, schemas.ReadingReply))
         reading = self._without_evidence("integrate", self._drafting.fixed(prompt, **values), schemas.ConclusionReply)
-        return (
-            replace(reading, steps=(Step(task.question, reading.answer, ()),))
-            if reading.answer is not None
-            else reading
-        )
+        steps = () if reading.answer is None else (Step(task.question, reading.answer, ()),)
+        return replace(reading, steps=steps)
 
     def _without_evidence(self, task: str, draft: Drafted, form: type[Uncited]) -> Reading:
         """The answer to a draft without evidence."""
@@ -251,28 +248,26 @@ class _TaskRun:
         if not task.evidence:
             return Samples((None,))
         values = {"question": squeeze(task.question), "abstain": self._drafting.phrase("sample", task.abstain)}
-        units = self._drafting.with_units("sample", "evidence", task.evidence, values)
-        draft, ladder = _traced(units, self._origins), self._ladder
+        draft, ladder = self._drafting.with_units("sample", "evidence", task.evidence, values), self._ladder
         form = schemas.GuessReply if task.abstain is tasks.Abstain.NEVER else schemas.SampleReply
 
-        def climb(draw: Draw) -> Climbed[schemas.SampleReply] | TaskFailed:
+        def climb(seed: int) -> Climbed[schemas.SampleReply] | TaskFailed:
             try:
-                return ladder.climb("sample", draft, form, draw)
+                return ladder.climb("sample", draft, form, seed)
             except TaskFailed as failure:
                 return failure
 
-        draws = [Draw(seed, TEMPERATURE) for seed in range(1, task.samples + 1)]
-        fetched = ladder.fetch("sample", draft, form, draws)
-        first = climb(draws[0])  # alone, to find the working rung for the others
-        if fetched is None:
-            fetched = ladder.fetch("sample", draft, form, draws[1:])
-        with ThreadPoolExecutor(ladder.workers) as pool:
-            contexts = [copy_context() for _ in draws[1:]]
-            drawn = [first, *pool.map(lambda context, draw: context.run(climb, draw), contexts, draws[1:])]
-        self.usage = sum((one.usage or Usage() for one in drawn), fetched or Usage())
+        seeds = range(1, task.samples + 1)
+        drawn = [] if ladder.working else [climb(1)]  # alone, to find the working rung for the others
+        rest = seeds[len(drawn) :]
+        fetched = ladder.fetch("sample", draft, form, rest)
+        with ThreadPoolExecutor(ladder.settings.concurrency) as pool:
+            contexts = [copy_context() for _ in rest]
+            drawn += pool.map(lambda context, seed: context.run(climb, seed), contexts, rest)
+        self.usage = sum((one.usage or Usage() for one in drawn), fetched)
         climbs = [one for one in drawn if isinstance(one, Climbed)]
         if not climbs:
-            raise TaskFailed(str(first), self.usage)
+            raise TaskFailed(str(drawn[0]), self.usage)
         self.documents = tuple(dict.fromkeys(name for climbed in climbs for name in climbed.draft.documents))
         return Samples(tuple(parse_answer(one.reply.answer, one.draft.units) if one.reply else None for one in climbs))
 
@@ -289,7 +284,7 @@ class _TaskRun:
         return climbed.reply, climbed.draft
 
     def _climb(self, task: str, draft: Drafted, reply: type[R]) -> Climbed[R]:
-        climbed = self._ladder.climb(task, _traced(draft, self._origins), reply)
+        climbed = self._ladder.climb(task, draft, reply)
         self.usage += climbed.usage
         self.documents = climbed.draft.documents
         return climbed
@@ -299,8 +294,27 @@ def _reading(question: str, climbed: Climbed[schemas.ReadingReply]) -> Reading:
     return reading_from(question, climbed.reply, climbed.draft.units) if climbed.reply else Reading(None)
 
 
-def _traced(draft: Drafted, origins: tuple[str, ...]) -> Drafted:
-    return lambda room: replace(draft(room), origins=origins)
+class RecentTexts:
+    """The recent texts with their documents. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._recent: deque[tuple[str, tuple[str, ...]]] = deque(maxlen=RECENT)
+
+    def note(self, texts: Iterable[str], documents: tuple[str, ...]) -> None:
+        """Remember that `texts` were made from text of `documents`."""
+        words = [text for text in map(folded, texts) if text and text not in YES_NO]
+        if documents:
+            with self._lock:
+                self._recent.extend((text, documents) for text in words)
+
+    def of(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """The documents of all remembered words that occur in `texts`."""
+        asked = "\n".join(map(folded, texts))
+        with self._lock:
+            recent = tuple(self._recent)
+        found = (documents for words, documents in recent if words in asked and stands_in(words, asked))
+        return tuple(dict.fromkeys(document for documents in found for document in documents))
 
 
 def _task_texts(task: object) -> list[str]:

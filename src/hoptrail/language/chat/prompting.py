@@ -11,27 +11,46 @@ from). Sections follow, each after a line such as `--- given`:
     given          the model's input; only this section has `$names`
 
 Any other section is a phrase that the performer chooses by name. A user's folder replaces prompts file by file.
+
+A draft is a filled prompt with as much evidence as fits, in the short form if the room is small. The prompt and the log report
+omissions.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from hoptrail.errors import UsageError
+from hoptrail.errors import TaskFailed, UsageError
+from hoptrail.language.chat.context import (
+    Room,
+    cost_of,
+    fit,
+    heading_of,
+    sentences_of,
+    show_before,
+    show_sentences,
+    show_units,
+)
 from hoptrail.models.chat import Message
+from hoptrail.models.prompt_text import estimated_tokens
+from hoptrail.types import Unit
 
 SUFFIX = ".md"
 HEAD = ("names", "reply", "source")
+BEFORE_TOKENS = 300
+"""Most tokens of the end of the preceding passage, shown when extracting."""
 _SECTION = re.compile(r"^--- (\w+)$", re.MULTILINE)
 _PARTS = ("instructions", "short", "form", "example", "plain", "given")
 _SHIPPED = files("hoptrail.language.chat") / "prompts"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +116,16 @@ def check_prompts(folder: str) -> None:
         own = sorted(place.name for place in Path(folder).iterdir() if not place.name.startswith("."))
     except OSError as error:
         raise UsageError(f"the prompts in {folder} cannot be read: {error.strerror or error}") from error
-    known = known_prompts()
-    faults = [
-        f"{name} is none of the known files: {', '.join(one + SUFFIX for one in known)}"
-        for name in own
-        if name.removesuffix(SUFFIX) not in known or not name.endswith(SUFFIX)
-    ]
-    for name in known:
-        if name + SUFFIX in own:
-            try:
-                faults += _faults_against(load_prompt(name), load_prompt(name, folder))
-            except UsageError as error:
-                faults.append(str(error))
+    faults, known = [], known_prompts()
+    for file in own:
+        name = file.removesuffix(SUFFIX)
+        if name == file or name not in known:
+            faults.append(f"{file} is none of the known files: {', '.join(one + SUFFIX for one in known)}")
+            continue
+        try:
+            faults += _faults_against(load_prompt(name), load_prompt(name, folder))
+        except UsageError as error:
+            faults.append(str(error))
     if faults:
         raise UsageError(f"the prompts in {folder} cannot be used: {'; '.join(faults)}")
 
@@ -125,14 +142,16 @@ def digest_of_prompts(folder: str) -> str:
 
 
 def _faults_against(shipped: Prompt, own: Prompt) -> list[str]:
-    faults = []
-    if differing := _differences(set(shipped.names), set(own.names)):
-        faults.append(f"the names of {own.name} are not those that it is filled with; {differing}")
-    if differing := _differences(set(shipped.phrases), set(own.phrases)):
-        faults.append(f"the sections of {own.name} are not those that it needs; {differing}")
-    if own.reply != shipped.reply:
-        faults.append(f"the reply of {own.name} is {shipped.reply}, not {own.reply}")
-    return faults
+    compared = (
+        ("names", shipped.names, own.names),
+        ("sections", shipped.phrases, own.phrases),
+        ("reply", [shipped.reply], [own.reply]),
+    )
+    return [
+        f"the {what} of {own.name} must be as shipped; {differing}"
+        for what, needed, there in compared
+        if (differing := _differences(set(needed), set(there)))
+    ]
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
@@ -166,3 +185,98 @@ def _differences(needed: set[str], there: set[str]) -> str:
     """The missing and surplus names as text; empty if there are none."""
     sides = ("missing", needed - there), ("surplus", there - needed)
     return "; ".join(f"{word}: {', '.join(sorted(names))}" for word, names in sides if names)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A prompt ready to send, the units it shows in the order of their numbers, the documents that its words come from by way of
+    earlier replies (`origins`), and the same prompt for a plain-text reply (may be empty).
+    """
+
+    messages: tuple[Message, ...]
+    units: tuple[Unit, ...] = ()
+    origins: tuple[str, ...] = ()
+    plain: tuple[Message, ...] = ()
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Every document whose text, or text made from it, is in the prompt."""
+        shown = (span.document for unit in self.units for span in unit.sources)
+        return tuple(dict.fromkeys((*shown, *self.origins)))
+
+
+Drafted = Callable[[Room], Draft]
+"""Makes a draft for a room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """Makes drafts with `origins` from the shipped prompts, or from those of the user's `folder` that replace them."""
+
+    folder: str = ""
+    origins: tuple[str, ...] = ()
+
+    def phrase(self, prompt: str, name: str) -> str:
+        """A phrase of a prompt by name."""
+        return self._prompt(prompt).phrases[name]
+
+    def fixed(self, prompt: str, **values: str) -> Drafted:
+        """A draft without evidence. Raises: TaskFailed: it does not fit (when drafted)."""
+
+        def drafted(room: Room) -> Draft:
+            draft = self._filled(prompt, values, room)
+            room.left_beside(prompt, draft.messages)
+            return draft
+
+        return drafted
+
+    def with_units(
+        self, prompt: str, slot: str, units: Sequence[Unit], values: Mapping[str, str], *, partly: bool = False
+    ) -> Drafted:
+        """A draft with the best `units` that fit in `slot`. Logs omissions, unless the rest comes later (`partly`) and each is
+        whole. Raises: TaskFailed: no room (when drafted).
+        """
+
+        def draft(room: Room) -> Draft:
+            left = self.tokens_for(prompt, slot, room, **values)
+            shown = fit(units, left)
+            if partly and cost_of(shown[0]) > left:
+                raise TaskFailed(f"{prompt}: {shown[0].title!r} does not fit into context_window under [chat]")
+            omitted = 0 if partly else len(units) - len(shown)
+            if omitted:
+                warning = (
+                    "%s: %d of %d passages do not fit into context_window under [chat]; they are not shown to the model"
+                )
+                _log.warning(warning, prompt, omitted, len(units))
+            return self._filled(prompt, {**values, slot: show_units(shown, left, omitted)}, room, shown)
+
+        return draft
+
+    def tokens_for(self, prompt: str, slot: str, room: Room, **values: str) -> int:
+        """The tokens of a slot in a room. Raises: TaskFailed: there are none."""
+        return room.left_beside(prompt, self._prompt(prompt).fill({**values, slot: ""}, short=room.small))
+
+    def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None, closing: str = "") -> Drafted:
+        """A draft with the sentences that fit before `closing`, and the end of the passage before. Raises: TaskFailed (later)."""
+        title = heading_of(unit) or "(none)"
+
+        def draft(room: Room) -> Draft:
+            empty = self._prompt(prompt).fill({"title": title, "before": "", "sentences": ""}, short=room.small)
+            left = room.left_beside(prompt, empty)
+            led_by = show_before(before, min(BEFORE_TOKENS, left // 4)) if before else ""
+            left -= estimated_tokens(led_by)
+            sentences = sentences_of(unit, left)
+            if sentences and unit.text[sentences[-1].end :].strip():
+                warning = "%s: %r does not fit into context_window under [chat]; %d of its %d characters are shown to the model"
+                _log.warning(warning, prompt, unit.title, sentences[-1].end, len(unit.text))
+            shown = f"{show_sentences(sentences, max(left, 1))}\n{closing}".rstrip()
+            return self._filled(prompt, {"title": title, "before": led_by, "sentences": shown}, room, (unit,))
+
+        return draft
+
+    def _prompt(self, name: str) -> Prompt:
+        return load_prompt(name, self.folder)
+
+    def _filled(self, name: str, values: Mapping[str, str], room: Room, units: tuple[Unit, ...] = ()) -> Draft:
+        prompt, short = self._prompt(name), room.small
+        return Draft(prompt.fill(values, short=short), units, self.origins, prompt.fill_plain(values, short=short))

@@ -2,40 +2,76 @@
 
 A reply that was cut off is used if its required fields are complete. A reply that repeats the placeholders or the example of its
 prompt is not used: small models do that, above all if a decoder constrains their form.
+
+Models that cannot write JSON reply in plain text: a few words after a mark, lists with one item a line.
+
+    The lighthouse was designed by Ilse Marrow, says passage 2.
+    ANSWER: Ilse Marrow
+
+The marks are the names of the required fields in capitals. Text before the first mark is the reason and may quote the evidence.
+If a model forgot the mark of its only field, "the answer is …" replaces it, or else its first sentence or its list counts. Text
+after a mark must be valid for the field: yes or no, a question.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from itertools import accumulate
+from typing import Any, TypeVar, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from hoptrail.language.chat.plain_replies import read_plain
-from hoptrail.language.chat.reply_parsing import InvalidReply, is_refusal, own_channel, parse_cut_off, parse_reply
+from hoptrail.language.chat.reply_parsing import (
+    InvalidReply,
+    channels,
+    is_refusal,
+    own_channel,
+    parse_cut_off,
+    parse_reply,
+    says_unknown,
+)
 from hoptrail.language.chat.schemas import Scale
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply, Token
 from hoptrail.models.prompt_text import start_of_loop
+from hoptrail.text.normal_forms import stands_in
+from hoptrail.text.sentences import sentence_spans
+from hoptrail.types.json_object import JsonObject
 
 R = TypeVar("R", bound=BaseModel)
 
+MARKS = {"entities": "NAME", "facts": "FACT", "questions": "QUESTION"}
+"""Marks of fields with several items, each on its own line. Other fields are marked by their names."""
+WITHOUT_LIMIT = frozenset({"summary"})
+"""Fields that may run over several lines."""
+LONGEST_WORDS = 60
+"""Words of the longest sentence without a mark that is an answer."""
+
+_ANSWER_IS = re.compile(
+    r"\b(?:the |my )?(?:(?:final|short|correct) )?answer(?: to (?:the|this|that|your) question)?"
+    r"(?: is\b[ \t]*[:：]?|[ \t]*[:：])",
+    re.IGNORECASE,
+)
+"""A mark in a sentence: "The answer to this question is: Paris"."""
+_PASSAGE = re.compile(r"passage (?:no\. |number |#)?(\d{1,3})(?!\d)", re.IGNORECASE)
+
 
 class OutOfRoom(Exception):
-    """The prompt (`less` is True) or the reply had too little room on this rung; `kept` is the complete part of the reply.
-    `reasoned`: all of the room went into reasoning. `window`: the tokens to which the server cut the prompt.
+    """The prompt (`less` is True) or the reply had too little room; `kept` is the complete part of the reply. `reasoned`: all of
+    the room went into reasoning. `window`: the tokens to which the server cut the prompt.
     """
 
-    def __init__(self, reason: str, rung: Rung, *, less: bool = False, kept: Any = None, **more: int) -> None:
+    def __init__(
+        self, reason: str, *, less: bool = False, kept: Any = None, reasoned: bool = False, window: int = 0
+    ) -> None:
         super().__init__(reason)
-        self.rung = rung
         self.less = less
         self.kept = kept
-        self.reasoned = bool(more.get("reasoned"))
-        self.window = more.get("window", 0)
+        self.reasoned = reasoned
+        self.window = window
 
 
 class Repeated(InvalidReply):
@@ -47,7 +83,7 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
     Raises: OutOfRoom: the prompt did not fit, or the reply was cut off. InvalidReply: it does not have the required form.
     """
     if reply.finish == TOO_LONG:
-        raise OutOfRoom("the prompt is too long for the model", request.rung, less=True)
+        raise OutOfRoom("the prompt is too long for the model", less=True)
     if reply.refusal or reply.finish in {"content_filter", "sensitive"}:
         return None
     if not reply.cut:
@@ -58,7 +94,6 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
     raise OutOfRoom(
         f"the server cut the prompt to {reply.prompt_tokens:,} tokens, about {request.prompt_tokens:,} were sent: set "
         "context_window under [chat] to what it takes, or give it more (Ollama: num_ctx, or OLLAMA_CONTEXT_LENGTH)",
-        *(request.rung,),
         kept=kept,
         window=reply.prompt_tokens,
     )
@@ -70,7 +105,6 @@ def _content(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
         raise OutOfRoom(
             f"the model used all {request.max_output_tokens:,} tokens before it said anything, for reasoning if it is a model "
             "that reasons: raise max_output_tokens under [chat], or switch its thinking off",
-            *(request.rung,),
             reasoned=True,
         )
     try:
@@ -80,11 +114,11 @@ def _content(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
             return None
         if request.rung is Rung.PLAIN or reply.finish != "length":
             raise
-        found = _cut_off(own, request.rung, form, fault)
+        found = _cut_off(own, form, fault)
     return apply_logprobs(_without_examples(found, request), reply.logprobs)
 
 
-def _cut_off(text: str, rung: Rung, form: type[R], fault: InvalidReply) -> R:
+def _cut_off(text: str, form: type[R], fault: InvalidReply) -> R:
     """The complete part of a reply that was cut off, if that is enough. A reply cut off inside a list may say more with more
     room, one that repeats itself will not.
     Raises: OutOfRoom, InvalidReply: the complete part is not enough.
@@ -97,7 +131,7 @@ def _cut_off(text: str, rung: Rung, form: type[R], fault: InvalidReply) -> R:
     kept = None
     with suppress(InvalidReply):
         kept = parse_cut_off(text, form, open_lists=True)
-    raise OutOfRoom("the reply was cut off at its limit", rung, kept=kept)
+    raise OutOfRoom("the reply was cut off at its limit", kept=kept)
 
 
 def _without_examples(reply: R, request: ChatRequest) -> R:
@@ -148,24 +182,16 @@ def apply_logprobs(reply: R, tokens: Sequence[Token]) -> R:
 
 
 def _mean(field: str, said: float, words: Mapping[str, float], tokens: Sequence[Token]) -> float | None:
-    """The weighted number; None if the tokens do not have the word `said` after the name of its field."""
+    """The weighted number; None if the tokens do not have the word `said` after the name of its field, or begin no word."""
     text = "".join(token[0][0] for token in tokens)
     named = rf"(?<!\w){field}\W{{1,12}}({'|'.join(words)})(?!\w)"
     found = next(reversed(list(re.finditer(named, text, re.IGNORECASE))), None)
     if found is None or words[found[1].lower()] != said:
         return None
-    start, end = found.start(1), 0
-    for token in tokens:
-        end += len(token[0][0])
-        if end > start:
-            return _mean_of(dict(token), words)
-    return None
-
-
-def _mean_of(token: Mapping[str, float], words: Mapping[str, float]) -> float | None:
-    """The mean over the words that one token's alternatives begin; None if they begin none."""
-    shares = dict.fromkeys(words, 0.0)
-    for text, logprob in token.items():
+    ends = accumulate(len(token[0][0]) for token in tokens)
+    token = next(token for token, end in zip(tokens, ends, strict=True) if end > found.start(1))
+    shares = dict.fromkeys(words, 0.0)  # of the words that the alternatives of this token begin
+    for text, logprob in dict(token).items():
         begun = [word for word in words if _begins(text, word)]
         if len(begun) == 1:
             shares[begun[0]] += math.exp(logprob)
@@ -177,3 +203,114 @@ def _begins(token: str, word: str) -> bool:
     """Whether a token is the word or its beginning: ` "yes`, `YES",`, `y`."""
     said = re.sub(r"^\W+", "", token).lower()
     return bool(said) and (word.startswith(said) or re.match(rf"{word}(?!\w)", said) is not None)
+
+
+def read_plain(said: ChatReply, reply: type[R]) -> R:
+    """The reply in a plain text. Raises: InvalidReply: a required field is missing or invalid."""
+    try:
+        return parse_reply(said.text, reply)  # some models write JSON after all
+    except InvalidReply:
+        own, thought = channels(said.text)
+    text = own or thought
+    loop = start_of_loop(text)
+    text = text[:loop]
+    if said.finish == "length" and "\n" in text.strip():  # its last line was cut off
+        text = text.rpartition("\n")[0]
+    if not text.strip():
+        raise InvalidReply("it is empty" if loop is None else "it repeats itself without end")
+    needed = [name for name, field in reply.model_fields.items() if field.is_required()]
+    before, marked = _split_at_marks(text, [_mark(name) for name in needed])
+    if not marked:
+        if loop is not None or thought:
+            raise InvalidReply("all of it is reasoning" if thought else "it repeats itself without end")
+        before, marked = _parse_unmarked(text, reply, needed)
+    values = {name: _value(reply, name, marked.get(_mark(name), [])) for name in needed}
+    if "facts" in values:
+        names = values["entities"]
+        values["facts"] = [
+            {"text": fact, "entities": [name for name in names if stands_in(name.casefold(), fact.casefold())]}
+            for fact in values["facts"]
+        ]
+    try:
+        return reply.model_validate({**_reasons(reply, before, values), **values})
+    except ValidationError as error:
+        faults = "; ".join(f"{_mark(str(one['loc'][0]))}: {one['msg']}" for one in error.errors())
+        raise InvalidReply(f"no plain text of the form asked for: {faults}"[:300]) from None
+
+
+def _mark(field: str) -> str:
+    return MARKS.get(field, field.upper())
+
+
+def _split_at_marks(text: str, marks: list[str]) -> tuple[str, dict[str, list[str]]]:
+    """The text before the first mark, and mark -> texts after it, up to the next mark."""
+    names = "|".join(marks)
+    parts = re.split(rf"^[ \t>*#_`•-]*({names})S?[ \t*_`]*[:：][ \t*_`]*", text, flags=re.MULTILINE | re.IGNORECASE)
+    found: dict[str, list[str]] = {}
+    for mark, words in zip(parts[1::2], parts[2::2], strict=True):
+        found.setdefault(mark.upper(), []).append(words)
+    return parts[0].strip(), found
+
+
+def _parse_unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str, dict[str, list[str]]]:
+    """The reason, if it can be separated, and the value of the only required field, from a text without marks."""
+    if text.lstrip().startswith(("{", "[", "```", "<")):
+        raise InvalidReply("it holds neither a mark nor a reply in JSON")
+    if len(needed) != 1:
+        raise InvalidReply(f"none of the marks {', '.join(map(_mark, needed))} stands in it")
+    name = needed[0]
+    if name in WITHOUT_LIMIT:
+        return "", {_mark(name): [text]}
+    if _is_list(reply, name):
+        questions = [line for line in _items(text) if line.endswith(("?", "？"))]
+        if not questions and not says_unknown(text.strip(" .")):
+            raise InvalidReply("it holds neither a mark nor a question")
+        return "", {_mark(name): ["\n".join(questions)]}
+    before, said = _split_at_answer(text) if name == "answer" else ("", text)
+    if not said:
+        return before, {_mark(name): []}
+    start, end = next(iter(sentence_spans(said, limit=2)), (0, 0))
+    sentence = said[start:end]
+    if not sentence or len(sentence.split()) > LONGEST_WORDS:
+        raise InvalidReply(f"the mark {_mark(name)} does not stand in it")
+    return before, {_mark(name): [sentence]}
+
+
+def _split_at_answer(text: str) -> tuple[str, str]:
+    """The text before and after "the answer is", which some models repeat; without these words, empty and the whole text."""
+    first, *others = _ANSWER_IS.split(text)
+    if not others:
+        return "", text
+    return first.strip(), next((part for part in others if part.strip(' \t\n.*_"')), "")
+
+
+def _value(reply: type[BaseModel], name: str, said: list[str]) -> Any:
+    """The value of a field from the texts after its marks: the first text, or the items of all lists."""
+    if _is_list(reply, name):
+        return [item for words in said for item in _items(words) if not says_unknown(item.strip(" .<>()[]"))]
+    words = (said[0] if said else "").strip()
+    if name not in WITHOUT_LIMIT:
+        words = words.partition("\n")[0]
+    return words.strip(' *_<>"“”') or None
+
+
+def _items(words: str) -> Iterator[str]:
+    """The distinct lines of a list, without bullets or numbers."""
+    lines = (re.sub(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+", "", line).strip() for line in words.splitlines())
+    yield from dict.fromkeys(filter(None, lines))
+
+
+def _is_list(reply: type[BaseModel], name: str) -> bool:
+    return get_origin(reply.model_fields[name].annotation) is list
+
+
+def _reasons(reply: type[BaseModel], words: str, values: Mapping[str, Any]) -> JsonObject:
+    """The words before the first mark as a step or as the first field, if the reply has an optional one."""
+    if not words:
+        return {}
+    if "steps" in reply.model_fields:
+        quoted = max(re.findall(r"[\"“]([^\"“”]+)[\"”]", words), key=len, default="")
+        passages = [int(number) for number in _PASSAGE.findall(words)]
+        return {"steps": [{"evidence": passages, "quote": quoted or words, "answer": values.get("answer")}]}
+    first = next(iter(reply.model_fields))
+    return {} if reply.model_fields[first].is_required() else {first: words}

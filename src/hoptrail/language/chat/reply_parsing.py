@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -25,9 +24,7 @@ R = TypeVar("R", bound=BaseModel)
 LONGEST = 200_000
 """Characters of a reply that are parsed."""
 LONGEST_REPAIRED = 10_000
-"""Characters of the longest object whose syntax is repaired, which may take quadratic time."""
-DEEPEST = 8
-"""Deepest nesting of such an object, for the same reason. No valid reply is deeper than four."""
+"""Characters of the longest object whose syntax is repaired: what is longer is of a model that does not stop."""
 TRIES = 40
 """Possible beginnings of a reply that are tried."""
 SHOWN = 300
@@ -114,13 +111,10 @@ def _complete_part(text: str, *, open_lists: bool) -> str:
 
 
 _NAMES = "think|thinking|thought|reasoning|seed:think"
-_THOUGHTS = {
-    **{f"<{name}>": f"</{name}>" for name in _NAMES.split("|")},
-    "[think]": "[/think]",
-    "◁think▷": "◁/think▷",
-    "<|channel>thought": "<channel|>",
-}
-"""The marks around reasoning, in small letters."""
+_THOUGHT = re.compile(
+    rf"(?:<(?:{_NAMES})>|\[think\]|◁think▷|<\|channel>thought)(.*?)(</(?:{_NAMES})>|\[/think\]|◁/think▷|<channel\|>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
 _THOUGHT_END = re.compile(rf"^[^{{]*?</(?:{_NAMES})>|\A.*?(?:</think>|\[/think\])\s*(?=\{{)", re.DOTALL | re.IGNORECASE)
 # Matches consecutive tags at once: an endless row of <unk> would otherwise take quadratic time.
 _TOOL = re.compile(rf"\A(?:\s*(?:<(?!(?i:{_NAMES})>)\|?[\w./-]+\|?>|\[/?(?!(?i:think)\])[A-Z_]{{3,}}\]))++")
@@ -141,20 +135,16 @@ def channels(text: str) -> tuple[str, str]:
         elif text.lstrip().startswith(("<|channel|>", "<|start|>")):
             return "", text
     while True:
-        before = text
         text = text.strip()
         if text.startswith("{"):
             return text, ""
-        opened = next((mark for mark in _THOUGHTS if text[:20].lower().startswith(mark)), None)
-        if opened is not None:
-            end = _THOUGHTS[opened]
-            thought, ended, text = text.partition(end if end in text else end.upper())
-            if not ended:
-                return "", thought[len(opened) :].strip() or opened
-        elif (matched := _THOUGHT_END.match(text)) or (matched := _TOOL.match(text)):
-            text = text[matched.end() :]
-        if text == before:
+        matched = _THOUGHT.match(text)
+        if matched and not matched[2]:
+            return "", matched[1].strip() or text
+        matched = matched or _THOUGHT_END.match(text) or _TOOL.match(text)
+        if not matched:
             return text, ""
+        text = text[matched.end() :]
 
 
 def own_channel(text: str) -> str:
@@ -193,31 +183,28 @@ def says_unknown(words: str) -> bool:
 
 
 def _objects(text: str) -> Iterator[JsonObject | str]:
-    """The outermost objects in `text`; for an invalid object, the fault as text."""
+    """The outermost objects in `text`, parsed strictly or repaired; for an invalid object, the fault as text."""
     at = text.find("{")
     for _ in range(TRIES):
         if at < 0:
             return
-        content, length = _object_at(text[at:])
+        closing = _closing(text, at)
+        end = closing or len(text)
+        try:
+            content, end = _DECODER.raw_decode(text, at)
+        except RecursionError:
+            yield "too deeply nested"
+            return
+        except ValueError as error:
+            repaired = _repaired(text[at:end]) if closing else None
+            content = f"not valid JSON: {error}" if repaired is None else repaired
         yield content
-        at = text.find("{", at + length)
-
-
-def _object_at(text: str) -> tuple[JsonObject | str, int]:
-    """The object at the start of `text`, parsed strictly or repaired, or the fault; and where to continue."""
-    end = _closing(text)
-    try:
-        return _DECODER.raw_decode(text)
-    except RecursionError:
-        return "too deeply nested", len(text)
-    except ValueError as error:
-        repaired = _repaired(text[:end]) if end else None
-        return (f"not valid JSON: {error}" if repaired is None else repaired), end or len(text)
+        at = text.find("{", end)
 
 
 def _repaired(text: str) -> JsonObject | None:
     """An object with faults only in its syntax: commas, quotes, comments, Python literals; else None."""
-    if len(text) > LONGEST_REPAIRED or "NaN" in text or "Infinity" in text or _depth(text) > DEEPEST:
+    if len(text) > LONGEST_REPAIRED or "NaN" in text or "Infinity" in text:
         return None
     import json_repair
 
@@ -228,36 +215,25 @@ def _repaired(text: str) -> JsonObject | None:
     return content if isinstance(content, dict) and not _loses_values(content, text) else None
 
 
-def _loses_values(content: Any, text: str) -> bool:
+def _loses_values(content: JsonObject, text: str) -> bool:
     """Whether `text` has a field more often than the parsed object: to choose one of two values would be a guess."""
-    kept = Counter(_keys(content))
-    return any(
-        len(re.findall(rf"[{{,]\s*[\"'“”]?{re.escape(key)}[\"'“”]?\s*:", text)) > count for key, count in kept.items()
-    )
+    written = Counter(key.strip() for key in _KEY.findall(text))
+    kept = Counter(re.findall(r'"([^"\\]+)": ', json.dumps(content, ensure_ascii=False)))
+    return any(written[key] > count for key, count in kept.items())
 
 
-def _keys(content: Any) -> Iterator[str]:
-    if isinstance(content, dict):
-        yield from content
-        content = list(content.values())
-    for one in content if isinstance(content, list) else ():
-        yield from _keys(one)
+_KEY = re.compile(r"[{,]\s*+[\"'“”]?+([^\s\"'“”:{},][^\"'“”:{},]*+)[\"'“”]?+\s*+:")
+_BRACE = re.compile(r"[{}]")
 
 
-def _closing(text: str) -> int:
-    """The end of the braces that `text` opens, ignoring strings; 0 if they are never closed."""
+def _closing(text: str, start: int) -> int:
+    """The end of the braces that `text` opens at `start`, ignoring strings; 0 if they are never closed."""
     depth = 0
-    for brace in re.finditer(r"[{}]", text):
+    for brace in _BRACE.finditer(text, start):
         depth += 1 if brace.group() == "{" else -1
         if depth == 0:
             return brace.end()
     return 0
-
-
-def _depth(text: str) -> int:
-    """The depth of nested brackets in `text`, ignoring strings."""
-    steps = (1 if bracket in "{[" else -1 for bracket in re.findall(r"[{}\[\]]", text))
-    return max(accumulate(steps), default=0)
 
 
 def _parse_bare_list(text: str, reply: type[R]) -> R | None:

@@ -84,23 +84,24 @@ class Scale:
         return BeforeValidator(lambda value: self.words[_first_word(value, self.words)])
 
 
-CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
+CONFIDENCES = Scale({"high": 0.9, "medium": 0.6, "low": 0.3})
 """The confidence that a model states."""
-ENOUGH = {"yes": 1.0, "no": 0.0}
+ENOUGH = Scale({"yes": 1.0, "no": 0.0})
 """Whether evidence is enough."""
-SUPPORTS = {"yes": 1.0, "partly": 0.25, "no": 0.0}
+SUPPORTS = Scale({"yes": 1.0, "partly": 0.25, "no": 0.0})
 """Whether evidence supports an answer; partial support is not enough by itself."""
-CONFIDENCE_SCALE, ENOUGH_SCALE, SUPPORT_SCALE = Scale(CONFIDENCES), Scale(ENOUGH), Scale(SUPPORTS)
 
 
 def _confidence(value: Any) -> Any:
     """The number of one of the words, or of 0.8, "0.8", "80%" or 80."""
-    if isinstance(value, str) and value.strip().lower() in CONFIDENCES:
-        return CONFIDENCES[value.strip().lower()]
-    if isinstance(value, str) and (matched := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", value)):
-        value = float(matched[1]) / (100 if matched[2] else 1)
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word in CONFIDENCES.words:
+            return CONFIDENCES.words[word]
+        if matched := re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%?)", word):
+            value = float(matched[1]) / (100 if matched[2] else 1)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-        raise ValueError(f"must be {', '.join(CONFIDENCES)} or a number from 0 to 1")
+        raise ValueError(f"must be {', '.join(CONFIDENCES.words)} or a number from 0 to 1")
     return value / 100 if value > 1 else float(value)
 
 
@@ -117,9 +118,9 @@ Text = Annotated[str, BeforeValidator(_text)]
 OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
 Texts = Annotated[list[Text], BeforeValidator(_list)]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
-Confidence = Annotated[float, CONFIDENCE_SCALE, BeforeValidator(_confidence), CONFIDENCE_SCALE.schema]
-Enough = Annotated[float, ENOUGH_SCALE, ENOUGH_SCALE.of_word, ENOUGH_SCALE.schema]
-Supported = Annotated[float, SUPPORT_SCALE, SUPPORT_SCALE.of_word, SUPPORT_SCALE.schema]
+Confidence = Annotated[float, CONFIDENCES, BeforeValidator(_confidence), CONFIDENCES.schema]
+Enough = Annotated[float, ENOUGH, ENOUGH.of_word, ENOUGH.schema]
+Supported = Annotated[float, SUPPORTS, SUPPORTS.of_word, SUPPORTS.schema]
 YesNo = Annotated[Literal["yes", "no"], BeforeValidator(lambda value: _first_word(value, ("yes", "no")))]
 
 

@@ -19,23 +19,31 @@ from pathlib import Path
 
 import pytest
 
-from fakeai.clients import paid_chat, quick_settings, replies_in, request, servers_in
+from fakeai.clients import paid_chat, quick_settings, replies_in, request
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import BudgetExhausted, Interrupted, StorageError, UsageError
-from hoptrail.models import remembered
-from hoptrail.models.chat import ChatSettings, Rung
+from hoptrail.models import ledger as ledger_module
+from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply
 from hoptrail.models.failures import CallFailed
-from hoptrail.models.remembered import FILE, RememberedReplies
-from hoptrail.models.spending import Cost, Ledger, Limits, cost_of
+from hoptrail.models.ledger import FILE, Cost, Ledger, RememberedReplies, cost_of
 
 MOST = Cost(10, 20, None)
+FREE = ChatSettings()
+"""Settings without a limit."""
 
 
 @pytest.fixture
 def fake() -> Iterator[FakeAI]:
     with serving(FakeAI(lambda body: f"reply to {body['messages'][1]['content']}")) as running:
         yield running
+
+
+def entered(replies: RememberedReplies, asked: ChatRequest) -> int:
+    """The number of a call that is entered."""
+    call = replies.reserve(asked, MOST, FREE)
+    assert call is not None
+    return call
 
 
 def check_bill(fake: FakeAI, ledger: Ledger) -> None:
@@ -110,9 +118,7 @@ def test_many_may_open_a_new_file_at_once(tmp_path: Path) -> None:
     for attempt in range(5):
         folder = tmp_path / str(attempt)
         with ThreadPoolExecutor(8) as workers:
-            done = workers.map(
-                lambda number, at=folder: replies_in(at).reserve(request(f"{number}"), MOST, Limits()), range(8)
-            )
+            done = workers.map(lambda number, at=folder: entered(replies_in(at), request(f"{number}")), range(8))
         assert sorted(done) == list(range(1, 9))
 
 
@@ -142,7 +148,7 @@ def test_a_reply_is_stored_before_it_is_used(fake: FakeAI, tmp_path: Path) -> No
 
 def test_e1_a_crash_after_sending_leaves_the_call_in_the_ledger(tmp_path: Path) -> None:
     replies = replies_in(tmp_path)
-    replies.reserve(request(), MOST, Limits())
+    replies.reserve(request(), MOST, FREE)
     replies.close()  # as after a kill: nothing else was written
     assert replies_in(tmp_path).ledger() == Ledger(1, 10, 20, 0.0, unsettled=1, estimated=1, unpriced=1, perhaps=1)
 
@@ -150,7 +156,7 @@ def test_e1_a_crash_after_sending_leaves_the_call_in_the_ledger(tmp_path: Path) 
 def test_e1_the_ledger_tells_what_certainly_went_out_from_what_perhaps_did(tmp_path: Path) -> None:
     """Entered only, sent only, broken while going out, lost after, refused, settled: one each."""
     replies = replies_in(tmp_path)
-    calls = [replies.reserve(request(f"{number}"), MOST, Limits()) for number in range(6)]
+    calls = [entered(replies, request(f"{number}")) for number in range(6)]
     for call in (calls[1], *calls[3:]):
         replies.mark_sent(call)
     replies.close_call(calls[2], "broken pipe", paid=True)
@@ -158,7 +164,7 @@ def test_e1_the_ledger_tells_what_certainly_went_out_from_what_perhaps_did(tmp_p
     replies.close_call(calls[4], "status 500", paid=False)
     replies.settle(calls[5], {request("5"): ChatReply("yes", "stop", 3, 1)}, Cost(3, 1, None))
     ledger = replies_in(tmp_path).ledger()
-    assert (ledger.calls, ledger.settled, ledger.certain, ledger.perhaps, ledger.refused) == (5, 1, 3, 2, 1)
+    assert (ledger.calls, ledger.unsettled, ledger.perhaps, ledger.refused) == (5, 4, 2, 1)
     replies.mark_sent(calls[5])
     assert replies.ledger() == ledger, "what is settled stays so"
 
@@ -168,21 +174,21 @@ def test_e1_a_call_is_marked_as_sent_before_the_server_answers(fake: FakeAI, tmp
 
     def look(_body: Body) -> str:
         give_up = time.monotonic() + 5
-        while (ledger := replies_in(tmp_path).ledger()).certain == 0 and time.monotonic() < give_up:
+        while (ledger := replies_in(tmp_path).ledger()).perhaps and time.monotonic() < give_up:
             time.sleep(0.005)
         seen.append(ledger)
         return "yes"
 
     fake.brain = look
     paid_chat(fake, tmp_path).ask(request())
-    assert [(ledger.calls, ledger.settled, ledger.certain) for ledger in seen] == [(1, 0, 1)]
-    assert replies_in(tmp_path).ledger().settled == 1
+    assert [(ledger.calls, ledger.unsettled, ledger.perhaps) for ledger in seen] == [(1, 1, 0)]
+    assert replies_in(tmp_path).ledger().unsettled == 0
 
 
 def test_a_file_of_the_last_version_is_brought_up_to_date(tmp_path: Path) -> None:
     """Its replies do not say whether their prompt was cut."""
     replies = replies_in(tmp_path)
-    call = replies.reserve(request(), MOST, Limits())
+    call = entered(replies, request())
     replies.settle(call, {request(): ChatReply("kept", "stop", 3, 1)}, Cost(3, 1, None))
     replies.close()
     connection = sqlite3.connect(tmp_path / FILE, isolation_level=None)
@@ -190,7 +196,7 @@ def test_a_file_of_the_last_version_is_brought_up_to_date(tmp_path: Path) -> Non
     connection.close()
     with ThreadPoolExecutor(4) as workers:
         ledgers = list(workers.map(lambda _: replies_in(tmp_path).ledger(), range(4)))
-    assert {(ledger.calls, ledger.settled) for ledger in ledgers} == {(1, 1)}
+    assert {(ledger.calls, ledger.unsettled) for ledger in ledgers} == {(1, 0)}
     assert [stored.reply.text for stored in replies_in(tmp_path).stored()] == ["kept"]
     with sqlite3.connect(tmp_path / FILE) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (7,)
@@ -254,7 +260,7 @@ def test_e1_a_limit_holds_in_a_file_that_kept_totals(tmp_path: Path) -> None:
     """Up to format 6 triggers kept them in a table, which may be gone."""
     replies = replies_in(tmp_path)
     for number in range(3):
-        replies.reserve(request(f"{number}"), MOST, Limits(calls=4))
+        replies.reserve(request(f"{number}"), MOST, ChatSettings(limit_calls=4))
     replies.close()
     connection = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     connection.executescript("""
@@ -263,19 +269,19 @@ def test_e1_a_limit_holds_in_a_file_that_kept_totals(tmp_path: Path) -> None:
     """)
     connection.close()
     again = replies_in(tmp_path)
-    again.reserve(request("fourth"), MOST, Limits(calls=4))
+    again.reserve(request("fourth"), MOST, ChatSettings(limit_calls=4))
     with pytest.raises(BudgetExhausted):
-        again.reserve(request("fifth"), MOST, Limits(calls=4))
+        again.reserve(request("fifth"), MOST, ChatSettings(limit_calls=4))
     assert again.ledger().calls == 4
 
 
 def test_reaching_a_limit_is_an_interruption_that_says_how_to_go_on(tmp_path: Path) -> None:
     replies = replies_in(tmp_path)
-    replies.reserve(request("one"), MOST, Limits(calls=1))
+    replies.reserve(request("one"), MOST, ChatSettings(limit_calls=1))
     with pytest.raises(
         BudgetExhausted, match=r"limit of 1 calls .*Raise limit_calls .*run the same command again"
     ) as caught:
-        replies.reserve(request("two"), MOST, Limits(calls=1))
+        replies.reserve(request("two"), MOST, ChatSettings(limit_calls=1))
     assert isinstance(caught.value, Interrupted)
 
 
@@ -286,10 +292,13 @@ def test_e2_prices() -> None:
     assert cost_of(1_000_000, 500_000, unknown).money is None
     assert cost_of(1_000_000, 500_000, free).money == 0.0
     assert cost_of(1_000_000, 500_000, dear).money == 7.0
-    with pytest.raises(UsageError, match=r"price of m is not.*limit calls or tokens instead"):
-        Limits.of(replace(unknown, limit_money=5.0))
-    assert Limits.of(replace(free, limit_money=5.0)).money == 5.0
-    assert Limits.of(replace(unknown, limit_tokens=5)).tokens == 5
+
+
+def test_e2_a_limit_on_money_wants_prices(fake: FakeAI, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"price of fake is not.*limit calls or tokens instead"):
+        paid_chat(fake, tmp_path, limit_money=5.0)
+    paid_chat(fake, tmp_path, limit_money=5.0, prompt_price=0.0, completion_price=0.0)
+    paid_chat(fake, tmp_path, limit_tokens=5)
 
 
 def test_e2_a_price_that_changes_changes_nothing_that_was_paid(fake: FakeAI, tmp_path: Path) -> None:
@@ -313,12 +322,12 @@ def _tokens(folder: Path, call: int) -> tuple[int, int]:
 
 
 def test_the_rung_that_works_is_remembered_per_model(tmp_path: Path) -> None:
-    servers = servers_in(tmp_path)
-    assert servers.rung("http://a", "m") is None
-    servers.remember_rung("http://a", "m", Rung.SCHEMA)
-    servers.remember_rung("http://a", "m", Rung.PROMPT)
-    assert servers_in(tmp_path).rung("http://a", "m") is Rung.PROMPT
-    assert servers.rung("http://a", "n") is None
+    replies = replies_in(tmp_path)
+    assert replies.known("rungs", "http://a", "m") == ""
+    replies.note("rungs", "http://a", "m", Rung.SCHEMA)
+    replies.note("rungs", "http://a", "m", Rung.PROMPT)
+    assert replies_in(tmp_path).known("rungs", "http://a", "m") == Rung.PROMPT
+    assert replies.known("rungs", "http://a", "n") == ""
 
 
 def test_a_prompt_that_did_not_fit_is_sent_again_after_a_while(
@@ -331,7 +340,7 @@ def test_a_prompt_that_did_not_fit_is_sent_again_after_a_while(
     assert chat.remembered(asked) is not None
     assert len(fake.log) == 1
 
-    monkeypatch.setattr(remembered, "STANDS_SECONDS", 0.0)
+    monkeypatch.setattr(ledger_module, "STANDS_SECONDS", 0.0)
     assert chat.remembered(asked) is None
     assert [one.reply.finish for one in replies_in(tmp_path).stored()] == [TOO_LONG], "a recording of that run holds it"
     assert chat.ask(asked).reply.finish == TOO_LONG
@@ -367,7 +376,7 @@ def test_forgetting_a_document_leaves_no_byte_of_its_replies(tmp_path: Path) -> 
     replies = replies_in(tmp_path)
     for document in ("d1", "d2"):
         asked = replace(request(document), documents=(document, "d3"))
-        call = replies.reserve(asked, MOST, Limits())
+        call = entered(replies, asked)
         replies.settle(call, {asked: ChatReply(f"secret of {document}", "stop", 5, 5)}, MOST)
     assert replies.documents() == {"d1", "d2", "d3"}
     assert replies.forget(["d1"]) == 1
@@ -383,7 +392,7 @@ def test_forgetting_a_document_leaves_no_byte_of_its_replies(tmp_path: Path) -> 
 def test_forgetting_a_document_forgets_what_failed_calls_said_of_it(tmp_path: Path) -> None:
     replies = replies_in(tmp_path)
     asked = replace(request(), documents=("d1",))
-    replies.close_call(replies.reserve(asked, MOST, Limits()), "no chat reply: 'secret of d1", paid=True)
+    replies.close_call(entered(replies, asked), "no chat reply: 'secret of d1", paid=True)
     assert replies.documents() == {"d1"}
     assert replies.forget(["d1"]) == 0
     replies.close()
@@ -408,18 +417,18 @@ def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="file"):
-        RememberedReplies(tmp_path / "file" / FILE).reserve(request(), MOST, Limits())
+        RememberedReplies(tmp_path / "file" / FILE).reserve(request(), MOST, FREE)
 
 
 def test_a_forked_child_makes_its_own_connection(tmp_path: Path) -> None:
     replies = replies_in(tmp_path)
-    replies.reserve(request("parent"), MOST, Limits())
+    replies.reserve(request("parent"), MOST, FREE)
     context = multiprocessing.get_context("fork")
-    child = context.Process(target=replies.reserve, args=(request("child"), MOST, Limits()))
+    child = context.Process(target=replies.reserve, args=(request("child"), MOST, FREE))
     child.start()
     child.join(30)
     assert child.exitcode == 0
-    replies.reserve(request("parent again"), MOST, Limits())
+    replies.reserve(request("parent again"), MOST, FREE)
     assert replies.ledger().calls == 3
 
 
@@ -437,7 +446,7 @@ def test_e1_the_ledger_agrees_with_the_bill_after_kills(tmp_path: Path) -> None:
 def test_a_call_of_a_killed_process_is_not_waited_for(fake: FakeAI, tmp_path: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     replies = replies_in(tmp_path)
-    replies.reserve(replace(request(), place=fake.address), MOST, Limits())
+    replies.reserve(replace(request(), place=fake.address), MOST, FREE)
     connection = sqlite3.connect(tmp_path / FILE)
     connection.execute("UPDATE calls SET process = ?", (child.pid,))
     connection.commit()

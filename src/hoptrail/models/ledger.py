@@ -1,0 +1,387 @@
+"""Paid replies and the ledger of their cost, in one SQLite file.
+
+A call is entered with the most it may cost before it is sent, and marked as sent afterwards. Its reply and its real cost are
+stored together in one transaction before the reply is used. So a crash at any moment leaves nothing, a call that counts with its
+estimate, or a reply that is never paid again. Safe for several threads and processes: a call that another live process is making
+is waited for. States of a call:
+
+    entered -> sent -> settled     the reply is stored
+       |         |---> lost        it was sent completely; no reply, or a broken one
+       |---------|---> refused     the server refused it, or was not reached: costs nothing
+       |-------------> broken      the connection broke while it was sent
+
+The tables:
+
+    calls      one row per try: its state, its cost
+    replies    one row per answered request: the reply, and the call that paid for it; for a prompt that did not fit, a
+               placeholder, and the call that was refused
+    mentions   the documents whose text is in a request, so that removing a document removes its replies
+    rungs      the working rung of the ladder, per endpoint and model
+    dialects   the refused parameters, per endpoint and model
+
+Files of earlier formats are upgraded when they are opened. Prices are per million tokens, in any currency of the user's choice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hoptrail.errors import BudgetExhausted, StorageError
+from hoptrail.models.chat import ChatRequest, ChatSettings
+from hoptrail.models.completion import ChatReply
+from hoptrail.types.json_object import reader_of
+
+FILE = "replies.sqlite"
+STANDS_SECONDS = 600.0
+"""How long a prompt that did not fit is not sent again. A restarted server may have a larger window, and asking is free."""
+FORMAT = 7
+"""Format 6 had a table of totals; up to format 5 a reply did not say whether its prompt was cut; earlier ones lack tables."""
+WAIT_SECONDS = 60.0
+"""How long a writer waits for the transaction of another."""
+POLL_SECONDS = 0.05
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS calls (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL,
+    state TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, money REAL,
+    estimated INTEGER NOT NULL, process INTEGER NOT NULL, sent REAL NOT NULL, reason TEXT NOT NULL DEFAULT '');
+CREATE INDEX IF NOT EXISTS calls_in_flight ON calls (key) WHERE state IN ('entered', 'sent');
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, task TEXT NOT NULL, place TEXT NOT NULL, model TEXT NOT NULL, reply TEXT NOT NULL, call INTEGER);
+CREATE TABLE IF NOT EXISTS mentions (document TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (document, key)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rungs (place TEXT NOT NULL, model TEXT NOT NULL, rung TEXT NOT NULL, PRIMARY KEY (place, model));
+CREATE TABLE IF NOT EXISTS dialects (
+    place TEXT NOT NULL, model TEXT NOT NULL, dialect TEXT NOT NULL, PRIMARY KEY (place, model));
+DROP TRIGGER IF EXISTS call_entered; DROP TRIGGER IF EXISTS call_changed; DROP TRIGGER IF EXISTS call_removed;
+DROP TABLE IF EXISTS totals
+"""
+# What is stored for a refused call, or by older versions without a call, is a placeholder for a reply.
+_KNOWN = """
+SELECT reply FROM replies WHERE key = ? AND (SELECT state != 'refused' OR sent > ? FROM calls WHERE id = replies.call)
+"""
+_IN_FLIGHT = "SELECT process, sent FROM calls WHERE key = ? AND state IN ('entered', 'sent')"
+_KEEP = """
+INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET reply = excluded.reply, call = excluded.call
+WHERE coalesce((SELECT state = 'refused' FROM calls WHERE id = replies.call), 1)
+"""
+_ENTER = """
+INSERT INTO calls (key, task, place, model, state, prompt_tokens, completion_tokens, money, estimated, process, sent)
+VALUES (?, ?, ?, ?, 'entered', ?, ?, ?, 1, ?, ?)
+"""
+_SETTLE = """
+UPDATE calls SET state = 'settled', prompt_tokens = ?, completion_tokens = ?, money = ?, estimated = ? WHERE id = ?
+"""
+_CLOSE = """
+UPDATE calls SET reason = :reason,
+    state = CASE WHEN NOT :paid THEN 'refused' WHEN state = 'entered' THEN 'broken' ELSE 'lost' END WHERE id = :call
+"""
+_SUMS = """
+SELECT count(*) FILTER (WHERE paid), coalesce(sum(prompt_tokens) FILTER (WHERE paid), 0),
+    coalesce(sum(completion_tokens) FILTER (WHERE paid), 0), coalesce(sum(money) FILTER (WHERE paid), 0.0),
+    count(*) FILTER (WHERE paid AND state != 'settled'), count(*) FILTER (WHERE paid AND estimated),
+    count(*) FILTER (WHERE NOT paid), count(*) FILTER (WHERE paid AND money IS NULL),
+    count(*) FILTER (WHERE state IN ('entered', 'broken'))
+FROM (SELECT *, state != 'refused' AS paid FROM calls)
+"""
+_MENTIONING = "SELECT key FROM mentions WHERE document IN (SELECT value FROM json_each(?))"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The actual or greatest cost of a call. `money` is None where a price is unknown."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    money: float | None
+
+
+def cost_of(prompt_tokens: int, completion_tokens: int, settings: ChatSettings) -> Cost:
+    """The cost of a call at the prices of the settings."""
+    known = settings.prompt_price >= 0 and settings.completion_price >= 0
+    money = (prompt_tokens * settings.prompt_price + completion_tokens * settings.completion_price) / 1_000_000
+    return Cost(prompt_tokens, completion_tokens, money if known else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The sums of a ledger.
+
+    - `calls`: all calls that the server may have billed.
+    - `unsettled`: those of them without a reply (a crash, a broken connection), counted with their reserved estimate.
+    - `estimated`: those of them whose tokens we estimated, because the server's count was missing or implausible.
+    - `perhaps`: unsettled calls that may never have been sent: we were killed, or the connection broke, before their last byte.
+    - `refused`: calls that were not billed, because the server refused them or was not reached.
+    - `unpriced`: calls without a known price.
+
+    So the server bills between `calls - unsettled` and `calls` calls; and at least `calls - perhaps`, if it bills every call that
+    it received completely, except those whose refusal we received.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    money: float = 0.0
+    unsettled: int = 0
+    estimated: int = 0
+    refused: int = 0
+    unpriced: int = 0
+    perhaps: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def check(self, coming: Cost, settings: ChatSettings, place: Path) -> None:
+        """Check that a call that may cost `coming` keeps within the limits; calls in flight count with their greatest cost.
+        Raises: BudgetExhausted: it does not; nothing was spent on it.
+        """
+        for what, limit, before, cost in (
+            ("calls", settings.limit_calls, self.calls, 1),
+            ("tokens", settings.limit_tokens, self.tokens, coming.prompt_tokens + coming.completion_tokens),
+            ("money", settings.limit_money, self.money, coming.money or 0.0),
+        ):
+            if limit and before + cost > limit:
+                raise BudgetExhausted(
+                    f"the limit of {limit:,g} {what} would be passed: {place} has entered {before:,.6g}, and the next call may "
+                    f"cost {cost:,.6g}. Nothing was sent; what was finished is kept. Raise limit_{what} under [chat] and run the "
+                    "same command again to continue"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReply:
+    """A reply and its request, as exported."""
+
+    key: str
+    task: str
+    place: str
+    model: str
+    reply: ChatReply
+
+
+class RememberedReplies:
+    """The file at `path`, made on first use. Opening it reads nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = _ReplyFile(path)
+
+    def reply(self, key: str) -> ChatReply | None:
+        """The stored reply to the request with a key, or a placeholder that still applies; None where there is neither."""
+        rows = self._file.rows(_KNOWN, key, time.time() - STANDS_SECONDS)
+        return _parse(rows[0][0]) if rows else None
+
+    def wait_for_others(self, key: str, longest: float) -> ChatReply | None:
+        """Wait while another process is making the call of a request. Returns its reply; None where there is none."""
+        while _is_asked_elsewhere(self._file.rows(_IN_FLIGHT, key), longest):
+            time.sleep(POLL_SECONDS)
+        return self.reply(key)
+
+    def reserve(
+        self, request: ChatRequest, most: Cost, settings: ChatSettings, longest: float | None = None
+    ) -> int | None:
+        """Enter a call that is about to be sent, at the most it may cost. Returns its number; with `longest`, the seconds that a
+        call may take, None (and enters nothing) if another process is making the call or has its reply by now.
+        Raises: BudgetExhausted: it could pass a limit; it is not entered.
+        """
+        with self._file.transaction() as connection:
+            if longest is not None:
+                known = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
+                if known or _is_asked_elsewhere(connection.execute(_IN_FLIGHT, (request.key,)), longest):
+                    return None
+            if settings.limit_calls or settings.limit_tokens or settings.limit_money:
+                Ledger(*connection.execute(_SUMS).fetchone()).check(most, settings, self.path)
+            about = (request.key, request.task, request.place, request.model)
+            cost = (most.prompt_tokens, most.completion_tokens, most.money)
+            made = connection.execute(_ENTER, (*about, *cost, os.getpid(), time.time()))
+            _mention(connection, request)
+            return made.lastrowid
+
+    def mark_sent(self, call: int) -> None:
+        """Note that the whole request was passed to the operating system."""
+        with self._file.transaction() as connection:
+            connection.execute("UPDATE calls SET state = 'sent' WHERE id = ? AND state = 'entered'", (call,))
+
+    def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost) -> None:
+        """Store the real cost of a call and its replies, by request, in one transaction."""
+        estimated = any(reply.estimated for reply in answered.values())
+        with self._file.transaction() as connection:
+            connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
+            for request, reply in answered.items():
+                _keep(connection, request, reply, call)
+
+    def keep(self, call: int, request: ChatRequest, reply: ChatReply) -> None:
+        """Store a placeholder for the reply of a refused `call`, for a prompt that does not fit. It applies for a while."""
+        with self._file.transaction() as connection:
+            _keep(connection, request, reply, call)
+
+    def close_call(self, call: int, reason: str, *, paid: bool) -> None:
+        """Note that a call got no reply. One that may have been `paid` still counts, with its estimate."""
+        with self._file.transaction() as connection:
+            connection.execute(_CLOSE, {"paid": paid, "reason": reason[:300], "call": call})
+
+    def ledger(self) -> Ledger:
+        """The sums over all calls ever entered, including those in flight."""
+        return Ledger(*(value for row in self._file.rows(_SUMS) for value in row))
+
+    def stored(self) -> Iterator[StoredReply]:
+        """All replies, ordered by key."""
+        rows = self._file.rows("SELECT key, task, place, model, reply FROM replies ORDER BY key")
+        yield from (StoredReply(key, task, place, model, _parse(reply)) for key, task, place, model, reply in rows)
+
+    def known(self, what: Literal["rungs", "dialects"], place: str, model: str) -> str:
+        """What is known of a model at an endpoint; empty where nothing is."""
+        rows = self._file.rows(f"SELECT * FROM {what} WHERE place = ? AND model = ?", place, model)
+        return str(rows[0][2]) if rows else ""
+
+    def note(self, what: Literal["rungs", "dialects"], place: str, model: str, value: str) -> None:
+        """Store what is known of a model at an endpoint."""
+        with self._file.transaction() as connection:
+            connection.execute(f"INSERT OR REPLACE INTO {what} VALUES (?, ?, ?)", (place, model, value))
+
+    def documents(self) -> set[str]:
+        """The documents from which the text of requests was taken or derived."""
+        return {row[0] for row in self._file.rows("SELECT DISTINCT document FROM mentions")}
+
+    def forget(self, documents: Iterable[str]) -> int:
+        """Remove the replies to requests with text taken or derived from these documents. Returns their number.
+
+        Their cost stays in the ledger; the messages of failed calls are removed too. A request lists its documents
+        (`ChatRequest.documents`; `language.chat.performer` says which words of earlier replies are traced). Not covered: requests
+        of format 1 with words of earlier replies, and exported recordings.
+        """
+        if not self.path.exists():
+            return 0
+        named = (json.dumps(list(documents)),)
+        with self._file.transaction() as connection:
+            count = connection.execute(f"DELETE FROM replies WHERE key IN ({_MENTIONING})", named).rowcount
+            connection.execute(f"UPDATE calls SET reason = '' WHERE key IN ({_MENTIONING})", named)
+            connection.execute(f"DELETE FROM mentions WHERE key IN ({_MENTIONING})", named)
+        self._file.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        return count
+
+    def close(self) -> None:
+        """Close the connection; the next call opens it again."""
+        self._file.close()
+
+
+class _ReplyFile:
+    """The file at `path`, made by the first transaction."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._owner = 0
+
+    def rows(self, statement: str, *values: str | float) -> list[tuple[Any, ...]]:
+        """The rows that a statement selects; none where there is no file yet."""
+        if not self._path.exists():
+            return []
+        with self.transaction(write=False) as connection:
+            return connection.execute(statement, values).fetchall()
+
+    @contextmanager
+    def transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
+        """The connection, in a transaction, for one thread at a time. Raises: StorageError: the file cannot be used."""
+        try:
+            with self._lock:
+                connection = self._connected()
+                if write:
+                    connection.execute("BEGIN IMMEDIATE")
+                with connection:  # commits, or rolls back
+                    yield connection
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"cannot use the replies in {self._path}: {error}. Free some space or check the permissions. If the file is "
+                "damaged, move it away: then the replies in it are paid for again"
+            ) from error
+
+    def _connected(self) -> sqlite3.Connection:
+        """The connection of this process; a forked child opens its own."""
+        if self._connection is None or self._owner != os.getpid():
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StorageError(f"cannot make the folder of {self._path}: {error.strerror or error}.") from error
+            connection = sqlite3.connect(self._path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+            version = _prepare(connection)
+            if version > FORMAT:
+                connection.close()
+                raise StorageError(f"{self._path} was written by a newer hoptrail (format {version}). Update hoptrail.")
+            self._connection, self._owner = connection, os.getpid()
+        return self._connection
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+
+def _prepare(connection: sqlite3.Connection) -> int:
+    """Make or upgrade the tables, unless another process was faster. Returns the format, which may be a newer one.
+
+    SQLite does not wait for another process that changes the journal mode, so this does.
+    """
+    give_up = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            if not (version := _format_of(connection)):
+                connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")
+            if version < FORMAT:
+                with connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    if _format_of(connection) < FORMAT:
+                        for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {FORMAT}"):
+                            connection.execute(statement)
+            return _format_of(connection)
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+            time.sleep(POLL_SECONDS)
+
+
+def _format_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _is_asked_elsewhere(in_flight: Iterable[tuple[int, float]], longest: float) -> bool:
+    """Whether another live process entered one of these calls less than `longest` seconds ago."""
+    now = time.time()
+    return any(process != os.getpid() and now - sent < longest and _lives(process) for process, sent in in_flight)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    return True
+
+
+def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, call: int) -> None:
+    content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
+    connection.execute(_KEEP, (request.key, request.task, request.place, request.model, content, call))
+    _mention(connection, request)
+
+
+def _mention(connection: sqlite3.Connection, request: ChatRequest) -> None:
+    """Store the documents of a request, also for a call without a reply: its error message may quote the model."""
+    mentions = [(document, request.key) for document in request.documents]
+    connection.executemany("INSERT OR IGNORE INTO mentions VALUES (?, ?)", mentions)
+
+
+def _parse(text: str) -> ChatReply:
+    reply: ChatReply = reader_of(ChatReply).validate_json(text)
+    return reply
