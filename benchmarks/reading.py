@@ -33,9 +33,9 @@ from benchmarks.common import ROOT, parser, print_table, write_results
 from benchmarks.made_files import made_files
 
 from hoptrail.documents.blocks import pack, unpack_for
-from hoptrail.documents.decoding import Unreadable, cleaned
+from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.forms import BY_NAME, PDF, form_of, parser_of, true_form
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.read_sources import Findings, read_sources
 from hoptrail.errors import DocumentError
 from hoptrail.types import Document

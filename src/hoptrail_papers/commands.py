@@ -21,7 +21,7 @@ from rich.text import Text
 from hoptrail.errors import UsageError
 from hoptrail.serving import options, render
 from hoptrail.serving.cli_evaluation import Out, write_results
-from hoptrail.serving.options import AsJson, SettingsFile, console_of, print_json, say
+from hoptrail.serving.options import AsJson, SettingsFile, console_of, option, print_json, say
 from hoptrail.system import interrupts
 from hoptrail.system.atomic_write import replace_file
 from hoptrail.types.json_object import JsonObject
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from hoptrail.index.settings import Settings
     from hoptrail.retrieval.corpus import Corpus
     from hoptrail_papers.chainrag.lost_in_retrieval import LostInRetrieval
-    from hoptrail_papers.distilling import TrainingCounts
     from hoptrail_papers.published_tables import PublishedValue
     from hoptrail_papers.published_tables import Table as PublishedTable
     from hoptrail_papers.reproducing import Setting
@@ -46,12 +45,12 @@ probe = typer.Typer(
 )
 
 DataFolder = Annotated[Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl and questions.")]
-Work = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep the index here.")]
+Work = Annotated[Path | None, option("--work", "DIR", "Keep the index here.")]
 
 
 trail = typer.Typer(help="Analyse the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
 
-Examples = Annotated[int, typer.Option("--examples", metavar="N", min=0, help="Show the first N questions of each.")]
+Examples = Annotated[int, option("--examples", "N", "Show the first N questions of each.", min=0)]
 
 
 @trail.command("diff")
@@ -59,22 +58,22 @@ def diff(
     first: Annotated[Path, typer.Argument(metavar="RUN", help="A folder in DIR/runs.")],
     second: Annotated[Path, typer.Argument(metavar="RUN", help="Another, over the same questions.")],
     exact: Annotated[
-        bool, typer.Option("--exact", help="Compare all units of the hits instead of their gold passages.")
+        bool, option("--exact", None, "Compare all units of the hits instead of their gold passages.")
     ] = False,
     examples: Examples = 3,
     as_json: AsJson = False,
 ) -> None:
     """Find where the trails of two runs first differ: at which stage, how often, and whether it helped."""
     from hoptrail.evaluation.run_folder import open_run
-    from hoptrail_papers import analysis_tables, trail_diff
+    from hoptrail_papers import trail_diff
     from hoptrail_papers.comparing import run_comparison
 
     runs = [open_run(first), open_run(second)]
     departures, labels = trail_diff.diff_trails(*runs, exact=exact), run_comparison.labels_of(runs)
     if as_json:
-        print_json(analysis_tables.departures_json(departures, labels))
+        print_json(trail_diff.departures_json(departures, labels))
     else:
-        show_tables(analysis_tables.departures_tables(departures, labels, examples))
+        show_tables(trail_diff.departures_tables(departures, labels, examples))
 
 
 def errors(
@@ -84,15 +83,15 @@ def errors(
 ) -> None:
     """Count the first causes of wrong answers."""
     from hoptrail.evaluation.run_folder import open_run
-    from hoptrail_papers import analysis_tables, error_analysis
+    from hoptrail_papers import error_analysis
     from hoptrail_papers.comparing import run_comparison
 
     opened = [open_run(run) for run in runs]
     analyses, labels = list(map(error_analysis.analyse_errors, opened)), run_comparison.labels_of(opened)
     if as_json:
-        print_json(analysis_tables.errors_json(analyses, labels))
+        print_json(error_analysis.errors_json(analyses, labels))
     else:
-        show_tables(analysis_tables.errors_tables(analyses, labels, examples))
+        show_tables(error_analysis.errors_tables(analyses, labels, examples))
 
 
 def reproduce(
@@ -101,12 +100,10 @@ def reproduce(
         typer.Argument(metavar="PAPER...", help="sirerag, chainrag, hirag, comprag, sunar, or tables of them."),
     ] = None,
     run: Annotated[
-        bool, typer.Option("--run", help="Make possible runs; with an endpoint, also those that call it.")
+        bool, option("--run", None, "Make possible runs; with an endpoint, also those that call it.")
     ] = False,
-    data: Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The folder of the data sets.")] = None,
-    work: Annotated[
-        Path | None, typer.Option("--work", metavar="DIR", help="Keep runs here, and read their results.")
-    ] = None,
+    data: Annotated[Path | None, option("--data", "DIR", "The folder of the data sets.")] = None,
+    work: Annotated[Path | None, option("--work", "DIR", "Keep runs here, and read their results.")] = None,
     as_json: AsJson = False,
     settings: SettingsFile = None,
 ) -> None:
@@ -239,8 +236,7 @@ def probe_lost_in_retrieval(
     limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of passages for recall.")] = 2,
     settings: options.SettingsFile = None,
     language: Annotated[
-        str | None,
-        typer.Option("--language", metavar="NAME", help="Its sub-questions, over each question's own passages."),
+        str | None, option("--language", "NAME", "Its sub-questions, over each question's own passages.")
     ] = None,
 ) -> None:
     """Measure recall of sub-questions without the name that an earlier answer gives, and of their completions."""
@@ -305,7 +301,7 @@ def _indexed(
 
 
 def _show_probe(content: JsonObject, shown: RenderableType, out: Path | None) -> None:
-    options.console_of().print(shown)
+    console_of().print(shown)
     write_results(content, out)
 
 
@@ -327,13 +323,11 @@ def probe_entities(data: DataFolder, out: Out = None, work: Work = None, setting
 
 def distil(
     folder: options.IndexFolder,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the training set.")],
+    out: Annotated[Path, option("--out", "DIR", "The folder for the training set.")],
     validation_share: Annotated[
-        float | None, typer.Option("--validation-share", metavar="SHARE", help="Share of the documents for validation.")
+        float | None, option("--validation-share", "SHARE", "Share of the documents for validation.")
     ] = None,
-    model: Annotated[
-        str, typer.Option("--model", metavar="NAME", help="Whose replies, if several models' are stored.")
-    ] = "",
+    model: Annotated[str, option("--model", "NAME", "Whose replies, if several models' are stored.")] = "",
     settings: options.SettingsFile = None,
 ) -> None:
     """Write the stored extraction replies as a fine-tuning set for a smaller model."""
@@ -349,18 +343,14 @@ def distil(
     passages = sorted(Snapshot.open(folder).units(Kind.PASSAGE), key=lambda unit: unit.sources)
     stored = RememberedReplies(folder / FILE).stored()
     counts = write_training_set(stored, passages, load_settings(settings).chat, out, chosen)
-    options.console_of().print(render_training(counts), soft_wrap=True)
-
-
-def render_training(counts: TrainingCounts) -> RenderableType:
-    """The sizes of a training set, and what was left out."""
     left_out = render.counted(
         (counts.without_reply, "without a reply to today's prompt and settings"),
         (counts.unusable, "with a reply that the text does not support"),
         (counts.repeated, "that repeat another"),
     )
     head = f"{counts.train:,} examples for training, {counts.validation:,} for validation"
-    return Text(f"{head}; left out: {', '.join(left_out)}." if left_out else f"{head}.")
+    shown = f"{head}; left out: {', '.join(left_out)}." if left_out else f"{head}."
+    console_of().print(Text(shown), soft_wrap=True)
 
 
 def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:

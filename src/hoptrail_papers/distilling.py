@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from itertools import takewhile
 from pathlib import Path
 
@@ -70,27 +70,20 @@ def write_training_set(
 
     `stored` comes from `RememberedReplies.stored`; `chat` are the settings under which the replies were made. The same replies
     and passages in the same order give the same bytes.
-
-    Raises:
-        UsageError: there are no replies to extraction, or replies of several models and none is chosen.
-        StorageError: the folder cannot be written to.
+    Raises: UsageError: there are no replies to extraction, or of several models. StorageError: the folder cannot be written.
     """
     settings = settings or DistillingSettings()
-    teacher = _Teacher(_open_recording(stored, settings.model), chat)
-    counts = TrainingCounts()
+    recording, counts = _open_recording(stored, settings.model), TrainingCounts()
     with disk_errors(f"cannot write the training set to {out}"):
         out.mkdir(parents=True, exist_ok=True)
         (out / MANIFEST).unlink(missing_ok=True)
         with (out / TRAIN).open("wb") as train, (out / VALIDATION).open("wb") as validation:
-            for passage in passages:
-                line = teacher.line(passage, counts)
-                if line is None:
-                    continue
-                held_out = is_held_out(passage.document, settings)
+            for document, line in _examples(passages, recording, chat, counts):
+                held_out = is_held_out(document, settings)
                 counts.validation += held_out
                 counts.train += not held_out
                 (validation if held_out else train).write(line)
-        manifest = _manifest(teacher.chat.model, counts, out, settings)
+        manifest = _manifest(recording.model, counts, out, settings)
         (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return counts
 
@@ -128,36 +121,33 @@ def _open_recording(stored: Iterable[StoredReply], model: str) -> _TracedRecordi
     return _TracedRecording(Path(), {reply.key: reply.reply for reply in replies}, *origins[0])
 
 
-@dataclass(slots=True)
-class _Teacher:
-    """Makes examples from the large model's replies. `used` has the keys of requests that already gave an example."""
-
-    chat: _TracedRecording
-    settings: ChatSettings
-    used: set[str] = field(default_factory=set)
-
-    def line(self, passage: Unit, counts: TrainingCounts) -> bytes | None:
-        """A line of a training file. If there is no example, returns None and counts the reason in `counts`."""
-        self.chat.forget()
+def _examples(
+    passages: Iterable[Unit], recording: _TracedRecording, chat: ChatSettings, counts: TrainingCounts
+) -> Iterator[tuple[str, bytes]]:
+    """The examples as lines, each with its document. Passages without one are counted by the reason."""
+    language, used = ChatLanguage(recording, chat), set[str]()
+    for passage in passages:
+        recording.forget()
         try:
-            extraction = ChatLanguage(self.chat, self.settings).perform(Extract(passage)).value
-        except (RecordingError, TaskFailed) as failure:
-            counts.without_reply += isinstance(failure, RecordingError)
-            counts.unusable += isinstance(failure, TaskFailed)
-            return None
-        if self.chat.last is None:  # a passage of white space makes no request
+            extraction = language.perform(Extract(passage)).value
+        except RecordingError:
             counts.without_reply += 1
-            return None
-        request, reply = self.chat.last
+            continue
+        except TaskFailed:
+            counts.unusable += 1
+            continue
+        if recording.last is None:  # a passage of white space makes no request
+            counts.without_reply += 1
+            continue
+        request, reply = recording.last
         target = _supported_part(passage, parse_reply(reply.text, ExtractReply), extraction)
-        if request.key in self.used:
+        if request.key in used:
             counts.repeated += 1
         elif target is None:
             counts.unusable += 1
         else:
-            self.used.add(request.key)
-            return _as_line(request, target)
-        return None
+            used.add(request.key)
+            yield passage.document, _as_line(request, target)
 
 
 def _supported_part(passage: Unit, reply: ExtractReply, extraction: Extraction) -> ExtractReply | None:

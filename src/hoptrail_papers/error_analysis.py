@@ -26,8 +26,8 @@ gold answer, and steps asked in none of their words.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from hoptrail.errors import UsageError
@@ -35,12 +35,13 @@ from hoptrail.evaluation.answer_scores import Rule, normalise, score_answer
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.trail_records import ReadingRecord, TrailRecord
+from hoptrail.evaluation.trail_records import TrailRecord
 from hoptrail.language.tasks import TASK_NAMES, Integrate
+from hoptrail.types.json_object import JsonObject
+from hoptrail_papers.comparing.run_tables import TextTable
 from hoptrail_papers.gold_plan import REFERENCE, Goal, gold_plan, is_relation
 
-ENOUGH_WORDS = 0.5
-"""The share of a step's words that a sub-question needs to ask it."""
+ENOUGH_WORDS = 0.5  # the share of a step's words that a sub-question needs to ask it
 
 _SMALL_WORDS = frozenset({
     "the", "a", "an", "of", "in", "on", "at", "by", "for", "to", "from", "with", "and", "or", "is", "are", "was", "were",
@@ -112,9 +113,43 @@ def analyse_errors(run: Run) -> ErrorAnalysis:
     return ErrorAnalysis(run.name, len(run.questions), right, failed, tuple(diagnoses))
 
 
+def errors_tables(analyses: Sequence[ErrorAnalysis], labels: Sequence[str], examples: int) -> Iterator[TextTable]:
+    """Counts of every cause by run, and the first examples of each cause for each run."""
+    rows = [("right", *(str(analysis.right) for analysis in analyses))]
+    for cause in Cause:
+        counts = [[analysis.count(cause, abstained=abstained) for abstained in (False, True)] for analysis in analyses]
+        rows.append((cause.value, *(f"{wrong} + {abstained}" for wrong, abstained in counts)))
+    rows.append(("failed", *(str(analysis.failed) for analysis in analyses)))
+    rows.append(("questions", *(str(analysis.questions) for analysis in analyses)))
+    note = "Wrong answers + abstentions, by first cause."
+    yield TextTable("First causes", ("cause", *labels), tuple(rows), note)
+    for label, analysis in zip(labels, analyses, strict=True):
+        shown = tuple(
+            (item.question, "none" if item.abstained else "wrong", cause.value, item.why)
+            for cause in Cause
+            for item in [one for one in analysis.diagnoses if one.cause is cause][:examples]
+        )
+        if shown:
+            yield TextTable(f"Examples: {label}", ("question", "answer", "cause", "reason"), shown)
+
+
+def errors_json(analyses: Sequence[ErrorAnalysis], labels: Sequence[str]) -> JsonObject:
+    """Counts and every diagnosis, by run."""
+    return {
+        label: asdict(analysis)
+        | {
+            name: {cause.value: analysis.count(cause, abstained=abstained) for cause in Cause}
+            for name, abstained in (("wrong", False), ("abstained", True))
+        }
+        for label, analysis in zip(labels, analyses, strict=True)
+    }
+
+
 def _diagnosis(run: Run, question: Question, result: QuestionResult) -> Diagnosis:
     trail = run.trails.get(question.id)
-    near = _partial_match(result.prediction, question.answers)
+    near = None  # the gold answer that the prediction agrees with
+    if result.prediction is not None and not {normalise(result.prediction), normalise(question.answers[0])} & _VERDICTS:
+        near = next((answer for answer in question.answers if _agree(result.prediction, answer)), None)
     missing = sorted(set(question.supporting).intersection(run.header.outside_pool))
     if near is not None:
         cause, why = Cause.PARTLY_RIGHT, f"{result.prediction!r} for {near!r}"
@@ -127,13 +162,6 @@ def _diagnosis(run: Run, question: Question, result: QuestionResult) -> Diagnosi
     else:
         cause, why = _TrailAnalysis(question, trail).first_cause()
     return Diagnosis(question.id, result.abstained, cause, why)
-
-
-def _partial_match(prediction: str | None, answers: Sequence[str]) -> str | None:
-    """The gold answer that the prediction agrees with, None if there is none or either is a yes or no."""
-    if prediction is None or {normalise(prediction), normalise(answers[0])} & _VERDICTS:
-        return None
-    return next((answer for answer in answers if _agree(prediction, answer)), None)
 
 
 class _TrailAnalysis:
@@ -180,16 +208,15 @@ class _TrailAnalysis:
             why = f"{passage} was not ranked; without gold steps it is unknown which sub-question should find it"
         elif any(_agree(answer, self._plan.whole.answers[0]) for answer in self._answers):
             return Cause.WRONG_INTEGRATION, "the right answer was given on the way"
-        elif any(self._is_whole_reading(reading) for reading in self._trail.readings):
+        elif any(
+            self._is_whole(reading.question) and self._plan.whole.passages <= set(reading.passages)
+            for reading in self._trail.readings
+            if reading.task != TASK_NAMES[Integrate]
+        ):
             return Cause.NOT_READ, "all gold passages were handed over with the question itself"
         else:
             why = "all gold passages were handed over; without gold steps, errors of reading and integration look alike"
         return Cause.UNKNOWN, why
-
-    def _is_whole_reading(self, reading: ReadingRecord) -> bool:
-        """Whether the question itself was read with all gold passages."""
-        is_whole = reading.task != TASK_NAMES[Integrate] and self._is_whole(reading.question)
-        return is_whole and self._plan.whole.passages <= set(reading.passages)
 
     def _done(self) -> list[bool]:
         """Whether each step is done. A step that is done implies that the steps it depends on are done."""
@@ -206,7 +233,10 @@ class _TrailAnalysis:
         if not any(self._asks(text, step) for text in self._sub_questions):
             needed = [self._plan.steps[position].answers[0] for position in sorted(step.needs)]
             named = any(all(_is_in(answer, text) for answer in needed) for text in self._sub_questions)
-            if needed and not named and self._continued_after(needed):
+            hops = [hop for hop in self._trail.hops if not self._is_whole(hop.asked)]
+            known = [hop.answer for hop in hops[:-1] if hop.answer is not None]
+            continued = all(any(_agree(given, answer) for given in known) for answer in needed)
+            if needed and not named and continued:
                 return Cause.WRONG_COMPLETION, step.question
             return Cause.WRONG_DECOMPOSITION, step.question
         return self._missed(step) or (Cause.NOT_READ, step.question)
@@ -221,12 +251,6 @@ class _TrailAnalysis:
             return len(shared) >= ENOUGH_WORDS * len(words)
         names = all(_is_in(self._plan.steps[needed].answers[0], text) for needed in step.needs)
         return names and (is_relation(step.question) or not words or bool(shared))
-
-    def _continued_after(self, needed: Sequence[str]) -> bool:
-        """Whether a sub-question was asked once all these answers were known."""
-        hops = [hop for hop in self._trail.hops if not self._is_whole(hop.asked)]
-        known = [hop.answer for hop in hops[:-1] if hop.answer is not None]
-        return all(any(_agree(given, answer) for given in known) for answer in needed)
 
 
 def _agree(one: str, other: str) -> bool:

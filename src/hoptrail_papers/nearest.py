@@ -24,22 +24,14 @@ PART = 25_000
 """Rows are processed in parts of a PARTS-th of all rows, or of PART rows if that is more: each part reads all vectors again, so
 the number of parts must not grow with the corpus."""
 
-BLOCK = 1 << 23
-"""Cosines in memory at a time: 32 MiB."""
-
-CELL = 400
-"""Rows of a cell on average; none has more than OVERFULL times as many, whatever repeats itself."""
-
+BLOCK = 1 << 23  # cosines in memory at a time: 32 MiB
+CELL = 400  # rows of a cell on average; none has more than OVERFULL times as many, whatever repeats itself
 OVERFULL = 4
 
 SETTLING_ROUNDS = 2
 ROUNDS = 8
-SAMPLE = 40
-"""k-means: rounds, and rows a centre that it learns from."""
-
-CENTRES_BLOCK = 1 << 22
-"""Cosines with centres in memory at a time: 16 MiB."""
-
+SAMPLE = 40  # k-means: rounds, and rows a centre that it learns from
+CENTRES_BLOCK = 1 << 22  # cosines with centres in memory at a time: 16 MiB
 DECIMALS = 100_000
 """Cosines are compared to five decimals: what differs by rounding alone, as repeated sentences do, is a tie."""
 

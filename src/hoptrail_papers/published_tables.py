@@ -20,14 +20,9 @@ from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import mean
 from hoptrail_papers.presets import PREFIX
 
-AVERAGE = "average"
-"""The data set of a column that is the mean over the others."""
-
-SHARES = ("em", "f1", "precision", "recall")
-"""The measures in percent."""
-
-_HALF_DIGIT = 0.0051
-"""Values are rounded to two digits."""
+AVERAGE = "average"  # the data set of a column that is the mean over the others
+SHARES = ("em", "f1", "precision", "recall")  # the measures in percent
+_HALF_DIGIT = 0.0051  # values are rounded to two digits
 
 
 class Need(StrEnum):
@@ -184,16 +179,15 @@ def cells_of(
 
 def run_of(table: Table, row: Row, column: str) -> str:
     """The command that would reproduce a cell, with placeholders DATA, WORK and OUT; empty without a recipe."""
-    data = _folder(table, row, column)
     if not row.recipe:
         return ""
+    data = _folder(table, row, column)
+    data = "{" + ",".join(_data_sets(table)) + "}" if data == AVERAGE else data
     evaluate = "hoptrail evaluate DATA/{data} --recipes {recipe} --language chat --work WORK --out OUT"
-    command = (row.command or evaluate).replace("{recipe}", row.recipe)
+    command = (row.command or evaluate).replace("{recipe}", row.recipe).replace("{data}", data)
     if table.settings and command.startswith("hoptrail evaluate "):
         command = command.replace(" --work", f" --settings {PREFIX}{table.settings} --work", 1)
-    if data == AVERAGE:
-        data = "{" + ",".join(_data_sets(table)) + "}"
-    return " ".join([command.replace("{data}", data), *(f"--set {shlex.quote(line)}" for line in row.set)])
+    return " ".join([command, *(f"--set {shlex.quote(line)}" for line in row.set)])
 
 
 def _folder(table: Table, row: Row, column: str) -> str:
@@ -205,23 +199,24 @@ def _cell(
     table: Table, row: Row, column: str, value: float, measured: Measured | None, data: Collection[str]
 ) -> PublishedValue:
     folder = _folder(table, row, column)
-    follows = _tper(table, row, column) if column.endswith(" tper") and measured is None else None
     status, why = _status(table, row, column, value, measured, at_hand=folder in data)
-    if follows is not None and abs(follows - value) <= table.tolerance:
-        status, why = Status.FOLLOWS, f"{follows:.4f} by the published seconds and pool sizes"
     rules = row.rules.get(column)
     if rules is not None and measured is None:
         why = "; ".join(filter(None, (why, f"by rules: {row.rules_by}")))
-    here = (measured.value, row.model, row.indexed_by, rules, measured.n, measured.encoder) if measured else None
+    here = (measured.n, measured.encoder) if measured else ()
     return PublishedValue(
         *(table.id, row.name, column, value, run_of(table, row, column), row.recipe, folder, table.tolerance),
-        *(status, why, *(here or (None, row.model, row.indexed_by, rules))),
+        *(status, why, measured.value if measured else None, row.model, row.indexed_by, rules, *here),
     )
 
 
 def _status(
     table: Table, row: Row, column: str, value: float, measured: Measured | None, *, at_hand: bool
 ) -> tuple[Status, str]:
+    if column.endswith(" tper") and measured is None and row is not table.row[0]:
+        follows = _tper(table, row, column.partition(" ")[0])
+        if abs(follows - value) <= table.tolerance:
+            return Status.FOLLOWS, f"{follows:.4f} by the published seconds and pool sizes"
     if why := _impossible(table, row, column, value):
         return Status.IMPOSSIBLE, why
     if measured is not None:
@@ -261,21 +256,18 @@ def _impossible(table: Table, row: Row, column: str, value: float) -> str:
     return ""
 
 
-def _tper(table: Table, row: Row, column: str) -> float | None:
+def _tper(table: Table, row: Row, data: str) -> float:
     """SiReRAG's equation 1 relative to the first row: the growth of seconds over the growth of the pool, or the mean of these."""
-    base, sets = table.row[0], _data_sets(table)
-    if row is base:
-        return None
-    seconds = [dict(zip(table.columns, item.values, strict=True)) for item in (row, base)]
+    base = table.row[0]
+    seconds, before = (dict(zip(table.columns, item.values, strict=True)) for item in (row, base))
     ratios = {
-        data: (seconds[0][f"{data} tpq"] / seconds[1][f"{data} tpq"]) / (own / other)
-        for data, own, other in zip(sets, row.pools, base.pools, strict=True)
+        name: (seconds[f"{name} tpq"] / before[f"{name} tpq"]) / (own / other)
+        for name, own, other in zip(_data_sets(table), row.pools, base.pools, strict=True)
     }
-    data = column.partition(" ")[0]
     return mean(list(ratios.values())) if data == AVERAGE else ratios[data]
 
 
 def _data_sets(table: Table) -> list[str]:
     """The data sets of the columns in their order, without the average."""
-    columns = [column for column in table.columns if " " in column]
-    return [data for data in dict.fromkeys(column.partition(" ")[0] for column in columns) if data != AVERAGE]
+    named = dict.fromkeys(column.partition(" ")[0] for column in table.columns if " " in column)
+    return [data for data in named if data != AVERAGE]

@@ -38,12 +38,9 @@ _RUNNABLE = frozenset(Status) - {Status.NO_RECIPE, Status.NEEDS_ENGINE}
 _BY_HAND = "run it by hand"
 _SUB_QUESTIONS = {"1": "first", "2 (Original)": "original", "2 (Rewritten)": "rewritten"}
 """The recalls of the probe of sub-questions, by the end of the row's name."""
-_DIGITS = 8
-"""Digits of the digests in the names of results."""
+_DIGITS = 8  # digits of the digests in the names of results
 _HEX = "[0-9a-f]" * _DIGITS
-
-Place = tuple[str, str]
-"""A row and a column."""
+Place = tuple[str, str]  # a row and a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +129,14 @@ def _runnable(table: Table) -> list[PublishedValue]:
 def _reason_left_out(cell: PublishedValue, setting: Setting) -> str:
     if cell.status is Status.NEEDS_ENGINE:
         return f"{_BY_HAND}: it asks a search engine on the web"
-    if not _has_results(cell):
+    if " OUT" not in cell.run:
         return f"{_BY_HAND}: it wants a dump of Wikipedia"
     if setting.data is None or not (setting.data / cell.data).is_dir():
         return f"there is no data set {(setting.data or Path('DATA')) / cell.data}"
     if not _accepts_builder(cell, setting):
         indexed = cell.indexed_by or f"{setting.model or 'the model'} itself"
         return f"its row is of an index by {indexed}: name it as model under [chat.build]"
-    return "" if _accepts_model(cell, setting.model) else f"its row is of the model {cell.model}"
+    return "" if _accepts(cell, setting) else f"its row is of the model {cell.model}"
 
 
 def found_values(table: Table, setting: Setting) -> dict[Place, Measured]:
@@ -149,8 +146,10 @@ def found_values(table: Table, setting: Setting) -> dict[Place, Measured]:
     by_maker: defaultdict[str, dict[Place, Measured]] = defaultdict(dict)
     for cell in cells_of(table, printed=False):
         if cell.run.startswith("hoptrail wikipedia "):
-            by_maker[""].update(_counted(cell, setting))
-        elif _has_results(cell) and _accepts_model(cell, setting.model) and _accepts_builder(cell, setting):
+            counts = setting.data / cell.data / COUNTS if setting.data else None
+            if counts and counts.is_file():  # what the command counted
+                by_maker[""][cell.row, cell.column] = Measured(float(_content(counts)[cell.column]))
+        elif " OUT" in cell.run and cell.data != AVERAGE and _accepts(cell, setting):
             for out in _results(cell, setting):
                 by_maker[out.stem[-_DIGITS:]].update(_values(cell, out, setting))
     here = made_here()
@@ -159,11 +158,6 @@ def found_values(table: Table, setting: Setting) -> dict[Place, Measured]:
     for row in {row for row, _ in values}:
         values |= _derived(table, row, values)
     return values
-
-
-def _has_results(cell: PublishedValue) -> bool:
-    """Whether a cell's run writes results that can be read here."""
-    return " OUT" in cell.run and cell.data != AVERAGE
 
 
 def _plan(cell: PublishedValue, setting: Setting) -> PlannedRun:
@@ -177,18 +171,21 @@ def _plan(cell: PublishedValue, setting: Setting) -> PlannedRun:
     return PlannedRun(arguments, out, "chat" in words)
 
 
-def _accepts_model(cell: PublishedValue, model: str) -> bool:
-    """Whether answers of a model count for a cell. Any model does if the row names none, or if the run needs no language."""
-    return (
-        not cell.model or "--language" not in cell.run or _letters_and_digits(cell.model) in _letters_and_digits(model)
-    )
+def _accepts(cell: PublishedValue, setting: Setting) -> bool:
+    """Whether answers of the setting's models count for a cell. Any that reads does if the row or the run names no model."""
+    reads = not cell.model or "--language" not in cell.run or _is_named(cell.model, setting.model)
+    return reads and _accepts_builder(cell, setting)
 
 
 def _accepts_builder(cell: PublishedValue, setting: Setting) -> bool:
     """Whether an index by the builder counts: by the model that the row names, else by the one that reads."""
     if cell.indexed_by:
-        return _letters_and_digits(cell.indexed_by) in _letters_and_digits(setting.builder)
+        return _is_named(cell.indexed_by, setting.builder)
     return setting.builder in ("", setting.model)
+
+
+def _is_named(model: str, name: str) -> bool:
+    return _letters_and_digits(model) in _letters_and_digits(name)
 
 
 def _letters_and_digits(model: str) -> str:
@@ -197,8 +194,8 @@ def _letters_and_digits(model: str) -> str:
 
 def _results(cell: PublishedValue, setting: Setting) -> list[Path]:
     """The results of a cell's run, by any code and machine."""
-    stem, folder = _stem(cell, setting), setting.work / OUT_FOLDER
-    files = sorted(folder.glob(f"{escape(stem)}-{_HEX if setting.data else f'{_HEX}-{_HEX}'}.json"))
+    ends = _HEX if setting.data else f"{_HEX}-{_HEX}"
+    files = sorted((setting.work / OUT_FOLDER).glob(f"{escape(_stem(cell, setting))}-{ends}.json"))
     if len({file.stem[: -_DIGITS - 1] for file in files}) > 1:
         raise DataError(
             f"there are results of several sets of questions: {files[0]}, {files[-1]}; choose one with --data"
@@ -215,13 +212,11 @@ def _stem(cell: PublishedValue, setting: Setting) -> str:
     how += [f"settings.{setting.settings}"] if setting.settings else []
     how += [words[2]] if words[1] == "probe" else []
     performer = (_letters_and_digits(setting.model) or "no-model") if "--language" in words else "retrieval"
-    questions = [_questions_digest(setting.data / cell.data)] if setting.data else []
+    questions = []
+    if setting.data:
+        file = next(filter(Path.is_file, (setting.data / cell.data / name for name in QUESTION_FILES)), None)
+        questions.append(hashlib.sha256(file.read_bytes() if file else b"").hexdigest()[:_DIGITS])
     return "-".join([cell.data, cell.recipe.replace(":", "."), *how, performer, *questions])
-
-
-def _questions_digest(folder: Path) -> str:
-    files = [folder / name for name in QUESTION_FILES if (folder / name).is_file()]
-    return hashlib.sha256(files[0].read_bytes() if files else b"").hexdigest()[:_DIGITS]
 
 
 def _values(cell: PublishedValue, out: Path, setting: Setting) -> Iterator[tuple[Place, Measured]]:
@@ -282,21 +277,14 @@ def _coverage(groupings: Mapping[str, Any], which: str, measure: str) -> float |
     return None if value is None else 100 * float(value)
 
 
-def _counted(cell: PublishedValue, setting: Setting) -> Iterator[tuple[Place, Measured]]:
-    """What `hoptrail wikipedia` counted in the folder of a cell."""
-    counts = (setting.data or Path()) / cell.data / COUNTS
-    if setting.data is not None and counts.is_file():
-        yield (cell.row, cell.column), Measured(float(_content(counts)[cell.column]))
-
-
 def _derived(table: Table, row: str, values: Mapping[Place, Measured]) -> dict[Place, Measured]:
     """A row's TPER (equation 1 of SiReRAG: the growth of seconds over that of the pool, from the first row) and its averages, as
     far as all that they are made of was measured.
     """
     derived: dict[Place, Measured] = {}
     base = table.row[0].name
-    data_sets = [data for data, _, measure in (column.partition(" ") for column in table.columns) if measure == "tper"]
-    for data in data_sets if row != base else []:
+    columns = [column for column in table.columns if column.endswith(" tper")] if row != base else []
+    for data in (column.partition(" ")[0] for column in columns):
         parts = [values.get((one, f"{data} {what}")) for what in ("tpq", "pool") for one in (row, base)]
         if all(parts):
             seconds, before, pool, pool_before = (part.value for part in parts if part)

@@ -15,16 +15,18 @@ without gold passages, by their units in order. Scores are not compared, because
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from itertools import zip_longest
+from itertools import takewhile
 
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.trail_records import HitRecord, HopRecord, TrailRecord
+from hoptrail.evaluation.trail_records import TrailRecord
+from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.comparing.run_comparison import common_questions
+from hoptrail_papers.comparing.run_tables import TextTable
 
 
 class Stage(StrEnum):
@@ -55,10 +57,6 @@ class Divergence:
     gain: float | None
 
 
-_Found = tuple[Stage, str, str]
-"""A stage, and what each run has there."""
-
-
 def diff_trails(first: Run, second: Run, *, exact: bool = False) -> tuple[Divergence, ...]:
     """Compare the trails of every question that both runs have, in the order of the first run.
     Raises: UsageError: the runs have no question in common.
@@ -66,84 +64,87 @@ def diff_trails(first: Run, second: Run, *, exact: bool = False) -> tuple[Diverg
     return tuple(_departure(first, second, question, exact) for question in common_questions([first, second]))
 
 
+def departures_tables(departures: Sequence[Divergence], labels: Sequence[str], examples: int) -> Iterator[TextTable]:
+    """Counts of every stage with the gains of the second run, and the first examples of each stage."""
+    first, second = labels
+    rows, shown = [], []
+    for stage in Stage:
+        found = [departure for departure in departures if departure.stage is stage]
+        gains = [departure.gain for departure in found if departure.gain is not None]
+        better, worse = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+        if found:
+            rows.append((stage.value, *map(str, (len(found), better, len(gains) - better - worse, worse))))
+        for item in found[:examples] if stage is not Stage.NOWHERE else ():
+            gain = "-" if item.gain is None else f"{item.gain:+.2f}"
+            shown.append((item.question, stage.value, str(item.hop + 1), item.first, item.second, gain))
+    header = ("stage", "questions", f"{second} better", "equal", "worse")
+    title, note = f"Where {first} and {second} diverge", "Better and worse by the F1 of the answer."
+    yield TextTable(title, header, tuple(rows), note)
+    if shown:
+        yield TextTable("Examples", ("question", "stage", "hop", first, second, "gain"), tuple(shown))
+
+
+def departures_json(departures: Sequence[Divergence], labels: Sequence[str]) -> JsonObject:
+    """Counts by stage, and every departure."""
+    counts = {stage.value: sum(departure.stage is stage for departure in departures) for stage in Stage}
+    return {"runs": list(labels), "stages": counts, "departures": [asdict(departure) for departure in departures]}
+
+
 def _departure(first: Run, second: Run, question: Question, exact: bool) -> Divergence:
-    results = first.results.get(question.id), second.results.get(question.id)
-    one, two = first.trails.get(question.id), second.trails.get(question.id)
-    if one is None or two is None:
-        sides = ["no trail" if trail is None else "" for trail in (one, two)]
-        return Divergence(question.id, Stage.UNKNOWN, 0, sides[0], sides[1], _gain(*results))
+    results = [run.results.get(question.id) for run in (first, second)]
+    scores = [result.score.f1 for result in results if result and result.score]
+    gain = scores[1] - scores[0] if len(scores) == 2 else None
+    trails = [run.trails.get(question.id) for run in (first, second)]
+    known = [trail for trail in trails if trail is not None]
+    if len(known) < 2:
+        sides = ["no trail" if trail is None else "" for trail in trails]
+        return Divergence(question.id, Stage.UNKNOWN, 0, sides[0], sides[1], gain)
     gold = None if exact or not question.supporting else frozenset(question.supporting)
-    hop, (stage, *sides) = _first_divergence(_Pair(one, two, gold), *map(_answer, results))
-    return Divergence(question.id, stage, hop, sides[0], sides[1], _gain(*results))
+    steps = [list(_steps(trail, gold, result)) for trail, result in zip(known, results, strict=True)]
+    one, two = next((pair for pair in zip(*steps, strict=False) if pair[0] != pair[1]), (steps[0][-1], steps[1][-1]))
+    if one == two:
+        return Divergence(question.id, Stage.NOWHERE, one.hop, one.items[0], two.items[0], gain)
+    if one.stage is not two.stage:  # one of them has no further hop
+        sides = [step.items[0] if step.stage is Stage.DECOMPOSITION else "no sub-question" for step in (one, two)]
+        return Divergence(question.id, Stage.DECOMPOSITION, one.hop, sides[0], sides[1], gain)
+    if one.stage in (Stage.RETRIEVAL, Stage.PACKING):
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one.items, two.items, strict=False)))
+        sides = [_listed(step.items[same:]) for step in (one, two)]
+    else:
+        sides = [one.items[0], two.items[0]]
+    return Divergence(question.id, one.stage, one.hop, sides[0], sides[1], gain)
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two trails of one question. `gold`: passages by which hits are compared, None to compare units."""
+class _Step:
+    """What a run has at a stage of a hop, that of the answer after the last one."""
 
-    first: TrailRecord
-    second: TrailRecord
-    gold: frozenset[str] | None
-
-    def at_hop(self, one: HopRecord | None, two: HopRecord | None) -> _Found | None:
-        """The first difference of two hops, or None."""
-        if one is None or two is None or one.question != two.question:
-            none = "no sub-question"
-            return Stage.DECOMPOSITION, one.question if one else none, two.question if two else none
-        if one.asked != two.asked:
-            return Stage.COMPLETION, one.asked, two.asked
-        for stage, items in (
-            (Stage.RETRIEVAL, (self.items_of(one.hits), self.items_of(two.hits))),
-            (Stage.PACKING, (self._read_items(self.first, one), self._read_items(self.second, two))),
-        ):
-            if items[0] != items[1]:
-                return stage, *_differing_items(*items)
-        if (one.answer, one.verdict) != (two.answer, two.verdict):
-            return Stage.READING, one.answer or one.verdict, two.answer or two.verdict
-        return None
-
-    def items_of(self, hits: Sequence[HitRecord]) -> list[str]:
-        """The gold passages or units by which these hits are compared."""
-        if self.gold is None:
-            return [hit.unit for hit in hits]
-        return sorted(self.gold.intersection(passage for hit in hits for passage in hit.passages))
-
-    def _read_items(self, trail: TrailRecord, hop: HopRecord) -> list[str]:
-        readings = [reading for reading in trail.readings if reading.question == hop.asked]
-        if self.gold is None:
-            return [unit for reading in readings for unit in reading.units]
-        return sorted(self.gold.intersection(passage for reading in readings for passage in reading.passages))
+    hop: int
+    stage: Stage
+    items: tuple[str, ...]
 
 
-def _first_divergence(pair: _Pair, one: str, two: str) -> tuple[int, _Found]:
-    """The hop and its difference; the number of hops if the difference comes after them."""
-    for number, hops in enumerate(zip_longest(pair.first.hops, pair.second.hops)):
-        if divergence := pair.at_hop(*hops):
-            return number, divergence
-    after = len(pair.first.hops)
-    items = pair.items_of(pair.first.ranking), pair.items_of(pair.second.ranking)
-    if items[0] != items[1]:
-        return after, (Stage.RETRIEVAL, *_differing_items(*items))
-    return after, (Stage.NOWHERE if one == two else Stage.CONCLUSION, one, two)
+def _steps(trail: TrailRecord, gold: frozenset[str] | None, result: QuestionResult | None) -> Iterator[_Step]:
+    """The steps of a trail in their order. Hits are compared by these gold passages, or by their units (None)."""
+    for number, hop in enumerate(trail.hops):
+        yield _Step(number, Stage.DECOMPOSITION, (hop.question,))
+        yield _Step(number, Stage.COMPLETION, (hop.asked,))
+        yield _Step(number, Stage.RETRIEVAL, _compared([((hit.unit,), hit.passages) for hit in hop.hits], gold))
+        read = [(one.units, one.passages) for one in trail.readings if one.question == hop.asked]
+        yield _Step(number, Stage.PACKING, _compared(read, gold))
+        yield _Step(number, Stage.READING, (hop.answer or hop.verdict, hop.verdict))
+    after = len(trail.hops)
+    yield _Step(after, Stage.RETRIEVAL, _compared([((hit.unit,), hit.passages) for hit in trail.ranking], gold))
+    given = "failed" if result is None or result.error is not None else result.prediction
+    yield _Step(after, Stage.CONCLUSION, ("no answer" if given is None else given,))
 
 
-def _differing_items(one: Sequence[str], two: Sequence[str]) -> tuple[str, str]:
-    """The items of two lists from their first difference on."""
-    place = next(place for place, (first, second) in enumerate(zip_longest(one, two)) if first != second)
-    return _list_items(one[place:]), _list_items(two[place:])
+def _compared(shown: Sequence[tuple[Sequence[str], Sequence[str]]], gold: frozenset[str] | None) -> tuple[str, ...]:
+    """The units, or the gold passages, of pairs of units and passages."""
+    if gold is None:
+        return tuple(unit for units, _ in shown for unit in units)
+    return tuple(sorted(gold.intersection(passage for _, passages in shown for passage in passages)))
 
 
-def _list_items(items: Sequence[str]) -> str:
+def _listed(items: Sequence[str]) -> str:
     return ", ".join(items[:2]) + (f" and {len(items) - 2} more" if len(items) > 2 else "") if items else "nothing"
-
-
-def _answer(result: QuestionResult | None) -> str:
-    if result is None or result.error is not None:
-        return "failed"
-    return "no answer" if result.prediction is None else result.prediction
-
-
-def _gain(one: QuestionResult | None, two: QuestionResult | None) -> float | None:
-    if one is None or two is None or one.score is None or two.score is None:
-        return None
-    return two.score.f1 - one.score.f1

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.documents.decoding import Decoded, Unreadable, cleaned, decode
+from hoptrail.documents.decoding import Decoded, cleaned, decode
+from hoptrail.documents.limits import Unreadable
 
 SAMPLE = "Zürich liegt am See. Élan vital, naïve café.\n"
 JAPANESE = "今日は雨です。明日は晴れです。\n" * 4

@@ -11,9 +11,8 @@ import pytest
 from documents.file_makers import with_member, word_body, word_file
 from documents.test_sheet_rows import rows_of
 from hoptrail.documents.child import Parsing
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.docx import parse_docx
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 import pytest
 
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.epub import parse_epub
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 
 CONTAINER = (
     '<?xml version="1.0"?><container><rootfiles><rootfile full-path="book/content.opf"/></rootfiles></container>'

@@ -10,9 +10,8 @@ import pytest
 
 from hoptrail.documents import html_markup
 from hoptrail.documents.child import Parsing, TookTooLong
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.html import parse_html
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.types import BlockKind
 
 

@@ -7,9 +7,8 @@ import json
 import pytest
 
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.ipynb import parse_ipynb
-from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.limits import DEFAULT_LIMITS, Unreadable
 
 
 def parse_cells(notebook: object) -> Parsed:

@@ -10,8 +10,7 @@ import pytest
 from documents.file_makers import word_file
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.child import Parsing
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.mail import parse_mail, parse_mbox
 
 HEADER = "From: ada@example.org\nSubject: Lists\nDate: Tue, 5 Mar 2024 09:30:00 +0000\n"

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.forms import is_manual_page
-from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.limits import DEFAULT_LIMITS, Unreadable
 from hoptrail.documents.man.man_parser import parse_man
 from hoptrail.documents.read_sources import Findings, read_sources
 from hoptrail.types import BlockKind, Document
@@ -176,3 +175,10 @@ def test_lists_nested_too_deep_and_swelling_strings_are_refused() -> None:
         parsed(".Bl -tag\n.It a\n" * 500)
     with pytest.raises(Unreadable, match="string of more than"):
         parsed(".ds a xxxxxxxxxx\n" + ".as a \\*a\n" * 30)
+
+
+def test_a_tag_without_text_stands_before_the_list_within_it() -> None:
+    assert blocks_of(".TP\n.B outer\n.RS\n.TP\n.B inner\nx\n.RE\n")[-2:] == [
+        ("item", 1, "outer"),
+        ("item", 2, "inner: x"),
+    ]

@@ -6,8 +6,7 @@ import pytest
 
 from counting import steps
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.limits import DEFAULT_LIMITS, Unreadable
 from hoptrail.documents.markdown import parse_markdown
 from hoptrail.types import BlockKind
 
@@ -136,3 +135,11 @@ def test_front_matter_in_toml_is_read() -> None:
 def test_front_matter_shows_links_and_characters_as_a_person_sees_them() -> None:
     document = parse_text('---\ntitle: Tea &amp; cake\nowner: "[[Helga Tamm|Helga]]"\n---\nText.')
     assert (document.title, document.text) == ("Tea & cake", "owner: Helga\n\nText.")
+
+
+def test_html_within_a_quote_is_a_quote() -> None:
+    assert [block.kind for block in parse_text("> Said:\n>\n> <p>one</p>\n\nafter").blocks] == [
+        BlockKind.QUOTE,
+        BlockKind.QUOTE,
+        BlockKind.PARAGRAPH,
+    ]

@@ -11,10 +11,9 @@ import pytest
 from documents.file_makers import Placed, column, placed_pdf
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.child import Parsing
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.file_contents import NO_DOCUMENT
 from hoptrail.documents.forms import PDF, PICTURE, reads_pictures
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.pdf import ocr, parser
 from hoptrail.documents.read_sources import Findings, read_sources
 from hoptrail.errors import DocumentError

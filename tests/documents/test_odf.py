@@ -9,9 +9,8 @@ import pytest
 
 from documents.test_sheet_rows import rows_of
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.forms import true_form
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.markup import HIDDEN, STRUCK
 from hoptrail.documents.odf import parse_odp, parse_ods, parse_odt
 

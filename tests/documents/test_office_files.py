@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from documents.file_makers import with_member
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.forms import parser_of
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 
 OFFICE = Path(__file__).parent / "blocks" / "office"
 FILES = {"docx": OFFICE / "report.docx", "pptx": OFFICE / "plan.pptx", "xlsx": OFFICE / "shop.xlsx"}

@@ -12,9 +12,8 @@ import pytest
 
 from documents.file_makers import content_stream, pdf_of, pdf_with_contents, stream, text_pdf
 from hoptrail.documents.child import Parsing
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.forms import reads_pictures
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.pdf.ocr import INSTALL
 
 ADVICE = "run OCR first" if reads_pictures() else INSTALL

@@ -15,9 +15,8 @@ from documents.file_makers import text_pdf, word_file
 from documents.streaming import traced_peaks
 from hoptrail.documents import child, file_contents
 from hoptrail.documents.blocks import pack
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.file_contents import snapshot
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.read_sources import Findings, read_sources
 from hoptrail.documents.splitting import passages
 from hoptrail.errors import DocumentError, UsageError

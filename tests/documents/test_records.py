@@ -7,8 +7,7 @@ import json
 import pytest
 
 from hoptrail.documents.child import Parsing
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.records import parse_json, parse_yaml
 
 ALIASES = "a0: &a0 [ha, ha]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.documents.child import Parsing
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.limits import DEFAULT_LIMITS, Unreadable
 from hoptrail.documents.rst import parse_rst
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.csv import parse_csv
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.number_formats import apply_format
 from hoptrail.documents.sheet_rows import has_header
 from hoptrail.documents.xlsx import parse_xlsx

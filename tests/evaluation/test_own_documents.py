@@ -79,7 +79,7 @@ def test_outcomes_by_hand(bench: Bench) -> None:
         "yes-no": {"right": 0.0, "shown": 0.0, "missed": 1.0, "wrong": 0.0},
     }
     assert found["questions_by_type"] == {"one-hop": 3, "unanswerable": 1, "yes-no": 1}
-    assert found["outcome_intervals"]["right"] == Share(2, 5).ends()
+    assert found["outcome_intervals"]["right"] == list(Share(2, 5).interval)
     sure = found["sure"]
     assert {key: sure[key] for key in ("confidence", "answers", "coverage", "precision")} == {
         "confidence": 0.5,

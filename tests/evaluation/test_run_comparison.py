@@ -95,7 +95,9 @@ def test_a_failed_question_has_found_nothing_whatever_its_record_says() -> None:
     runs = [made_run("bm25", CHAINS, good), made_run("dense", CHAINS, [failed, *good[1:]])]
     comparison = compare(runs)
     assert overall(comparison, "dense", "recall@5") == overall(comparison, "dense", "full@5") == pytest.approx(5 / 6)
-    assert [point.share for point in reached_by_hop(runs) if point.run == "dense"] == pytest.approx([5 / 6, 5 / 6])
+    assert [point["share of questions"] for point in reached_by_hop(runs) if point["run"] == "dense"] == pytest.approx(
+        [5 / 6, 5 / 6]
+    )
 
 
 def test_answers_by_different_rules_are_not_compared() -> None:
@@ -193,12 +195,14 @@ def test_markdown_and_csv() -> None:
 def test_curves_by_hand() -> None:
     ranked = ["x", "a", "y", "b"]
     run = made_run("bm25", CHAINS[:2], [result("c0", 1, *ranked, confidence=0.9), result("c1", 0, "b", confidence=0.1)])
-    recall = [point.y for point in recall_by_k([run])]
+    recall = [point["recall"] for point in recall_by_k([run])]
     assert len(recall) == 20
     assert recall[:4] == [0.25, 0.5, 0.5, 0.75]
-    assert [(point.hops, point.hop, point.share) for point in reached_by_hop([run])] == [(2, 1, 0.5), (2, 2, 0.5)]
-    assert [(point.x, point.y) for point in risk_by_coverage([run])] == [(0.5, 0.0), (1.0, 0.5)]
-    assert [(point.x, point.y) for point in reliability([run])] == [(0.1, 0.0), (0.9, 1.0)]
+    reached = {"run": "bm25", "hops": 2, "share of questions": 0.5}
+    assert reached_by_hop([run]) == [reached | {"hop": 1}, reached | {"hop": 2}]
+    assert [(point["coverage"], point["risk"]) for point in risk_by_coverage([run])] == [(0.5, 0.0), (1.0, 0.5)]
+    right = [(point["confidence"], point["share of right answers"]) for point in reliability([run])]
+    assert right == [(0.1, 0.0), (0.9, 1.0)]
 
 
 # --- the page

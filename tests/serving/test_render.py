@@ -174,3 +174,15 @@ def test_an_evaluation_is_told_by_hops_where_questions_differ_in_them(hops: tupl
     rows = [line.split() for line in screen.getvalue().splitlines()]
     counts = [row[1] for row in rows if row[:1] == ["bm25"] and row[2] == "3"]
     assert counts == (list(hops) if len(hops) > 1 else [])
+
+
+def test_a_narrow_terminal_loses_no_digit_of_an_evaluation() -> None:
+    scores = {"recall@2": 0.251, "recall@5": 0.512, "recall@10": 0.763, "full@5": 0.124}
+    result = {"n": 1234, "failed": 0, "abstained": 0, "em": 0.335, "f1": 0.446, "retrieval": scores, "by_hops": {}}
+    result |= {"seconds_per_question": {"retrieval": 0.567}}
+    screen = io.StringIO()
+    report = {"data": "small", "questions": 1234, "language": "offline", "recipes": {"hipporag:paper": result}}
+    Console(file=screen, width=80).print(render_evaluation(report))
+    cells = screen.getvalue().split()
+    assert "…" not in screen.getvalue()
+    assert {"1234", "0.251", "0.512", "0.763", "0.124", "0.335", "0.446", "0.567"} <= set(cells)

@@ -18,8 +18,7 @@ from typing import IO, Any
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import MIB, ReadingLimits
+from hoptrail.documents.limits import MIB, ReadingLimits, Unreadable
 
 _DAMAGED, _STRICT, _EMBEDDED = "damaged", "strict", "embedded"
 """States of parts. Embedded pages, which may have a document type, are not handed on."""
@@ -83,6 +82,16 @@ def opened_office_file(
         return opener(io.BytesIO(data)), notes
     except (XMLSyntaxError, KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
         raise Unreadable(f"is not a {names[0]} file, or a damaged one ({error})") from error
+
+
+def xml_root(archive: zipfile.ZipFile, name: str) -> Any:
+    """The root of an XML file of an archive; an empty element if there is none."""
+    from lxml import etree  # type: ignore[import-untyped]
+
+    if name not in archive.namelist():
+        return etree.Element("none")
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True, remove_comments=True)
+    return etree.fromstring(archive.read(name), parser)
 
 
 def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:

@@ -12,16 +12,15 @@ from datetime import datetime
 from quopri import decodestring
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.decoding import decode
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 _LINE = re.compile(
     r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<parameters>(?:;[^:\"]*(?:\"[^\"]*\")?)*):(?P<value>.*)", re.DOTALL
 )
-_PARAMETER = re.compile(r";([\w-]+)=(\"[^\"]*\"|[^;:]*)")
-_SOFT_BREAK = re.compile(r"(?<=QUOTED-PRINTABLE:)(?:[^\n]*=\n)+", re.IGNORECASE)
+_ENCODING = re.compile(r";ENCODING=([^;:]*)")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d))?")
 _ENTRIES = {"VEVENT": "Event", "VTODO": "Task", "VJOURNAL": "Note", "VCARD": "Name"}
@@ -68,7 +67,7 @@ def parse_calendar(data: bytes, limits: ReadingLimits) -> Parsed:
         elif name == "X-WR-CALNAME":
             title = _plain(value)
         elif opened and (inner := opened[-1]) is not None:
-            _add(inner, name, dict(_PARAMETER.findall(match["parameters"].upper())), value, match["parameters"])
+            _add(inner, name, value, match["parameters"])
     if not entries:
         raise Unreadable("holds no events, tasks or contacts")
     return assemble(title, (piece for entry in entries for piece in _pieces(entry)), decoded.notes, limits.text)
@@ -90,10 +89,11 @@ def _unfolded(text: str) -> Iterator[tuple[int, str]]:
     yield first, last
 
 
-def _add(entry: _Entry, name: str, parameters: dict[str, str], value: str, written: str) -> None:
-    if parameters.get("ENCODING") in ("B", "BASE64") or value.startswith("data:"):
+def _add(entry: _Entry, name: str, value: str, written: str) -> None:
+    encoding = "".join(_ENCODING.findall(written.upper())[-1:])
+    if encoding in ("B", "BASE64") or value.startswith("data:"):
         return
-    if parameters.get("ENCODING") == "QUOTED-PRINTABLE":
+    if encoding == "QUOTED-PRINTABLE":
         value = decodestring(value.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
     if name in _NAMES:
         entry.name = squeeze(_plain(value))
@@ -140,9 +140,8 @@ def _pieces(entry: _Entry) -> Iterator[Piece]:
     fields: dict[str, str] = {entry.kind: entry.name}
     for label, value in entry.fields:
         fields[label] = f"{fields[label]}, {value}" if label in fields else value
-    yield Piece(
-        BlockKind.ROW, cells=tuple((key, value) for key, value in fields.items() if value), place=place, labelled=True
-    )
+    cells = tuple((key, value) for key, value in fields.items() if value)
+    yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
     for text in entry.texts:
         for paragraph in re.split(r"\n\s*\n", text):
             yield Piece(BlockKind.PARAGRAPH, paragraph, place=place)

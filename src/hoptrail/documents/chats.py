@@ -5,7 +5,6 @@ Each message is a paragraph with its sender, day and time, under a heading with 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,16 +13,15 @@ from html import unescape
 from typing import Any
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable, decode
+from hoptrail.documents.decoding import decode, parse_json_text
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markup import runs
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 _DAY = r"(?P<one>\d{1,4})[/.-](?P<two>\d{1,2})[/.-](?P<three>\d{2,4})"
 _TIME = r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.]\d\d)?(?:[ \u202f\xa0]?(?P<half>[AaPp])\.?[Mm]\.?)?"
-_MESSAGE = re.compile(
-    rf"\u200e?(?:\[{_DAY},? {_TIME}\]|{_DAY.replace('>', 'b>')},? {_TIME.replace('>', 'b>')} [-–]) (?P<rest>.*)"
-)
+_MESSAGE = re.compile(rf"\u200e?(?P<bracket>\[)?{_DAY},? {_TIME}(?(bracket)\]| [-–]) (?P<rest>.*)")
 _TELEGRAM = re.compile(rf"(?P<sender>[^\[\n]{{1,80}}), \[{_DAY},? {_TIME}\]:?(?P<rest>.*)")
 _SENDER = re.compile(r"[~\u200e\u202a]*(?P<sender>[^:\n]{1,80}?)[\u202c]?: (?P<text>.*)")
 _LEFT_OUT = re.compile(
@@ -60,54 +58,33 @@ def is_chat_json(data: bytes) -> bool:
     """Whether a JSON file is a chat exported from Telegram, Slack or Discord."""
     sample = data[:65_536]
     telegram = b'"messages"' in sample and b'"text_entities"' in sample
-    slack = (
-        sample.lstrip()[:1] == b"[" and re.search(rb'"type":\s*"message"', sample) is not None and b'"ts":' in sample
-    )
-    discord = b'"messages"' in sample and b'"author"' in sample and b'"channel"' in sample and b'"timestamp"' in sample
-    return telegram or slack or discord
+    slack = sample.lstrip()[:1] == b"[" and b'"ts":' in sample and re.search(rb'"type":\s*"message"', sample)
+    discord = all(key in sample for key in (b'"messages"', b'"author"', b'"channel"', b'"timestamp"'))
+    return telegram or bool(slack) or discord
 
 
 def parse_chat(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a chat exported as text. Whether day or month comes first follows from all its days."""
     decoded = decode(data)
     found = list(_found(decoded.text))
-    firsts, seconds = ([int(match[part] or match[f"{part}b"]) for match, *_ in found] for part in ("one", "two"))
-    american = max(seconds, default=0) > 12 or (
-        max(firsts, default=0) <= 12 and any(_half(match) for match, *_ in found)
-    )
-    messages = (
-        _Message(_day(match, american=american), _clock(match), *_sent(match, lines), f"line {line}")
-        for match, lines, line in found
-    )
+    first, second = (max((int(match[part]) for match, *_ in found), default=0) for part in ("one", "two"))
+    american = second > 12 or (first <= 12 and any(match["half"] for match, *_ in found))
+    messages = (_sent(match, lines, f"line {line}", american=american) for match, lines, line in found)
     return assemble("", _pieces(messages), decoded.notes, limits.text)
 
 
 def _found(text: str) -> Iterator[tuple[re.Match[str], list[str], int]]:
     """The beginning of each message, its lines, and the number of its first line."""
-    last: tuple[re.Match[str], list[str], int] | None = None
-    for number, line in enumerate(text.split("\n"), 1):
-        match = _MESSAGE.fullmatch(line) or _TELEGRAM.fullmatch(line)
-        if match is not None:
-            if last is not None:
-                yield last
-            last = match, [match["rest"]], number
-        elif last is not None:
-            last[1].append(line)
-    if last is not None:
-        yield last
-
-
-def _group(match: re.Match[str], name: str) -> str:
-    groups = match.groupdict()
-    return groups.get(name) or groups.get(f"{name}b") or ""
-
-
-def _half(match: re.Match[str]) -> str:
-    return _group(match, "half").lower()
+    lines = ((line, _MESSAGE.fullmatch(line) or _TELEGRAM.fullmatch(line)) for line in text.split("\n"))
+    number = 1
+    for run in runs(lines, lambda _, line: line[1] is None):
+        if (match := run[0][1]) is not None:
+            yield match, [match["rest"], *(line for line, _ in run[1:])], number
+        number += len(run)
 
 
 def _day(match: re.Match[str], *, american: bool) -> date | None:
-    one, two, three = (int(_group(match, part)) for part in ("one", "two", "three"))
+    one, two, three = (int(match[part]) for part in ("one", "two", "three"))
     year, month, day = (one, two, three) if one > 31 else (three, one, two) if american else (three, two, one)
     try:
         return date(year + 2000 * (year < 100), month, day)
@@ -115,18 +92,14 @@ def _day(match: re.Match[str], *, american: bool) -> date | None:
         return None
 
 
-def _clock(match: re.Match[str]) -> str:
-    hour = int(_group(match, "hour"))
-    hour = hour % 12 + 12 * (_half(match) == "p") if _half(match) else hour
-    return f"{hour:02}:{_group(match, 'minute')}"
-
-
-def _sent(match: re.Match[str], lines: list[str]) -> tuple[str, str]:
-    text = "\n".join(lines).strip()
-    if sender := match.groupdict().get("sender"):
-        return sender, text
-    sent = _SENDER.match(lines[0])
-    return (sent["sender"].strip(), "\n".join([sent["text"], *lines[1:]]).strip()) if sent else ("", text)
+def _sent(match: re.Match[str], lines: list[str], place: str, *, american: bool) -> _Message:
+    hour, half = int(match["hour"]), match["half"]
+    hour = hour % 12 + 12 * (half in "pP") if half else hour
+    sender = match.groupdict().get("sender") or ""
+    if not sender and (sent := _SENDER.match(lines[0])):
+        sender, lines = sent["sender"].strip(), [sent["text"], *lines[1:]]
+    day = _day(match, american=american)
+    return _Message(day, f"{hour:02}:{match['minute']}", sender, "\n".join(lines).strip(), place)
 
 
 def parse_chat_json(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -134,16 +107,12 @@ def parse_chat_json(data: bytes, limits: ReadingLimits) -> Parsed:
     Raises: Unreadable: it is not JSON, or has no messages.
     """
     decoded = decode(data)
-    try:
-        value = json.loads(decoded.text)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"is not a chat: not JSON that can be parsed ({error})") from error
+    value = parse_json_text(decoded.text, "a chat")
     about = value if isinstance(value, dict) else {}
     listed = about.get("messages") if about else value
     records = [record for record in listed if isinstance(record, dict)] if isinstance(listed, list) else []
-    users = {
-        user: name for record in records if (user := str(record.get("user") or "")) and (name := _slack_name(record))
-    }
+    named = ((str(record.get("user") or ""), _slack_name(record)) for record in records)
+    users = {user: name for user, name in named if user and name}
     messages = (_message(record, number, users) for number, record in enumerate(records, 1))
     channel = about.get("channel")
     title = about.get("name") or (channel.get("name") if isinstance(channel, dict) else "")
@@ -187,11 +156,8 @@ def _slack_name(record: Mapping[str, Any]) -> str:
 
 
 def _linked(link: re.Match[str], users: Mapping[str, str]) -> str:
-    if link["label"]:
-        return link["label"]
-    return (
-        users.get(link["id"], link["id"]) if link["user"] else f"@{link['group']}" if link["group"] else link["address"]
-    )
+    group = f"@{link['group']}" if link["group"] else link["address"]
+    return link["label"] or (users.get(link["id"], link["id"]) if link["user"] else group)
 
 
 def _pieces(messages: Iterable[_Message]) -> Iterator[Piece]:

@@ -27,9 +27,8 @@ from pathlib import Path
 from typing import IO
 
 from hoptrail.documents.blocks import Parsed, pack, unpack
-from hoptrail.documents.decoding import NotReadNow, Unreadable
 from hoptrail.documents.forms import MAY_HOLD_SCANS, PICTURE, parser_of, reads_pictures
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import NotReadNow, ReadingLimits, Unreadable
 from hoptrail.errors import Interrupted
 from hoptrail.types.json_object import JsonObject
 
@@ -75,19 +74,21 @@ def main() -> None:
     while request := _receive(sys.stdin.buffer, limits.file):
         header, data = request
         _limit_time(header["seconds"])
-        reply = _drawn(header, data) if "page" in header else _reply(header["form"], data, limits)
+        reply = _reply(header, data, limits)
         _limit_time(0)
         _send(replies, *reply)
 
 
-def _reply(form: str, data: bytes, limits: ReadingLimits) -> _Message:
-    """Parse a file. `retire` in the reply tells the parent to use this process for no further file."""
+def _reply(request: JsonObject, data: bytes, limits: ReadingLimits) -> _Message:
+    """Draw a page of a PDF file, or parse a file. `retire` in the reply tells the parent to use this process for no further
+    file.
+    """
     try:
-        parsed = parser_of(form)(data, limits)
-        if len(parsed.text) > limits.text:
-            raise Unreadable(f"gives more than {limits.text} characters of text: split it, or raise the limit `text`")
-        text = parsed.text.encode("utf-8", "surrogatepass")
-        blocks = pack(parsed.blocks).encode("utf-8", "surrogatepass")
+        if "page" in request:
+            from hoptrail.documents.pdf.drawing import draw_page
+
+            return draw_page(data, request["page"], request["words"])
+        return _parsed(parser_of(request["form"])(data, limits), limits)
     except Unreadable as refusal:
         return {"reason": str(refusal)}, b""
     except MemoryError:
@@ -95,22 +96,17 @@ def _reply(form: str, data: bytes, limits: ReadingLimits) -> _Message:
         return {"reason": needs, "retire": True}, b""
     except Exception as error:  # noqa: BLE001 - process border: any error of a parser costs this file only
         return {"reason": f"is damaged or not supported ({type(error).__name__}: {error})"[:300], "retire": True}, b""
+
+
+def _parsed(parsed: Parsed, limits: ReadingLimits) -> _Message:
+    if len(parsed.text) > limits.text:
+        raise Unreadable(f"gives more than {limits.text} characters of text: split it, or raise the limit `text`")
+    text = parsed.text.encode("utf-8", "surrogatepass")
+    blocks = pack(parsed.blocks).encode("utf-8", "surrogatepass")
     others = len(parsed.notes) - NOTES
     notes = (*parsed.notes[:NOTES], *([f"and {others} more notes like these"] if others > 0 else []))
     header = {"title": parsed.title[:2000], "notes": notes, "date": [parsed.date, parsed.date_from]}
     return {**header, "text": len(text)}, text + blocks
-
-
-def _drawn(header: JsonObject, data: bytes) -> _Message:
-    """Draw a page of a PDF file."""
-    from hoptrail.documents.pdf.drawing import draw_page
-
-    try:
-        return draw_page(data, header["page"], header["words"])
-    except Unreadable as refusal:
-        return {"reason": str(refusal)}, b""
-    except Exception as error:  # noqa: BLE001 - process border, as above
-        return {"reason": f"cannot be drawn ({type(error).__name__})", "retire": True}, b""
 
 
 def _limit_memory(limits: ReadingLimits) -> None:
@@ -118,18 +114,13 @@ def _limit_memory(limits: ReadingLimits) -> None:
         import resource
     except ImportError:
         return
-    allowed = _address_space() + limits.parsing_memory
+    mapped = 0  # before anything is parsed; libraries with threads map far more than they use
+    with contextlib.suppress(OSError, ValueError):
+        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    allowed = mapped + limits.parsing_memory
     resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _address_space() -> int:
-    """Bytes mapped by this process before it parses anything. Libraries with threads map far more than they use."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 0
 
 
 def _limit_time(seconds: float) -> None:
@@ -179,15 +170,7 @@ class Parsing:
             seconds = clock  # a page takes some seconds, however small its file is
         if first_try:
             seconds, clock = min(seconds, FIRST_TRY), min(clock, 10 * FIRST_TRY)
-        reply = self._ask(({"form": form, "seconds": seconds}, data), clock, 16 * self._limits.text)
-        if reply is None:
-            self._check_stopped()
-            raise self._end_error(seconds, clock)
-        header, content = reply
-        if header.get("retire"):
-            self._end()
-        if "reason" in header:
-            raise Unreadable(header["reason"])
+        header, content = self._answer(({"form": form, "seconds": seconds}, data), clock, 16 * self._limits.text)
         parts = (content[: header["text"]], content[header["text"] :])
         text, blocks = (part.decode("utf-8", "surrogatepass") for part in parts)
         return Parsed(header["title"], text, tuple(header["notes"]), unpack(blocks), *header["date"])
@@ -198,14 +181,21 @@ class Parsing:
         """
         self._start()
         seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
-        reply = self._ask(({"page": page, "words": words, "seconds": seconds}, data), clock, LARGEST_PICTURE)
-        if reply is None:
-            raise self._end_error(seconds, clock)
-        if "reason" in reply[0]:
-            raise Unreadable(reply[0]["reason"])
-        about, picture = reply
+        request = {"page": page, "words": words, "seconds": seconds}
+        about, picture = self._answer((request, data), clock, LARGEST_PICTURE)
         del about["size"]
         return about, picture
+
+    def _answer(self, request: _Message, clock: float, largest: int) -> _Message:
+        reply = self._ask(request, clock, largest)
+        if reply is None:
+            self._check_stopped()
+            raise self._end_error(request[0]["seconds"], clock)
+        if reply[0].get("retire"):
+            self._end()
+        if "reason" in reply[0]:
+            raise Unreadable(reply[0]["reason"])
+        return reply
 
     def _start(self) -> None:
         if self._process is not None:
@@ -276,8 +266,7 @@ class Parsing:
         if self._is_late:
             return TookTooLong(f"took longer than {clock:.3g} seconds to parse: the limit `parsing_seconds`")
         if status is not None and -status == getattr(signal, "SIGPROF", None):
-            return TookTooLong(
-                f"took longer than {seconds:.3g} seconds of CPU time to parse, too long for its size: the limit `parsing_seconds`"
-            )
+            took = f"took longer than {seconds:.3g} seconds of CPU time to parse, too long for its size"
+            return TookTooLong(f"{took}: the limit `parsing_seconds`")
         needs = f"damaged, or in need of more than {self._limits.parsing_memory} bytes"
         return NotReadNow(f"ended its parser (exit status {status}): {needs}")

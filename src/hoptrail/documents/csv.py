@@ -10,7 +10,6 @@ import io
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
-from typing import Literal
 
 from hoptrail.documents.blocks import Parsed, assemble
 from hoptrail.documents.decoding import decode
@@ -49,9 +48,10 @@ def parse_tabbed(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def _rows(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[str]]:
-    lines = io.StringIO(text, newline="\n")
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    return csv.reader(lines, delimiter=delimiter, quoting=quoting, skipinitialspace=delimiter != "\t")
+    lines, skips = io.StringIO(text, newline="\n"), delimiter != "\t"
+    if quoted:
+        return csv.reader(lines, delimiter=delimiter, skipinitialspace=skips)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=skips, quoting=csv.QUOTE_NONE)
 
 
 def _regularity(text: str, delimiter: str) -> tuple[float, int]:

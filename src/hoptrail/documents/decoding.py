@@ -8,17 +8,13 @@ trimmed.
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
-
-class Unreadable(Exception):
-    """These bytes give no document, for the reason in the message. Becomes a DocumentError where the source is known."""
-
-
-class NotReadNow(Unreadable):
-    """Something hindered reading; the file may be sound."""
+from hoptrail.documents.limits import Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +37,12 @@ _ESCAPES = ((b"\x1b$B", "iso2022_jp_ext"), (b"\x1b$@", "iso2022_jp_ext"), (b"\x1
 _SAMPLE = 256 * 1024
 _LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "iso8859-2", "mac-roman", "cp850")
 """Encodings of Latin script, the commonest first."""
-_ALPHABETS = tuple(
-    map(
-        frozenset,
-        (
-            *("àâæçéèêëîïôœùûüÿñ", "äöüßéàè", "áéíóúüñ", "áéíóúãõâêôàç", "áéíóúàèìòùïüç", "åäöæøéèüáóô", "áéíóúýðþæö"),
-            *("ąćęłńóśźż", "áčďéěíňóřšťúůýžäĺľŕôö", "áéíóöőúüű", "áčćđšžéö", "ăâîșțşţ", "ğışçöüâîûi"),
-            "ąčęėįšųūžāēģīķļņõäöü",
-        ),
-    )
+_LETTERS = (
+    "àâæçéèêëîïôœùûüÿñ äöüßéàè áéíóúüñ áéíóúãõâêôàç áéíóúàèìòùïüç åäöæøéèüáóô áéíóúýðþæö ąćęłńóśźż "
+    "áčďéěíňóřšťúůýžäĺľŕôö áéíóöőúüű áčćđšžéö ăâîșțşţ ğışçöüâîûi ąčęėįšųūžāēģīķļņõäöü"
 )
 """The letters above ASCII of languages that are written in Latin script."""
+_ALPHABETS = tuple(map(frozenset, _LETTERS.split()))
 _SIGNS = frozenset("’‘“”„‚«»‹›–—…•\xa0€£¢¥°§©®™´·¿¡²³¹½¼¾ºª×÷±µ‰†‡¶")
 _MISPLACED = re.compile(
     r"(?<=[a-zà-ÿ])[A-ZÀ-Þ](?=[a-zà-ÿ])|[^\W\d_a-zA-Z]{5,}"  # another case, or another script
@@ -96,18 +87,21 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     UTF-32 by its NUL bytes, ISO-2022 by its escape sequences, UTF-8, `declared`, UTF-8 with some bad bytes, a guess.
     Raises: Unreadable: the bytes are binary data, or text in no known encoding.
     """
-    certain = (
-        _by_mark(data)
-        or _by_nul_bytes(data)
-        or _by_escapes(data)
-        or _strictly(data, "utf-8")
-        or _as_declared(data, declared)
-    )
-    decoded = certain or _as_damaged_utf8(data) or _as_latin(data) or _guess(data)
+    signed = _by_mark(data) or _by_nul_bytes(data) or _by_escapes(data)
+    certain = signed or _strictly(data, "utf-8") or _as_declared(data, declared)
+    decoded = certain or _lossily(data, "UTF-8") or _as_latin(data) or _guess(data)
     if len(_CONTROL.findall(decoded.text, 0, _SAMPLE)) > max(8, min(len(decoded.text), _SAMPLE) // 100):
         raise Unreadable("is full of control characters: binary data, not text")
     clean = cleaned(decoded.text)
     return Decoded(clean.text, (*decoded.notes, *clean.notes))
+
+
+def parse_json_text(text: str, what: str) -> Any:
+    """The value of a JSON text. Raises: Unreadable: it is none, and so not `what`, such as `a notebook`."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"is not {what}: not JSON that can be parsed ({error})") from error
 
 
 def _strictly(data: bytes, encoding: str, *notes: str) -> Decoded | None:
@@ -119,13 +113,11 @@ def _strictly(data: bytes, encoding: str, *notes: str) -> Decoded | None:
 
 def _by_mark(data: bytes) -> Decoded | None:
     if data.startswith(codecs.BOM_UTF8):
-        return _as_damaged_utf8(data.removeprefix(codecs.BOM_UTF8), marked=True)
-    results = (
-        _strictly(data[len(mark) :], encoding, f"read as {encoding.upper()} by its byte order mark")
-        for mark, encoding in _MARKS
-        if data.startswith(mark)
-    )
-    return next(filter(None, results), None)
+        return _lossily(data.removeprefix(codecs.BOM_UTF8), "UTF-8", certain=True)
+    marks = ((mark, encoding) for mark, encoding in _MARKS if data.startswith(mark))
+    notes = "read as {} by its byte order mark"
+    found = (_strictly(data[len(mark) :], encoding, notes.format(encoding.upper())) for mark, encoding in marks)
+    return next(filter(None, found), None)
 
 
 def _by_nul_bytes(data: bytes) -> Decoded | None:
@@ -134,16 +126,14 @@ def _by_nul_bytes(data: bytes) -> Decoded | None:
     if not sample or 0 not in sample:
         return None
     nuls = [sample[offset::4].count(0) for offset in range(4)]
-    if min(nuls[2], nuls[3]) > 0.9 * (len(sample) / 4):
-        encoding = "utf-32-le"
-    elif min(nuls[0], nuls[1]) > 0.9 * (len(sample) / 4):
-        encoding = "utf-32-be"
-    elif nuls[1] + nuls[3] > 5 * (nuls[0] + nuls[2]):
-        encoding = "utf-16-le"
-    elif nuls[0] + nuls[2] > 5 * (nuls[1] + nuls[3]):
-        encoding = "utf-16-be"
-    else:
-        encoding = ""
+    even, odd = nuls[0] + nuls[2], nuls[1] + nuls[3]
+    signs = {
+        "utf-32-le": min(nuls[2], nuls[3]) > 0.9 * (len(sample) / 4),
+        "utf-32-be": min(nuls[0], nuls[1]) > 0.9 * (len(sample) / 4),
+        "utf-16-le": odd > 5 * even,
+        "utf-16-be": even > 5 * odd,
+    }
+    encoding = next((name for name, is_likely in signs.items() if is_likely), "")
     decoded = _strictly(data, encoding, f"read as {encoding.upper()}, by the positions of its NUL bytes")
     if decoded is None or "\0" in decoded.text:
         raise Unreadable("holds NUL bytes: binary data, not text")
@@ -169,15 +159,10 @@ def _as_declared(data: bytes, label: str | None) -> Decoded | None:
     return _strictly(data, encoding, note) if encoding in _DECLARABLE else None
 
 
-def _as_damaged_utf8(data: bytes, *, marked: bool = False) -> Decoded | None:
-    """UTF-8 with some bytes of another encoding, or cut off. Without a mark, at least half of its characters above ASCII must be
-    whole: in texts of 13 other encodings, read as UTF-8, at most 27 in 100 are.
-    """
-    return _lossily(data, "UTF-8", certain=marked)
-
-
 def _lossily(data: bytes, encoding: str, *notes: str, certain: bool = False) -> Decoded | None:
-    """The text with undecodable bytes replaced; unless the encoding is `certain`, None if these are most bytes above ASCII."""
+    """The text with undecodable bytes replaced; unless the encoding is `certain`, None if these are most bytes above ASCII: in
+    texts of 13 other encodings, read as UTF-8, at most 27 in 100 characters above ASCII are whole.
+    """
     text = data.decode(encoding, errors="replace")
     mark = "\N{REPLACEMENT CHARACTER}"
     bad = text.count(mark) - data.count(mark.encode())

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Piece
+from hoptrail.documents.office_text import inherited
 from hoptrail.types import BlockKind
-
-if TYPE_CHECKING:
-    from docx.document import Document as WordDocument
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _TITLE = re.compile(r"\btitle\b", re.IGNORECASE)
 _CODE = re.compile(r"\b(code|preformatted|verbatim|macro text|listing)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNORECASE)
-_DEEPEST_STYLE = 20
-"""Styles in a chain of inheritance; a longer chain is a cycle."""
 
 
 def tag(name: str) -> str:
@@ -53,11 +49,11 @@ def is_on(element: Any, *tags: str) -> str:
 class Styles:
     """The styles and lists of a document, looked up by the paragraph. A role is a piece without text: a kind, level and order."""
 
-    def __init__(self, document: WordDocument) -> None:
+    def __init__(self, document: Any) -> None:
         self._styles = {style.get(tag("styleId")): style for style in document.styles.element.iter(tag("style"))}
         defaults = (name for name, style in self._styles.items() if style.get(tag("default")) in {"1", "true"})
         self._default = next((name for name in defaults if self._styles[name].get(tag("type")) == "paragraph"), None)
-        self._numbering = AutomaticNumbers(document)
+        self._lists = _lists_of(document)
         self._roles: dict[str | None, Piece] = {}
         self._marks: dict[tuple[str, str], str] = {}
 
@@ -70,12 +66,13 @@ class Styles:
         """The kind of block that a paragraph is."""
         name = _style_of(paragraph)
         if name not in self._roles:
-            self._roles[name] = _heading(1) if self.is_title(paragraph) else self._role_of_style(name)
+            title = Piece(BlockKind.HEADING, level=1) if self.is_title(paragraph) else None
+            self._roles[name] = title or self._role_of_style(name)
         role = self._roles[name]
         if role.kind is BlockKind.HEADING:
             return role
         level = _outline_level(paragraph)
-        return _heading(level) if level else self._item(paragraph, name) or role
+        return Piece(BlockKind.HEADING, level=level) if level else self._item(paragraph, name) or role
 
     def is_bold(self, paragraph: Any, runs: Iterable[Any]) -> bool:
         """Whether all text of a paragraph's runs is bold, by themselves or by the paragraph's style."""
@@ -98,26 +95,25 @@ class Styles:
         """The automatic number of a paragraph, if it is more than that of an item of an ordinary list; else empty. To be asked
         for every paragraph in order.
         """
-        place = self._place_in_list(paragraph, _style_of(paragraph))
-        if place is None:
-            return ""
-        label = self._numbering.label(*place)
+        known, depth = self._place_in_list(paragraph, _style_of(paragraph))
+        label = known.label(depth) if known is not None else ""
         is_heading = self.role(paragraph).kind is BlockKind.HEADING
-        return label if label and (is_heading or not self._numbering.is_plain(*place)) else ""
+        return label if known is not None and (is_heading or not known.is_plain(depth)) else ""
 
-    def _place_in_list(self, element: Any, style: str | None) -> tuple[str, int] | None:
+    def _place_in_list(self, element: Any, style: str | None) -> tuple[_List | None, int]:
         """The list of a paragraph and its depth in it, by itself or its style; None if it has none."""
         around = [element, *self._chain(style)]
         numbers = (value(one, "pPr", "numPr", "numId") for one in around)
         number = next((number for number in numbers if number is not None), "0")
         if number == "0":
-            return None
+            return None, 0
+        known = self._lists.get(number, _List())
         depths = (value(one, "pPr", "numPr", "ilvl") for one in around)
         depth = next(filter(None, depths), None)
-        if depth is None or not depth.isdigit():
-            names = [one.get(tag("styleId"), "") for one in around[1:]]
-            return number, self._numbering.depth_of(number, names)
-        return number, int(depth)
+        if depth is not None and depth.isdigit():
+            return known, int(depth)
+        names = (one.get(tag("styleId"), "") for one in around[1:])
+        return known, next((known.by_style[name] for name in names if name in known.by_style), 0)
 
     def _role_of_style(self, name: str | None) -> Piece:
         for style in self._chain(name):
@@ -125,7 +121,7 @@ class Styles:
             heading = _HEADING.fullmatch(style_name)
             level = int(heading[1]) if heading else _outline_level(style)
             if level:
-                return _heading(min(level, DEEPEST_HEADING))
+                return Piece(BlockKind.HEADING, level=min(level, DEEPEST_HEADING))
             if _CODE.search(style_name):
                 return Piece(BlockKind.CODE)
             if _QUOTE.fullmatch(style_name):
@@ -140,26 +136,18 @@ class Styles:
         """
         if find(element, "pPr", "numPr") is None:
             return None
-        place = self._place_in_list(element, style)
-        if place is None:
+        known, depth = self._place_in_list(element, style)
+        if known is None:
             return Piece(BlockKind.PARAGRAPH)
-        number, depth = place
         style_name = _style_name(self._styles[style]) if style in self._styles else ""
         match = re.fullmatch(r"List (?:Bullet|Number|Continue)? ?(\d)", style_name)
         level = max(depth + 1, int(match[1]) if match else 1)
-        return Piece(BlockKind.ITEM, level=level, ordered=self._numbering.is_ordered(number, depth))
+        ordered = depth in known.levels and known.levels[depth].kind not in {"bullet", "none"}
+        return Piece(BlockKind.ITEM, level=level, ordered=ordered)
 
     def _chain(self, name: str | None) -> Iterator[Any]:
-        style = self._styles.get(name or self._default)
-        for _ in range(_DEEPEST_STYLE):
-            if style is None:
-                return
-            yield style
-            style = self._styles.get(value(style, "basedOn"))
-
-
-def _heading(level: int) -> Piece:
-    return Piece(BlockKind.HEADING, level=level)
+        first = self._styles.get(name or self._default)
+        return inherited(first, lambda style: self._styles.get(value(style, "basedOn")))
 
 
 def _style_of(paragraph: Any) -> str | None:
@@ -175,9 +163,6 @@ def _outline_level(element: Any) -> int:
     level = value(element, "pPr", "outlineLvl")
     return min(int(level) + 1, DEEPEST_HEADING) if level and level.isdigit() and int(level) < 9 else 0
 
-
-if TYPE_CHECKING:
-    from docx.document import Document as WordDocument
 
 _PLACEHOLDER = re.compile(r"%(\d)")
 _PLAIN = re.compile(r"\s*%\d\s*[.):]?\s*")
@@ -195,66 +180,62 @@ class _Level:
     in_digits: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _List:
-    """A list definition, shared by the lists that continue each other, with the numbers reached."""
+    """A list with its levels by depth, and the depth at which it numbers paragraphs of a style. Lists that continue each other
+    share the numbers reached. `starts`: numbers with which a level begins again, once.
+    """
 
     levels: dict[int, _Level] = field(default_factory=dict)
     by_style: dict[str, int] = field(default_factory=dict)
     reached: dict[int, int] = field(default_factory=dict)
+    starts: dict[int, int] = field(default_factory=dict)
 
-
-class AutomaticNumbers:
-    """The lists of a document. Labels are asked for in the order of its paragraphs."""
-
-    def __init__(self, document: WordDocument) -> None:
-        from docx.opc.constants import RELATIONSHIP_TYPE
-
-        self._lists: dict[str, _List] = {}
-        self._starts: dict[tuple[str, int], int] = {}
-        if all(relation.reltype != RELATIONSHIP_TYPE.NUMBERING for relation in document.part.rels.values()):
-            return
-        root = document.part.numbering_part.element
-        abstract = list(root.iter(tag("abstractNum")))
-        linked = {value(one, "styleLink"): one for one in abstract if value(one, "styleLink")}
-        known = {
-            one.get(tag("abstractNumId")): _list_of(linked.get(value(one, "numStyleLink"), one)) for one in abstract
-        }
-        for number in root.iter(tag("num")):
-            name = number.get(tag("numId"), "")
-            self._lists[name] = known.get(value(number, "abstractNumId") or "", _List())
-            for override in number.iter(tag("lvlOverride")):
-                if (start := value(override, "startOverride")) and start.isdigit():
-                    self._starts[name, _integer(override.get(tag("ilvl")))] = int(start)
-
-    def depth_of(self, number: str | None, styles: list[str]) -> int:
-        """The depth from 0 at which a list numbers paragraphs of one of these styles."""
-        by_style = self._lists.get(number or "", _List()).by_style
-        return next((by_style[style] for style in styles if style in by_style), 0)
-
-    def is_ordered(self, number: str, depth: int) -> bool:
-        """Whether the items of a list at this depth are numbered."""
-        level = self._lists.get(number, _List()).levels.get(depth)
-        return level is not None and level.kind not in {"bullet", "none"}
-
-    def label(self, number: str, depth: int) -> str:
-        """Count a paragraph of a list, and give its number as it is shown; empty if it has none."""
-        known = self._lists.get(number, _List())
-        level = known.levels.get(depth)
+    def label(self, depth: int) -> str:
+        """Count a paragraph, and give its number as it is shown; empty if it has none."""
+        level = self.levels.get(depth)
         if level is None or level.kind == "bullet":
             return ""
-        start = self._starts.pop((number, depth), None)
-        known.reached[depth] = known.reached.get(depth, level.start - 1) + 1 if start is None else start
-        known.reached = {
-            deep: reached for deep, reached in known.reached.items() if deep <= depth or not known.levels[deep].restarts
-        }
-        return _PLACEHOLDER.sub(lambda match: _shown(known, int(match[1]) - 1, level), level.text).strip()
+        self.reached[depth] = self.starts.pop(depth, self.reached.get(depth, level.start - 1) + 1)
+        for deep in [deep for deep in self.reached if deep > depth and self.levels[deep].restarts]:
+            del self.reached[deep]
+        return _PLACEHOLDER.sub(lambda match: self._shown(int(match[1]) - 1, level), level.text).strip()
 
-    def is_plain(self, number: str, depth: int) -> bool:
+    def is_plain(self, depth: int) -> bool:
         """Whether the number is one of an ordinary list, to which no other text refers."""
-        levels = self._lists.get(number, _List()).levels
-        nested = any(len(_PLACEHOLDER.findall(level.text)) > 1 for level in levels.values())
-        return not nested and _PLAIN.fullmatch(levels[depth].text) is not None
+        nested = any(len(_PLACEHOLDER.findall(level.text)) > 1 for level in self.levels.values())
+        return not nested and depth in self.levels and _PLAIN.fullmatch(self.levels[depth].text) is not None
+
+    def _shown(self, depth: int, asked: _Level) -> str:
+        level = self.levels.get(depth, asked)
+        number = self.reached.setdefault(depth, level.start)
+        kind = "decimal" if asked.in_digits else level.kind
+        if kind == "none":
+            return ""
+        if kind.endswith("Letter") and number > 0:
+            text = chr(ord("a") + (number - 1) % 26) * (1 + (number - 1) // 26)
+        elif kind.endswith("Roman"):
+            text = roman(number)
+        else:
+            return f"{number:02}" if kind == "decimalZero" else str(number)
+        return text.upper() if kind.startswith("upper") else text
+
+
+def _lists_of(document: Any) -> dict[str, _List]:
+    from docx.opc.constants import RELATIONSHIP_TYPE
+
+    if all(relation.reltype != RELATIONSHIP_TYPE.NUMBERING for relation in document.part.rels.values()):
+        return {}
+    root = document.part.numbering_part.element
+    abstract = list(root.iter(tag("abstractNum")))
+    linked = {value(one, "styleLink"): one for one in abstract if value(one, "styleLink")}
+    known = {one.get(tag("abstractNumId")): _list_of(linked.get(value(one, "numStyleLink"), one)) for one in abstract}
+    lists: dict[str, _List] = {}
+    for number in root.iter(tag("num")):
+        overrides = ((one, value(one, "startOverride") or "") for one in number.iter(tag("lvlOverride")))
+        starts = {_integer(one.get(tag("ilvl"))): int(start) for one, start in overrides if start.isdigit()}
+        lists[number.get(tag("numId"), "")] = replace(known.get(value(number, "abstractNumId"), _List()), starts=starts)
+    return lists
 
 
 def _list_of(abstract: Any) -> _List:
@@ -275,21 +256,6 @@ def _list_of(abstract: Any) -> _List:
 
 def _integer(text: str | None) -> int:
     return int(text) if text and text.isdigit() else 0
-
-
-def _shown(known: _List, depth: int, asked: _Level) -> str:
-    level = known.levels.get(depth, asked)
-    number = known.reached.setdefault(depth, level.start)
-    kind = "decimal" if asked.in_digits else level.kind
-    if kind == "none":
-        return ""
-    if kind.endswith("Letter") and number > 0:
-        text = chr(ord("a") + (number - 1) % 26) * (1 + (number - 1) // 26)
-    elif kind.endswith("Roman"):
-        text = roman(number)
-    else:
-        return f"{number:02}" if kind == "decimalZero" else str(number)
-    return text.upper() if kind.startswith("upper") else text
 
 
 def roman(number: int) -> str:

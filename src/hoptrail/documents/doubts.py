@@ -24,23 +24,13 @@ _SAMPLE = 200_000
 
 def doubts(text: str, blocks: Sequence[Block]) -> Iterator[str]:
     """Yield notes on what is doubtful about the prose of a document; code and tables are not examined."""
-    prose = _prose(text, blocks)
+    known = blocks or (Block(BlockKind.PARAGRAPH, 0, len(text)),)
+    prosaic = (text[one.start : one.end] for one in known if one.kind not in {BlockKind.CODE, BlockKind.ROW})
+    prose = " ".join(prosaic)[:_SAMPLE]
     if sum(map(str.isalpha, prose)) >= _LEAST_LETTERS and are_glued(prose):
         yield "words run together: spaces are missing in the file"
     if len(prose) >= _LEAST_LETTERS and is_broken(prose):
         yield "many characters cannot be read"
-
-
-def _prose(text: str, blocks: Sequence[Block]) -> str:
-    parts: list[str] = []
-    length = 0
-    for block in blocks or (Block(BlockKind.PARAGRAPH, 0, len(text)),):
-        if length > _SAMPLE:
-            break
-        if block.kind not in {BlockKind.CODE, BlockKind.ROW}:
-            parts.append(text[block.start : min(block.end, block.start + _SAMPLE)])
-            length += len(parts[-1])
-    return " ".join(parts)
 
 
 def are_glued(text: str) -> bool:

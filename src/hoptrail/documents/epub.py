@@ -16,9 +16,9 @@ from urllib.parse import unquote
 
 from hoptrail.documents.archives import opened_archive
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
-from hoptrail.documents.decoding import Unreadable, decode
+from hoptrail.documents.decoding import decode
 from hoptrail.documents.html import html_pieces, html_tree
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 
@@ -41,7 +41,7 @@ def parse_epub(data: bytes, limits: ReadingLimits) -> Parsed:
 def _book(archive: zipfile.ZipFile) -> tuple[str, str, list[str]]:
     """The title, the date and the names of the parts in order."""
     rootfile = _xml(archive, _CONTAINER).css_first("rootfile[full-path]")
-    package = (rootfile.attributes["full-path"] or "") if rootfile else ""
+    package = rootfile.attributes["full-path"] if rootfile else ""
     if not package:
         raise Unreadable("is not an EPUB book: its container names no package")
     tree = _xml(archive, package)
@@ -53,7 +53,10 @@ def _book(archive: zipfile.ZipFile) -> tuple[str, str, list[str]]:
     spine = [pages[name] for itemref in tree.css("itemref") if (name := itemref.attributes.get("idref")) in pages]
     folder = posixpath.dirname(package)
     parts = [posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0]))) for href in spine]
-    _refuse_protected(archive, parts)
+    # Fonts are often obfuscated and listed as encrypted; these do not matter.
+    listed = _xml(archive, _ENCRYPTION).css("[uri]") if _ENCRYPTION in archive.namelist() else []
+    if {unquote(node.attributes["uri"] or "") for node in listed} & set(parts):
+        raise Unreadable("is protected by its publisher (DRM): only licensed programs can read it")
     date = _metadata(tree, "date")
     return _metadata(tree, "title"), find_date(date) or date[:4], parts
 
@@ -68,16 +71,6 @@ def _xml(archive: zipfile.ZipFile, name: str) -> LexborHTMLParser:
         return html_tree(decode(archive.read(name)).text)
     except KeyError:
         raise Unreadable(f"is not an EPUB book: {name} is missing") from None
-
-
-def _refuse_protected(archive: zipfile.ZipFile, parts: list[str]) -> None:
-    """Refuse a book with encrypted parts. Fonts are often obfuscated and listed as encrypted; these do not matter."""
-    if _ENCRYPTION not in archive.namelist():
-        return
-    references = _xml(archive, _ENCRYPTION).css("*")
-    encrypted = {unquote(node.attributes.get("uri") or "") for node in references if "uri" in node.attributes}
-    if encrypted & set(parts):
-        raise Unreadable("is protected by its publisher (DRM): only licensed programs can read it")
 
 
 def _part(archive: zipfile.ZipFile, number: int, name: str, notes: list[str]) -> Iterator[Piece]:

@@ -10,16 +10,17 @@ import io
 import time
 import zlib
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from hoptrail.documents.decoding import NotReadNow, Unreadable, decode
+from hoptrail.documents.decoding import decode
 from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_ending, name_of, true_form
 from hoptrail.documents.jsonl import JsonlDocument, holds_records, read_lines
-from hoptrail.documents.limits import MIB, ReadingLimits
+from hoptrail.documents.limits import MIB, NotReadNow, ReadingLimits, Unreadable
 from hoptrail.documents.marks import TICK, FileMark, Known, day_of, mark_of, times_of
-from hoptrail.documents.walking import DataFolder, LeftOut, Selection, SourceWalk, Unfollowed, shown
+from hoptrail.documents.walking import DataFolder, LeftOut, Selection, SourceWalk, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
 
@@ -73,7 +74,7 @@ Content = FileContent | JsonlDocument | DocumentError
 
 
 def without_packing(path: Path) -> Path:
-    """The path without the ending `.gz`."""
+    """The path without the ending `.gz` that a file of text may have."""
     return path.with_suffix("") if _packing(path.name) else path
 
 
@@ -105,11 +106,10 @@ def is_readable(path: Path) -> bool:
         return True
     if beginning.startswith(_POSTSCRIPT):
         return False
-    try:
+    with suppress(Unreadable):
         decode(beginning if len(beginning) < _BEGINNING else beginning[: beginning.rfind(b"\n") + 1] or beginning)
-    except Unreadable:
-        return False
-    return True
+        return True
+    return False
 
 
 def contents_at(
@@ -133,23 +133,18 @@ def contents_at(
                     _note(entry, findings)
 
 
-def _note(entry: LeftOut | DataFolder | Unfollowed, findings: Findings) -> None:
-    """Note what is not read."""
-    if isinstance(entry, LeftOut):
-        findings.left_out[entry.source] = entry.reason
-    elif isinstance(entry, Unfollowed):
+def _note(entry: LeftOut | DataFolder, findings: Findings) -> None:
+    if isinstance(entry, LeftOut) and entry.is_link:
         findings.notes.append(f"{entry.source} {entry.reason}")
-        findings.closed += [entry.source] * entry.broken
+        findings.closed += [entry.source] * entry.is_broken
+    elif isinstance(entry, LeftOut):
+        findings.left_out[entry.source] = entry.reason
     else:
         folder = f"{shown(entry.corpus.parent)}: a data folder, of which {entry.corpus.name} is read"
         findings.left_out |= dict.fromkeys(map(shown, entry.others), f"beside {entry.corpus.name} in a data folder")
         if number := sum(form_of(without_packing(path)) is not None for path in entry.others):
-            what = (
-                "another file that could be read was"
-                if number == 1
-                else f"{number:,} other files that could be read were"
-            )
-            findings.notes.append(f"{folder}; {what} left out")
+            what = "another file" if number == 1 else f"{number:,} other files"
+            findings.notes.append(f"{folder}; {what} that could be read {'was' if number == 1 else 'were'} left out")
 
 
 def _in_file(
@@ -243,9 +238,8 @@ def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[JsonlDocument | Do
         yield line
     if _state(path) != before:
         failed = True
-        yield DocumentError(
-            shown(path), "changed while it was being read: index it again when it is at rest", temporary=True
-        )
+        reason = "changed while it was being read: index it again when it is at rest"
+        yield DocumentError(shown(path), reason, temporary=True)
     return has_lines and not failed
 
 

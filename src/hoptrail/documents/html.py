@@ -8,12 +8,12 @@ text is not separated from its surroundings.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable, decode
+from hoptrail.documents.decoding import decode
 from hoptrail.documents.html_markup import (
     BLOCKS,
     HEADINGS,
@@ -23,11 +23,11 @@ from hoptrail.documents.html_markup import (
     note_number,
     parted,
     refuse_slow_markup,
+    text_of,
     unseen,
-    without_spaces,
 )
-from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import OpenLists, OpenTable, TableCell, bold_headings, lowered, raised, span_of
+from hoptrail.documents.limits import ReadingLimits, Unreadable
+from hoptrail.documents.markup import Flow, OpenTable, TableCell, bold_headings, lowered, raised, span_of
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -90,11 +90,11 @@ def _pieces(tree: LexborHTMLParser, notes: dict[str, None]) -> list[Piece]:
 
 def _title(tree: LexborHTMLParser) -> str:
     """The title; if it is a heading followed by a separator and the name of a site, that heading."""
-    headings = [squeeze(parted(heading.text())[0]) for heading in tree.css("h1")]
+    headings = [squeeze(text_of(heading)) for heading in tree.css("h1")]
     element = tree.css_first("head > title")
     title = squeeze(element.text()) if element else ""
     if not title:
-        return headings[0] if headings else ""
+        return next(iter(headings), "")
     starts = (heading for heading in headings if title.startswith(heading) and _SEPARATOR.match(title, len(heading)))
     return next(starts, title)
 
@@ -121,7 +121,7 @@ class _Reader:
     block; `_nested` counts the block elements open within it. `_place` is the line on which the text of the next piece begins, if
     lines are marked. `_bold` counts the open elements with bold text; `_is_plain`: the next piece has text outside them.
     `_hidden`: classes (`.x`) and names (`#x`) whose elements are not shown. `_raised`: the parts of text before each open `sup`
-    and `sub`.
+    and `sub`. `_cells`: the number of pieces before each open cell.
     """
 
     def __init__(self, root: LexborNode, hidden: frozenset[str], notes: dict[str, None]) -> None:
@@ -129,14 +129,11 @@ class _Reader:
         self._hidden = hidden
         self._notes = notes
         self._raised: list[int] = []
-        self._pieces: list[Piece] = []
         self._text: list[str] = []
         self._place = ""
         self._bold, self._is_plain = 0, False
-        self._holder = ""
-        self._nested = 0
-        self._quotes = 0
-        self._lists = OpenLists()
+        self._holder, self._nested = "", 0
+        self._flow = Flow()
         self._tables: list[OpenTable] = []
         self._rows: list[_Row] = []
         self._cells: list[int] = []
@@ -157,7 +154,7 @@ class _Reader:
                 self._leave(node)
             if depth == 0 or node.next is None:
                 self._end_block()
-                return self._pieces
+                return self._flow.pieces
             node = node.next
 
     def _enter(self, node: LexborNode) -> bool:
@@ -172,22 +169,23 @@ class _Reader:
         if tag == "a" and (number := note_number(node)):
             self._text.append(f"[{number}]")
             return True
-        is_dropped = self._is_left_out(node, tag)
-        if tag in ("sup", "sub") and not is_dropped:
-            self._raised.append(len(self._text))
-        if tag in _BOLD and not is_dropped:
-            self._bold += 1
         if tag == "br":
             self._break_line()
-        elif tag in ("input", "img") and not is_dropped:
+            return True
+        if self._is_left_out(node, tag):
+            if BLOCKS.fullmatch(tag) and not self._holder:
+                self._end_block()
+            return True
+        if tag in ("sup", "sub"):
+            self._raised.append(len(self._text))
+        elif tag in _BOLD:
+            self._bold += 1
+        elif tag in ("input", "img"):
             self._text.append(_shown(node, tag))
             self._is_plain |= bool(self._text[-1])
         elif BLOCKS.fullmatch(tag):
-            if is_dropped and not self._holder:
-                self._end_block()
-            elif not is_dropped:
-                self._open(tag)
-        return is_dropped
+            self._open(tag)
+        return False
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""
@@ -197,32 +195,30 @@ class _Reader:
             start = self._raised.pop()
             text, self._text[start:] = "".join(self._text[start:]), []
             self._text.append(raised("".join(self._text[-2:]), text) if tag == "sup" else lowered(text))
-        if BLOCKS.fullmatch(tag):
+        elif BLOCKS.fullmatch(tag):
             self._close(node, tag)
 
     def _is_left_out(self, node: LexborNode, tag: str) -> bool:
-        if is_dropped(node) or (tag in ("ul", "ol") and not self._lists.depth and self._is_contents(node)):
+        if is_dropped(node) or (tag in ("ul", "ol") and not self._flow.depth and self._is_contents(node)):
             return True
         why = unseen(node, self._hidden)
-        if why and parted(node.text())[0].strip():
+        if why and text_of(node).strip():
             self._notes[why] = None
         return bool(why)
 
     @cached_property
-    def _targets(self) -> frozenset[str]:
+    def _targets(self) -> set[str | None]:
         """The names of places of the page to which links can lead."""
-        names = (element.attributes.get(name) for name in ("id", "name") for element in self._root.css(f"[{name}]"))
-        return frozenset(filter(None, names))
+        return {element.attributes.get(name) for name in ("id", "name") for element in self._root.css(f"[{name}]")}
 
     def _is_contents(self, node: LexborNode) -> bool:
         """Whether all text of a list is links to places of the page."""
         links = node.css("a[href^='#']")
-        if len(links) < _LEAST_LINKS or any(
-            (link.attributes.get("href") or "")[1:] not in self._targets for link in links
-        ):
+        names = [(link.attributes.get("href") or "")[1:] for link in links]
+        if len(links) < _LEAST_LINKS or not all(name and name in self._targets for name in names):
             return False
-        linked = "".join(parted(link.text())[0] for link in links)
-        return without_spaces(linked) == without_spaces(parted(node.text())[0])
+        linked = "".join(map(text_of, links))
+        return "".join(linked.split()) == "".join(text_of(node).split())
 
     def _break_line(self) -> None:
         """Two breaks in a row end a paragraph."""
@@ -238,16 +234,15 @@ class _Reader:
             return
         self._end_block()
         if tag in _LISTS:
-            self._pieces += self._lists.waiting()
-            self._lists.begin(ordered=tag == "ol")
+            self._flow.begin_list(ordered=tag == "ol")
         elif tag in ("li", "dd"):
-            self._lists.item()
+            self._flow.item()
         elif tag == "blockquote":
-            self._quotes += 1
-        elif tag == "dt" and self._lists.depth:
+            self._flow.quotes += 1
+        elif tag == "dt" and self._flow.depth:
             self._holder = tag
         elif tag == "pre" or HEADINGS.fullmatch(tag):
-            self._pieces += self._lists.waiting()
+            self._flow.end_item()
             self._mark_layout()
             self._holder = "" if tag == "summary" else tag
         else:
@@ -255,15 +250,15 @@ class _Reader:
 
     def _open_in_table(self, tag: str) -> None:
         if tag == "table":
-            self._pieces += self._lists.waiting()
+            self._flow.end_item()
             self._tables.append(OpenTable())
         elif tag == "thead" and self._tables:
             self._tables[-1].in_head = True
         elif tag == "tr":
             self._mark_layout()
-            self._rows.append(_Row(len(self._pieces)))
+            self._rows.append(_Row(len(self._flow.pieces)))
         elif tag in ("td", "th"):
-            self._cells.append(len(self._pieces))
+            self._cells.append(len(self._flow.pieces))
 
     def _mark_layout(self) -> None:
         if self._rows:
@@ -277,36 +272,33 @@ class _Reader:
         self._end_block()
         self._holder = ""
         if tag in _LISTS:
-            self._pieces += self._lists.waiting()
-            self._lists.end()
+            self._flow.end_list()
         elif tag == "dd":
-            self._pieces += self._lists.waiting()
+            self._flow.end_item()
         elif tag == "blockquote":
-            self._quotes -= 1
-        else:
-            self._close_in_table(node, tag)
-
-    def _close_in_table(self, node: LexborNode, tag: str) -> None:
-        if tag == "table":
+            self._flow.quotes -= 1
+        elif tag == "table":
             self._tables.pop()
         elif tag == "thead" and self._tables:
             self._tables[-1].in_head = False
         elif tag == "tr":
             self._end_row(self._rows.pop())
         elif tag in ("td", "th"):
-            text = " ".join(piece.text for piece in self._pieces[self._cells.pop() :])
-            spans = (span_of(node.attributes.get(name)) for name in ("colspan", "rowspan"))
-            if self._rows:
-                self._rows[-1].cells.append(TableCell(text, tag == "th", *spans))
+            self._end_cell(node, tag)
+
+    def _end_cell(self, node: LexborNode, tag: str) -> None:
+        text = " ".join(piece.text for piece in self._flow.pieces[self._cells.pop() :])
+        spans = (span_of(node.attributes.get(name)) for name in ("colspan", "rowspan"))
+        if self._rows:
+            self._rows[-1].cells.append(TableCell(text, tag == "th", *spans))
 
     def _end_row(self, row: _Row) -> None:
         """Replace the pieces of the cells with a row, unless the row is a single cell or the table lays out the page."""
-        if row.layout or not self._tables:
-            return
-        place = next((known.place for known in self._pieces[row.start :]), "")
-        piece = self._tables[-1].row(row.cells, place)
-        if piece.kind is BlockKind.ROW:
-            self._pieces[row.start :] = [piece]
+        inside = self._flow.pieces[row.start :]
+        if not row.layout and self._tables:
+            piece = self._tables[-1].row(row.cells, inside[0].place if inside else "")
+            if piece.kind is BlockKind.ROW:
+                self._flow.pieces[row.start :] = [piece]
 
     def _end_block(self) -> None:
         text, self._text = "".join(self._text), []
@@ -317,14 +309,13 @@ class _Reader:
         if not text.strip():
             return
         if self._holder == "dt":
-            self._lists.term(text, place)
+            self._flow.term(text, place)
         elif self._holder == "pre":
-            self._pieces.append(self._lists.piece(BlockKind.CODE, text, place))
+            self._flow.code(text, place)
         elif self._holder:
-            self._pieces.append(Piece(BlockKind.HEADING, text, int(self._holder[1]), place=place))
+            self._flow.add(Piece(BlockKind.HEADING, text, int(self._holder[1]), place=place))
         else:
-            kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
-            self._pieces.append(replace(self._lists.piece(kind, text, place), bold=bold))
+            self._flow.text(text, place, bold=bold)
 
 
 def _shown(node: LexborNode, tag: str) -> str:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.markup import HIDDEN, STRUCK
 from hoptrail.text.lexicon import word_set
 
@@ -140,6 +140,11 @@ BLOCKS = re.compile(
 HEADINGS = re.compile("h[1-6]|summary")
 
 
+def text_of(node: LexborNode) -> str:
+    """The text of a node without marks of lines."""
+    return parted(node.text())[0]
+
+
 def is_dropped(node: LexborNode) -> bool:
     """Whether an element holds no text of the page: a script, navigation, a banner, or a mark that links to its own place."""
     tag, attributes = node.tag or "", node.attributes
@@ -148,7 +153,7 @@ def is_dropped(node: LexborNode) -> bool:
         return True
     # A permalink sign beside a heading, or a link back from a note.
     is_link = tag == "a" and "#" in (attributes.get("href") or "")
-    return is_link and parted(node.text())[0].strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
+    return is_link and text_of(node).strip(" \ufe0e\ufe0f") in ("¶", "#", "§", "🔗", "↩", "↑", "⤴", "⏎")
 
 
 def unseen(node: LexborNode, hidden: frozenset[str]) -> str:
@@ -181,16 +186,11 @@ def _is_navigation(node: LexborNode, attributes: Mapping[str, str | None]) -> bo
     if _BANNER.search(f"{attributes.get('id') or ''} {classes}"):
         return True
     if node.tag == "li" and (link := node.css_first("a[hreflang]")) is not None:  # the page in another language
-        return parted(link.text())[0].strip() == parted(node.text())[0].strip()
+        return text_of(link).strip() == text_of(node).strip()
     if not _MAY_NAVIGATE.search(classes):
         return False
-    linked = sum(len(parted(link.text())[0].strip()) for link in node.css("a"))
-    return linked > 0 and linked >= _LINKED * len(without_spaces(parted(node.text())[0]))
-
-
-def without_spaces(text: str) -> str:
-    """The text without white space."""
-    return "".join(text.split())
+    linked = sum(len(text_of(link).strip()) for link in node.css("a"))
+    return linked > 0 and linked >= _LINKED * len("".join(text_of(node).split()))
 
 
 def note_number(node: LexborNode) -> str:
@@ -201,7 +201,7 @@ def note_number(node: LexborNode) -> str:
     is_raised = any(near is not None and near.tag == "sup" for near in (node.parent, node.child))
     if not (is_marked or is_raised) or "#" not in (attributes.get("href") or ""):
         return ""
-    number = parted(node.text())[0].strip()
+    number = text_of(node).strip()
     return number if number.isdecimal() else ""
 
 

@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -87,7 +87,6 @@ class _Reader:
                 yield from self._paragraph(text)
 
     def _paragraph(self, paragraph: _Paragraph) -> Iterator[Piece]:
-        """Yield the items, the example or the text."""
         lines, place = paragraph.lines, f"line {paragraph.number}"
         if (mark := _MARK.match(lines[0])) is not None and (mark["number"] is None or mark["number"][:-1].isdigit()):
             yield from self._marked(paragraph)
@@ -132,23 +131,17 @@ def _indent(line: str) -> int:
 
 def _paragraphs(lines: list[str], number: int) -> Iterator[_Paragraph]:
     """Yield the paragraphs; `number` is that of the first line."""
-    taken: list[str] = []
-    for at, line in enumerate([*lines, ""]):
-        if line.strip():
-            taken.append(line.rstrip())
-        elif taken:
-            yield _Paragraph(number + at - len(taken), taken)
-            taken = []
+    for has_text, run in groupby(enumerate(lines, number), lambda line: bool(line[1].strip())):
+        if has_text:
+            numbers, texts = zip(*run, strict=True)
+            yield _Paragraph(numbers[0], [text.rstrip() for text in texts])
 
 
 def _is_heading(paragraph: _Paragraph) -> bool:
-    lines = paragraph.lines
-    rule = _RULE.fullmatch(lines[1]) if len(lines) > 1 and not lines[0].startswith(" ") else None
-    return (
-        rule is not None
-        and len(lines[1]) >= min(3, len(lines[0]))
-        and abs(len(lines[1]) - len(lines[0])) <= len(lines[0]) // 2
-    )
+    title, below, *_ = [*paragraph.lines, ""]
+    if title.startswith(" ") or not _RULE.fullmatch(below):
+        return False
+    return len(below) >= min(3, len(title)) and abs(len(below) - len(title)) <= len(title) // 2
 
 
 def _about_manual(lines: list[str]) -> Iterator[_Paragraph]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
-from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.decoding import decode, parse_json_text
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markdown import markdown_pieces
 from hoptrail.types import BlockKind
 
@@ -16,10 +15,7 @@ from hoptrail.types import BlockKind
 def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a notebook: title (of its metadata, else the first heading) and blocks, each with the number of its cell."""
     decoded = decode(data)
-    try:
-        notebook = json.loads(decoded.text)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"is not a notebook: not JSON that can be parsed ({error})") from error
+    notebook = parse_json_text(decoded.text, "a notebook")
     cells = _cells(notebook)
     if cells is None:
         raise Unreadable("is not a notebook: it has no list of cells")
@@ -45,8 +41,11 @@ def _cells(notebook: object) -> list[object] | None:
 def _pieces(number: int, cell: object) -> Iterator[Piece]:
     if not isinstance(cell, dict):
         return
-    place, text = f"cell {number}", _source(cell)
-    kind = cell.get("cell_type")
+    place, kind = f"cell {number}", cell.get("cell_type")
+    source = cell.get(
+        "source", cell.get("input", "")
+    )  # a string or a list of strings; the second is of code in format 3
+    text = "".join(part for part in (source if isinstance(source, list) else [source]) if isinstance(part, str))
     if kind == "heading":  # of format 3
         level = cell.get("level")
         yield Piece(BlockKind.HEADING, text, level if isinstance(level, int) and 1 <= level <= 6 else 1, place=place)
@@ -54,10 +53,3 @@ def _pieces(number: int, cell: object) -> Iterator[Piece]:
         yield from (replace(piece, place=place) for piece in markdown_pieces(text))
     else:
         yield Piece(BlockKind.CODE if kind == "code" else BlockKind.PARAGRAPH, text, place=place)
-
-
-def _source(cell: dict[str, object]) -> str:
-    """The source of a cell, which is a string or a list of strings. Format 3 calls that of code `input`."""
-    source = cell.get("source", cell.get("input", ""))
-    parts = source if isinstance(source, list) else [source]
-    return "".join(part for part in parts if isinstance(part, str))

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hoptrail.documents.blocks import unpack_for
-from hoptrail.documents.decoding import Unreadable, cleaned
-from hoptrail.documents.limits import MIB, ReadingLimits
+from hoptrail.documents.decoding import cleaned
+from hoptrail.documents.limits import MIB, ReadingLimits, Unreadable
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError
 from hoptrail.text.dates import find_date
@@ -114,9 +114,8 @@ def _document(path: Path, number: int, line: bytes | None, limits: ReadingLimits
         blocks = unpack_for(text, value.get("blocks"))
     except ValueError as error:
         raise Unreadable(f"has `blocks` that do not fit its text ({error}): leave them out") from error
-    title, date, origin = (
-        field if isinstance(field := value.get(key), str) else "" for key in ("title", "date", "date_from")
-    )
+    fields = (value.get(key) for key in ("title", "date", "date_from"))
+    title, date, origin = (field if isinstance(field, str) else "" for field in fields)
     date = find_date(date)
     sentences = value.get("sentences")
     if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import OpenLists, OpenTable, TableCell
+from hoptrail.documents.markup import Flow, TableCell, table_rows
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -21,9 +20,8 @@ _COMMENT = re.compile(
     r"(?P<code>\\begin\{(?P<name>verbatim|Verbatim|lstlisting|minted)\}.*?(?:\\end\{(?P=name)\}|\Z))|(?<!\\)(?P<even>(?:\\\\)*)%[^\n]*",
     re.DOTALL,
 )
-_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5} | {
-    "subparagraph": 6
-}
+_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
+_LEVELS["subparagraph"] = 6
 _LISTS = {"itemize": False, "enumerate": True, "description": False}
 _CODE = ("verbatim", "Verbatim", "lstlisting", "minted")
 _LEFT_OUT = ("comment", "tikzpicture", "thebibliography", "filecontents", "CCSXML")
@@ -46,9 +44,8 @@ _ACCENT = re.compile(r"\\(?:([`'^\"~=.])\s*|([cvuHk])(?![A-Za-z])\s*)(?:\{\\?([A
 _ACCENTS = dict(
     zip("`'^\"~=.cvuHk", "\u0300\u0301\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328", strict=True)
 )
-_WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", "dots": "…", "ldots": "…", "pm": "±"} | {
-    "times": "×"
-}
+_WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", "pm": "±", "times": "×"}
+_WORDS |= dict.fromkeys(("dots", "ldots"), "…")
 _WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?[ ]?")
 _MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[](.*?)\\[)\]]", re.DOTALL)
 _POWER = re.compile(r"([\^_])\{(\w+)\}")
@@ -58,19 +55,8 @@ _HEAD_ENDS = re.compile(r"\\(?:hline|midrule)\b")
 _RULE = re.compile(
     r"\\(?:hline|toprule|midrule|bottomrule|(?:cmidrule|cline)(?:\([^()]*\))?\{[^{}]*\}|rowcolor\{[^{}]*\})"
 )
-_ESCAPES = {
-    "~": " ",
-    "---": "—",
-    "--": "–",
-    "``": "“",
-    "''": "”",
-    "{": "",
-    "}": "",
-    "\\ ": " ",
-    "\\,": " ",
-    "\\/": "",
-    "\\-": "",
-}
+_ESCAPES = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " ", "\\ ": " ", "\\,": " "}
+_ESCAPES |= dict.fromkeys(("{", "}", "\\/", "\\-"), "")
 _ESCAPED = re.compile(
     "|".join(map(re.escape, sorted(_ESCAPES, key=len, reverse=True))) + r"|\\([&%$#_{}])|\\\\(?:\[[^\]]*\])?"
 )
@@ -83,13 +69,8 @@ def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
     about = {match[1]: _plain(_argument(text, match.end())[0]) for match in _ABOUT.finditer(text)}
     start = text.find("\\begin{document}")
     pieces = _Reader(text, max(0, start), text.find("\\end{document}", start) if start >= 0 else -1).read()
-    return assemble(
-        squeeze(about.get("title", "")),
-        pieces,
-        decoded.notes,
-        limits.text,
-        (find_date(about.get("date", "")), "its command"),
-    )
+    dated = find_date(about.get("date", "")), "its command"
+    return assemble(squeeze(about.get("title", "")), pieces, decoded.notes, limits.text, dated)
 
 
 def _argument(text: str, start: int) -> tuple[str, int]:
@@ -109,47 +90,44 @@ class _Reader:
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text, self._at, self._end = text, start, end if end >= 0 else len(text)
-        self._lists = OpenLists()
+        self._flow = Flow()
         self._lines, self._counted = 1, 0
 
-    def read(self) -> Iterator[Piece]:
+    def read(self) -> list[Piece]:
         while (match := _STRUCTURE.search(self._text, self._at, self._end)) is not None:
-            yield from self._paragraph(self._at, match.start())
+            self._paragraph(self._at, match.start())
             self._at = match.end()
             if match["heading"]:
                 place = self._place(match.start())
                 text, self._at = _argument(self._text, match.end())
                 level = _LEVELS.get(match["heading"], 0)
                 kind = BlockKind.HEADING if level else BlockKind.PARAGRAPH
-                yield Piece(kind, squeeze(_plain(text)), level, place=place)
+                self._flow.add(Piece(kind, squeeze(_plain(text)), level, place=place))
             elif match["side"]:
-                yield from self._environment(match["environment"], match)
+                self._environment(match["environment"], match)
             elif not match["gap"]:
-                self._lists.item()
-                if match["term"] and self._lists.depth:
-                    self._lists.term(_plain(match["term"]), self._place(match.start()))
-        yield from self._paragraph(self._at, self._end)
+                self._flow.item()
+                if match["term"] and self._flow.depth:
+                    self._flow.term(_plain(match["term"]), self._place(match.start()))
+        self._paragraph(self._at, self._end)
+        return self._flow.pieces
 
-    def _environment(self, name: str, match: re.Match[str]) -> Iterator[Piece]:
+    def _environment(self, name: str, match: re.Match[str]) -> None:
         begins = match["side"] == "begin"
-        if name in _LISTS:
-            if begins:
-                self._lists.begin(ordered=_LISTS[name])
-            else:
-                yield from self._lists.waiting()
-                self._lists.end()
+        if name in _LISTS and begins:
+            self._flow.begin_list(ordered=_LISTS[name])
+        elif name in _LISTS:
+            self._flow.end_list()
         elif begins and name in (*_CODE, *_LEFT_OUT, *_TABLES):
             closing = self._text.find(f"\\end{{{name}", match.end(), self._end)
             end = closing if closing >= 0 else self._end
             if name in _CODE:
-                yield self._lists.piece(
-                    BlockKind.CODE, self._text[match.end() : end].strip("\n"), self._place(match.end())
-                )
+                self._flow.code(self._text[match.end() : end].strip("\n"), self._place(match.end()))
             elif name in _TABLES:
-                yield from self._table(match.end(), end)
+                self._table(match.end(), end)
             self._at = end
 
-    def _table(self, start: int, end: int) -> Iterator[Piece]:
+    def _table(self, start: int, end: int) -> None:
         for _ in range(2 if self._text.startswith("{", start) else 0):  # the width of some, and the columns
             if self._text[start : start + 1] in ("{", "["):
                 start = _argument(self._text, start)[1]
@@ -157,27 +135,25 @@ class _Reader:
         for row in re.finditer(r"((?:[^\\]|\\(?!\\))*)(?:\\\\|\Z)", self._text[start:end]):
             if _HEAD_ENDS.search(row[1]) and rows and not heads:
                 heads = len(rows)
-            cells = [self._cell(cell) for cell in re.split(r"(?<!\\)&", _RULE.sub("", row[1]))]
+            cells = [_cell(cell) for cell in re.split(r"(?<!\\)&", _RULE.sub("", row[1]))]
             if any(cell.text for cell in cells):
                 rows.append((self._place(start + row.start()), cells))
-        table = OpenTable()
-        for number, (place, cells) in enumerate(rows):
-            table.in_head = number < heads < len(rows)
-            yield table.row(cells, place)
+        self._flow.pieces += table_rows(rows, heads)
 
-    def _cell(self, text: str) -> TableCell:
-        spans = re.search(r"\\multicolumn\{(\d{1,2})\}", text)
-        return TableCell(squeeze(_plain(text)), columns=int(spans[1]) if spans else 1)
-
-    def _paragraph(self, start: int, end: int) -> Iterator[Piece]:
+    def _paragraph(self, start: int, end: int) -> None:
         text = self._text[start:end]
         if shown := squeeze(_plain(text)):
-            yield self._lists.piece(BlockKind.PARAGRAPH, shown, self._place(start + len(text) - len(text.lstrip())))
+            self._flow.text(shown, self._place(start + len(text) - len(text.lstrip())))
 
     def _place(self, at: int) -> str:
         if at >= self._counted:
             self._lines, self._counted = self._lines + self._text.count("\n", self._counted, at), at
         return f"line {self._lines}"
+
+
+def _cell(text: str) -> TableCell:
+    spans = re.search(r"\\multicolumn\{(\d{1,2})\}", text)
+    return TableCell(squeeze(_plain(text)), columns=int(spans[1]) if spans else 1)
 
 
 def _plain(text: str) -> str:

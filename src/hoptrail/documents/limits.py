@@ -1,4 +1,4 @@
-"""Limits on the cost of reading, per document."""
+"""Why bytes give no document: limits on the cost of reading a document, and what is refused."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from dataclasses import dataclass, fields
 from hoptrail.errors import UsageError
 
 MIB = 1024 * 1024
+
+
+class Unreadable(Exception):
+    """These bytes give no document, for the reason in the message. Becomes a DocumentError where the source is known."""
+
+
+class NotReadNow(Unreadable):
+    """Something hindered reading; the file may be sound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,13 @@ class ReadingLimits:
     """All files inside an archive, unpacked."""
     expansion: int = 200
     """Ratio of unpacked to packed size for an archive or gzip file that unpacks to more than 16 MiB."""
+
+    def check_pages(self, number: int, what: str = "pages") -> None:
+        """Raises: Unreadable: there are more pages (or slides, `what`) than the limit."""
+        if number > self.pages:
+            raise Unreadable(
+                f"has {number} {what}, more than the limit of {self.pages}: split it, or raise the limit `pages`"
+            )
 
     def cpu_seconds(self, size: int) -> float:
         """CPU seconds for parsing a file of `size` bytes: by default 10, and 5 more per megabyte. The slowest formats need about

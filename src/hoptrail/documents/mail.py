@@ -21,9 +21,9 @@ from itertools import groupby
 from pathlib import Path
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, pieces_of
-from hoptrail.documents.decoding import Unreadable, decode
+from hoptrail.documents.decoding import decode
 from hoptrail.documents.forms import BY_NAME, MAIL, PICTURE, form_of, parser_of, true_form
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.plain_text import plain_blocks
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -75,8 +75,8 @@ def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
     reader = _Reader(limits)
     dates: list[datetime] = []
     parsed = assemble("", _mails(data, starts, reader, dates), reader.notes, limits.text)
-    latest = max(dates, key=lambda date: date.isoformat(), default=None)
-    return replace(parsed, date=_day(latest), date_from="mail header") if latest else parsed
+    latest = _day(max(dates, key=datetime.isoformat, default=None))
+    return replace(parsed, date=latest, date_from="mail header") if latest else parsed
 
 
 def parse_web_archive(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -85,7 +85,10 @@ def parse_web_archive(data: bytes, limits: ReadingLimits) -> Parsed:
     page = next((part for part in parts if part.get_content_type() == "text/html"), None)
     if page is None:
         raise Unreadable("is not a saved web page: it has no HTML part")
-    text = decode(_payload(page), page.get_content_charset()).text
+    return _page(decode(_payload(page), page.get_content_charset()).text, limits)
+
+
+def _page(text: str, limits: ReadingLimits) -> Parsed:
     return parser_of("html")(text.encode("utf-8", "surrogatepass"), limits)
 
 
@@ -116,12 +119,21 @@ def _header(message: Message, name: str) -> str:
     value = message.get(name)
     if value is None:
         return ""
-    raw = re.sub(r"\r?\n[ \t]*", " ", str(value)).strip()
-    raw = raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    raw = _whole(re.sub(r"\r?\n[ \t]*", " ", str(value)).strip())
+    return squeeze(_decoded(raw, raw))
+
+
+def _decoded(raw: str, other: str) -> str:
+    """The text of a header; `other` if it cannot be decoded."""
     try:
-        return squeeze(str(make_header(decode_header(raw))))
-    except (LookupError, ValueError, MessageError):
-        return raw
+        return str(make_header(decode_header(raw)))
+    except (LookupError, ValueError, TypeError, MessageError):
+        return other
+
+
+def _whole(text: str) -> str:
+    """A text with bytes that are not ASCII read as UTF-8."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _date(message: Message) -> datetime | None:
@@ -153,14 +165,13 @@ class _Reader:
             yield from self._attachment(attachment, depth)
 
     def _body(self, part: Message) -> Iterator[Piece]:
-        data = _payload(part)
         try:
-            text = decode(data, part.get_content_charset()).text
+            text = decode(_payload(part), part.get_content_charset()).text
         except Unreadable as refusal:
             self.notes.append(f"the text {refusal}")
             return
         if part.get_content_type() == "text/html":
-            parsed = parser_of("html")(text.encode("utf-8", "surrogatepass"), self.limits)
+            parsed = _page(text, self.limits)
             self.notes += parsed.notes
             pieces = pieces_of(parsed)
         else:
@@ -171,8 +182,8 @@ class _Reader:
         self._attachments += 1
         name = _name(part, self._attachments)
         if self._attachments > _MOST_ATTACHMENTS:
-            if self._attachments == _MOST_ATTACHMENTS + 1:
-                self.notes.append(f"attachments after the first {_MOST_ATTACHMENTS} were left out")
+            left_out = f"attachments after the first {_MOST_ATTACHMENTS} were left out"
+            self.notes += [left_out] if left_out not in self.notes else []
             return
         try:
             pieces = list(self._read(part, name, depth))
@@ -216,9 +227,7 @@ def _payload(part: Message) -> bytes:
 
 def _split_parts(message: Message) -> tuple[list[Message], list[Message]]:
     """The text parts of a mail in order, and its attachments. Iterative, because parts nest deeper than Python's stack."""
-    bodies: list[Message] = []
-    attachments: list[Message] = []
-    waiting = [message]
+    bodies, attachments, waiting = list[Message](), list[Message](), [message]
     while waiting:
         part = waiting.pop()
         kind = part.get_content_type()
@@ -266,11 +275,7 @@ def _words(text: str) -> set[str]:
 
 def _name(part: Message, number: int) -> str:
     """The file name of an attachment without its path and unprintable characters, else its subject or number."""
-    try:
-        filename = str(make_header(decode_header(part.get_filename() or "")))
-    except (LookupError, ValueError, TypeError, MessageError):
-        filename = ""
-    base = re.split(r"[/\\]", filename.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))[-1]
+    base = re.split(r"[/\\]", _whole(_decoded(part.get_filename() or "", "")))[-1]
     name = squeeze(_UNSHOWABLE.sub("", base)).strip(". ")[-_LONGEST_NAME:]
     inner = _inner(part)
     subject = _header(inner, "Subject")[:_LONGEST_NAME] if inner is not None else ""
@@ -278,7 +283,7 @@ def _name(part: Message, number: int) -> str:
 
 
 _BULLET = re.compile(r"^[-*+•‣◦▪·]\s+")
-_GAP = re.compile(r"\n\s*\n")
+_PARAGRAPH = re.compile(r"^[^\S\n]*\S[^\n]*(?:\n[^\S\n]*\S[^\n]*)*", re.MULTILINE)
 _QUOTED = re.compile(r"^(?:[ ]?>)+ ?")
 _ORIGINAL = re.compile(
     r"^-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|message d'origine) ?-{2,}$", re.IGNORECASE
@@ -301,7 +306,8 @@ def text_pieces(text: str, *, flowed: bool = False) -> Iterator[Piece]:
         if not body.strip():
             continue
         line = counted = 0
-        for start, piece in _quotes(body) if depth else _plain(body):
+        quotes = ((part.start(), Piece(BlockKind.QUOTE, part[0])) for part in _PARAGRAPH.finditer(body))
+        for start, piece in quotes if depth else _plain(body):
             begins = start or len(body) - len(body.lstrip())
             line, counted = line + body.count("\n", counted, begins), begins
             yield replace(piece, place=f"line {numbered[line][0]}")
@@ -314,16 +320,12 @@ def _with_depths(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int, str]]
         if _ORIGINAL.match(line.strip()):
             below = 1
             continue
-        below = below or int(_is_head([text for _, text in lines[place : place + 3]]))
+        heads = [_HEAD.match(text.strip()) for _, text in lines[place : place + 3]]
+        if len(heads) == 3 and all(heads) and heads[0] is not None and heads[0]["sender"]:
+            below = 1  # the head of a mail that is answered or forwarded: `From: ...`, `Sent: ...`, `To: ...`
         marks = _QUOTED.match(line)
         depth = below + (marks[0].count(">") if marks else 0)
         yield number, depth, line[marks.end() :] if marks else line
-
-
-def _is_head(lines: list[str]) -> bool:
-    """Whether lines are the head of a mail that is answered or forwarded: `From: ...`, `Sent: ...`, `To: ...`."""
-    heads = [_HEAD.match(line.strip()) for line in lines]
-    return len(heads) == 3 and all(heads) and heads[0] is not None and heads[0]["sender"] is not None
 
 
 def _unwrap_flowed(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -340,14 +342,6 @@ def _unwrap_flowed(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
             out.append((number, f"{prefix} {body}" if prefix else body))
         open_marks = prefix if body.endswith(" ") and body != "-- " else None
     return out
-
-
-def _quotes(text: str) -> Iterator[tuple[int, Piece]]:
-    start = 0
-    for end, after in [*(gap.span() for gap in _GAP.finditer(text)), (len(text), len(text))]:
-        if text[start:end].strip():
-            yield start, Piece(BlockKind.QUOTE, text[start:end])
-        start = after
 
 
 def _plain(text: str) -> Iterator[tuple[int, Piece]]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from typing import TYPE_CHECKING
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import yaml
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
-from hoptrail.documents.decoding import Unreadable, decode
+from hoptrail.documents.decoding import decode
 from hoptrail.documents.html import html_pieces
-from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import STRUCK, OpenLists, bold_headings, line_break, lowered, raised
+from hoptrail.documents.limits import ReadingLimits, Unreadable
+from hoptrail.documents.markup import STRUCK, Flow, bold_headings, line_break, lowered, raised
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -58,12 +58,13 @@ _CALLOUT = re.compile(r"\[!(\w+)\][-+]?\s*")
 def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (of the front matter, else the first heading), date (of the front matter) and blocks."""
     decoded = decode(data)
-    front = front_matter(decoded.text)
-    lines = decoded.text.count("\n", 0, front.end)
-    notes: dict[str, None] = dict.fromkeys((*decoded.notes, *front.notes))
-    pieces = [*([front.row] if front.row else []), *markdown_pieces(decoded.text[front.end :], lines, notes)]
-    title = front.title or squeeze(first_heading(pieces))
-    return assemble(title, pieces, tuple(notes), limits.text, (front.date, "front matter"))
+    notes: dict[str, None] = dict.fromkeys(decoded.notes)
+    front, fields, end = _front_matter(decoded.text, notes)
+    pieces = [front, *markdown_pieces(decoded.text[end:], decoded.text.count("\n", 0, end), notes)]
+    title = fields.get("title") or squeeze(first_heading(pieces))
+    dates = (fields.get(key, "") for key in _DATES)
+    date = next((iso for value in dates if (iso := value if _YEAR.fullmatch(value) else find_date(value))), "")
+    return assemble(title, pieces, tuple(notes), limits.text, (date, "front matter"))
 
 
 def markdown_pieces(text: str, lines_before: int = 0, notes: dict[str, None] | None = None) -> list[Piece]:
@@ -137,41 +138,41 @@ class _Reader:
         self._notes = notes
         self._place = f"line {lines_before + 1}"
         self._holder = ""
-        self._quotes = 0
-        self._lists = OpenLists()
+        self._flow = Flow()
         self._headers: list[str] = []
         self._cells: list[str] = []
         self._is_head = False
         self._footnote = ""
 
-    def read(self, tokens: Sequence[Token]) -> Iterator[Piece]:
+    def read(self, tokens: Sequence[Token]) -> list[Piece]:
         for token in tokens:
             if token.map and token.nesting >= 0:
                 self._place = f"line {token.map[0] + self._lines_before + 1}"
             if token.type == "inline":
-                yield from self._inline(_text(token.children or (), self._notes), bold=_is_bold(token.children or ()))
+                self._inline(_text(token.children or (), self._notes), bold=_is_bold(token.children or ()))
             elif token.type in ("fence", "code_block"):
-                yield from self._lists.waiting()
-                yield self._lists.piece(BlockKind.CODE, token.content, self._place)
+                self._flow.code(token.content, self._place)
             elif token.type == "html_block":
-                yield from self._html(token.content)
+                self._html(token.content)
             elif token.type == "tr_close":
-                yield self._row()
+                self._end_row()
             else:
-                yield from self._lists.waiting() if token.type in _WITHOUT_TEXT else ()
                 self._track(token)
+        return self._flow.pieces
 
     def _track(self, token: Token) -> None:
         kind, _, side = token.type.rpartition("_")
         if kind == "blockquote":
-            self._quotes += token.nesting
+            self._flow.quotes += token.nesting
         elif side != "open":
             if kind in _LISTS:
-                self._lists.end()
+                self._flow.end_list()
+            elif kind == "dd":
+                self._flow.end_item()
         elif kind in _LISTS:
-            self._lists.begin(ordered=kind == "ordered_list")
+            self._flow.begin_list(ordered=kind == "ordered_list")
         elif kind in ("list_item", "dd"):
-            self._lists.item()
+            self._flow.item()
         elif kind in ("thead", "tbody"):
             self._is_head = kind == "thead"
         elif kind == "footnote_reference":
@@ -179,7 +180,7 @@ class _Reader:
         else:
             self._holder = token.tag
 
-    def _inline(self, text: str, *, bold: bool) -> Iterator[Piece]:
+    def _inline(self, text: str, *, bold: bool) -> None:
         if self._holder in ("th", "td"):
             self._cells.append(text)
             return
@@ -187,37 +188,34 @@ class _Reader:
         if not text:
             return
         if self._holder == "dt":
-            self._lists.term(text, self._place)
-        elif self._quotes:
+            self._flow.term(text, self._place)
+        elif self._flow.quotes:
             if callout := _CALLOUT.match(text):
                 text = f"{callout[1].capitalize()}: {text[callout.end() :]}"
-            yield self._lists.piece(BlockKind.QUOTE, text, self._place)
+            self._flow.text(text, self._place)
         elif self._holder.startswith("h"):
-            yield from self._lists.waiting()
-            yield Piece(BlockKind.HEADING, text, int(self._holder[1]), place=self._place)
+            self._flow.add(Piece(BlockKind.HEADING, text, int(self._holder[1]), place=self._place))
         else:
-            piece = self._lists.piece(BlockKind.PARAGRAPH, f"{self._footnote}{text}", self._place)
-            yield replace(piece, bold=bold and not self._footnote)
+            self._flow.text(f"{self._footnote}{text}", self._place, bold=bold and not self._footnote)
             self._footnote = ""
 
-    def _html(self, markup: str) -> Iterator[Piece]:
+    def _html(self, markup: str) -> None:
         for piece in html_pieces(markup, notes=self._notes):
             if piece.kind is BlockKind.PARAGRAPH:
-                yield replace(self._lists.piece(piece.kind, piece.text, self._place), bold=piece.bold)
+                self._flow.text(piece.text, self._place, bold=piece.bold)
             else:
-                yield replace(piece, place=self._place)
+                self._flow.pieces.append(replace(piece, place=self._place))
 
-    def _row(self) -> Piece:
+    def _end_row(self) -> None:
         cells, self._cells = self._cells, []
         if self._is_head:
             self._headers = cells
-            return Piece(BlockKind.ROW, level=1, cells=tuple(("", cell) for cell in cells), place=self._place)
-        return Piece(BlockKind.ROW, cells=tuple(zip(self._headers, cells, strict=True)), place=self._place)
+        headers = [""] * len(cells) if self._is_head else self._headers
+        row = tuple(zip(headers, cells, strict=True))
+        self._flow.add(Piece(BlockKind.ROW, level=int(self._is_head), cells=row, place=self._place))
 
 
 _LISTS = ("bullet_list", "ordered_list", "dl")
-_WITHOUT_TEXT = ("bullet_list_open", "ordered_list_open", "dl_open", "dl_close", "dd_close", "table_open")
-"""Tokens before which a term without a definition so far must be written."""
 
 _TEXT_OF: dict[str, Callable[[Token], str]] = {
     "hardbreak": lambda _: "\n",
@@ -277,37 +275,24 @@ _DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")
 """Keys for the date of a text, best first."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
-    """Parsed front matter: a row with its keys as headers, and its end offset in the text (0: there is none)."""
-
-    title: str = ""
-    date: str = ""
-    row: Piece | None = None
-    end: int = 0
-    notes: tuple[str, ...] = ()
-
-
-def front_matter(text: str) -> FrontMatter:
-    """Read the front matter of a text. Invalid YAML becomes a paragraph, with a note."""
+def _front_matter(text: str, notes: dict[str, None]) -> tuple[Piece, dict[str, str], int]:
+    """The front matter of a text as a row with its keys as headers, its fields, and its end offset (0: there is none). What is
+    not valid becomes a paragraph, with a note.
+    """
     match = _FRONT_MATTER.match(text) or _TOML.match(text)
     if match is None:
-        return FrontMatter()
+        return Piece(BlockKind.ROW), {}, 0
     language = "YAML" if match.re is _FRONT_MATTER else "TOML"
     try:
         values = yaml.load(match[1], yaml.BaseLoader) if language == "YAML" else tomllib.loads(match[1])
     except (yaml.YAMLError, RecursionError, ValueError):
-        paragraph = Piece(BlockKind.PARAGRAPH, match[1], place="line 2")
-        notes = (f"its front matter is not valid {language}: neither title nor date was taken from it",)
-        return FrontMatter(row=paragraph, end=match.end(), notes=notes)
+        notes |= {f"its front matter is not valid {language}: neither title nor date was taken from it": None}
+        return Piece(BlockKind.PARAGRAPH, match[1], place="line 2"), {}, match.end()
     if not isinstance(values, dict):
-        return FrontMatter()
+        return Piece(BlockKind.ROW), {}, 0
     fields = {key: _shown(value) for key, value in values.items() if isinstance(key, str)}
     cells = tuple((key, value) for key, value in fields.items() if value and key != "title")
-    dates = (fields.get(key, "") for key in _DATES)
-    date = next((iso for value in dates if (iso := value if _YEAR.fullmatch(value) else find_date(value))), "")
-    row = Piece(BlockKind.ROW, cells=cells, place="line 2", labelled=True) if cells else None
-    return FrontMatter(fields.get("title", ""), date, row, match.end())
+    return Piece(BlockKind.ROW, cells=cells, place="line 2", labelled=True), fields, match.end()
 
 
 def _shown(value: object) -> str:

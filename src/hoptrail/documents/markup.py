@@ -7,9 +7,10 @@ Where a line break is a space, it is kept after lines too short to have been wra
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TypeVar
 
 from hoptrail.documents.blocks import Piece, lead_in
 from hoptrail.text.sentences import FULL_LINE, is_labelled_pair, width_of
@@ -26,55 +27,74 @@ class _List:
 
 
 @dataclass(slots=True)
-class OpenLists:
-    """The open lists of a document. A definition is an item: `term: definition`."""
+class Flow:
+    """The pieces of a document in the order in which its parser finds them. `quotes`: the number of open quotes. A definition is
+    an item: `term: definition`; a term without one is an item of its own.
+    """
 
-    _open: list[_List] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+    quotes: int = 0
+    _lists: list[_List] = field(default_factory=list)
 
     @property
     def depth(self) -> int:
         """The number of open lists."""
-        return len(self._open)
+        return len(self._lists)
 
-    def begin(self, *, ordered: bool = False) -> None:
+    def begin_list(self, *, ordered: bool = False) -> None:
         """Begin a list within the innermost open one."""
-        self._open.append(_List(ordered))
+        self.end_item()
+        self._lists.append(_List(ordered))
+
+    def end_list(self) -> None:
+        """End the innermost list, if one is open."""
+        self.end_item()
+        del self._lists[-1:]
 
     def item(self) -> None:
         """Begin an item or a definition of the innermost list; outside lists do nothing."""
-        if self._open:
-            self._open[-1].is_fresh = True
+        if self._lists:
+            self._lists[-1].is_fresh = True
 
-    def end(self) -> None:
-        """End the innermost list, if one is open."""
-        if self._open:
-            self._open.pop()
+    def end_item(self) -> None:
+        """Write the terms without a definition so far, each as an item."""
+        for text, place in self._take_terms():
+            self._item(text, place)
 
     def term(self, text: str, place: str = "") -> None:
         """Add a term for the next item of the innermost list, which defines all terms so far."""
-        self._open[-1].terms.append((text, place))
+        self._lists[-1].terms.append((text, place))
 
-    def waiting(self) -> Iterator[Piece]:
-        """Take the terms without a definition so far, each as an item. To be called before any piece that is not text."""
-        if self._open:
-            terms, self._open[-1].terms = self._open[-1].terms, []
-            for text, place in terms:
-                yield self._item(text, place)
+    def text(self, text: str, place: str = "", *, bold: bool = False) -> None:
+        """Write a paragraph or quote. The first text of an item becomes the item; later text has the depth of the item."""
+        if self._lists and self._lists[-1].is_fresh:
+            if terms := self._take_terms():
+                defined = ", ".join(term for term, _ in terms)
+                text = f"{defined} {text}" if defined.endswith(":") else f"{defined}: {text}"
+                place = terms[0][1]
+            self._item(text, place, bold=bold)
+        else:
+            kind = BlockKind.QUOTE if self.quotes else BlockKind.PARAGRAPH
+            self.pieces.append(Piece(kind, text, self.depth, place=place, bold=bold))
 
-    def piece(self, kind: BlockKind, text: str, place: str = "") -> Piece:
-        """A text of this kind. The first text of an item becomes the item; later text, and code, has the depth of the item."""
-        if kind is BlockKind.CODE or not self._open or not self._open[-1].is_fresh:
-            return Piece(kind, text, self.depth, place=place)
-        terms, self._open[-1].terms = self._open[-1].terms, []
-        if terms:
-            defined = ", ".join(term for term, _ in terms)
-            text = f"{defined} {text}" if defined.endswith(":") else f"{defined}: {text}"
-            place = terms[0][1]
-        return self._item(text, place)
+    def code(self, text: str, place: str = "") -> None:
+        """Write code; within an item it has the depth of the item."""
+        self.add(Piece(BlockKind.CODE, text, self.depth, place=place))
 
-    def _item(self, text: str, place: str) -> Piece:
-        self._open[-1].is_fresh = False
-        return Piece(BlockKind.ITEM, text, self.depth, self._open[-1].ordered, place=place)
+    def add(self, piece: Piece) -> None:
+        """Write what is no text of an item: a heading, a row."""
+        self.end_item()
+        self.pieces.append(piece)
+
+    def _take_terms(self) -> list[tuple[str, str]]:
+        if not self._lists:
+            return []
+        terms, self._lists[-1].terms = self._lists[-1].terms, []
+        return terms
+
+    def _item(self, text: str, place: str, *, bold: bool = False) -> None:
+        self._lists[-1].is_fresh = False
+        self.pieces.append(Piece(BlockKind.ITEM, text, self.depth, self._lists[-1].ordered, place=place, bold=bold))
 
 
 STRUCK = "struck-out text was left out"
@@ -173,6 +193,14 @@ class OpenTable:
             column += cell.columns
 
 
+def table_rows(rows: Sequence[tuple[str, Sequence[TableCell]]], heads: int) -> Iterator[Piece]:
+    """Yield the rows of a table, given with their places. The first `heads` are headers if there are others."""
+    table = OpenTable()
+    for number, (place, cells) in enumerate(rows):
+        table.in_head = number < heads < len(rows)
+        yield table.row(cells, place)
+
+
 def span_of(attribute: str | None) -> int:
     """The value of a `colspan` or `rowspan`, within bounds; 1 if it is no number."""
     digits = (attribute or "").strip()[:9]
@@ -231,3 +259,18 @@ def unwrapped(text: str, source: str = "") -> str:
         source_lines = lines
     breaks = [line_break(*pair) for pair in pairwise(source_lines)]
     return "".join(line + end for line, end in zip(lines, [*breaks, ""], strict=True))
+
+
+Item = TypeVar("Item")
+
+
+def runs(items: Iterable[Item], joins: Callable[[list[Item], Item], bool]) -> Iterator[list[Item]]:
+    """Yield the items in runs: an item that does not join the run before it begins the next."""
+    run: list[Item] = []
+    for item in items:
+        if run and not joins(run, item):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run

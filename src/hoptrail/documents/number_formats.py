@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from hoptrail.text.normal_forms import squeeze
@@ -18,10 +17,10 @@ GENERAL = "General"
 BUILT_IN = {
     **dict(zip((1, 2, 3, 4, 9, 10, 11), ("0", "0.00", "#,##0", "#,##0.00", "0%", "0.00%", "0.00E+00"), strict=True)),
     **dict.fromkeys((14, 15, 16, *range(27, 32), *range(50, 59)), "yyyy-mm-dd"),
-    **dict(
-        zip((17, 18, 19, 20, 21, 22), ("mmm yy", "h:mm", "h:mm:ss", "h:mm", "h:mm:ss", "yyyy-mm-dd h:mm"), strict=True)
-    ),
-    **dict.fromkeys((32, 33, 45, 47), "h:mm:ss"),
+    17: "mmm yy",
+    22: "yyyy-mm-dd h:mm",
+    **dict.fromkeys((18, 20), "h:mm"),
+    **dict.fromkeys((19, 21, 32, 33, 45, 47), "h:mm:ss"),
     **dict.fromkeys((37, 38), "#,##0"),
     **dict.fromkeys((39, 40), "#,##0.00"),
     46: "[h]:mm:ss",
@@ -33,30 +32,21 @@ _MARKS = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|_.|
 """Quoted text, an escaped character or a currency, in groups; and without a group colours, conditions, gaps and fillers."""
 _ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 _PART_OF_DATE = re.compile(r"y+|m+|d+|h+|s+|am/pm|a/p", re.IGNORECASE)
+_DAY, _WITH_TIME, _TIME = "%Y-%m-%d", "%Y-%m-%d %H:%M", "%H:%M:%S"
 _MONTH_PARTS = {"yyyy": "%Y", "yyy": "%Y", "yy": "%Y", "y": "%Y", "mmmm": "%B", "mmm": "%b", "mm": "%m", "m": "%m"}
-
-
-@dataclass(frozen=True, slots=True)
-class _DateShape:
-    """What a format code shows of a date: its day, only parts of month and year (a pattern), a time, or a duration."""
-
-    has_day: bool = False
-    month: str = ""
-    has_time: bool = False
-    is_elapsed: bool = False
 
 
 def shown_number(value: float, code: str, *, from_1904: bool = False) -> str:
     """A number, date or time as a cell with this format code shows it."""
     if code == GENERAL:
         return _plain(value)
-    shape = _date_shape(code)
-    if shape is None:
+    pattern = _date_pattern(code)
+    if pattern is None:
         return apply_format(value, code)
     try:
-        if shape.is_elapsed:
+        if not pattern:
             return shown_duration(dt.timedelta(days=value))
-        return _shown_date(value, shape, from_1904=from_1904)
+        return _shown_date(value, pattern, from_1904=from_1904)
     except OverflowError:
         return _plain(value)
 
@@ -68,10 +58,10 @@ def shown_duration(duration: dt.timedelta) -> str:
 
 
 @lru_cache(maxsize=1000)
-def _date_shape(code: str) -> _DateShape | None:
-    """None if the code does not show a date or time."""
+def _date_pattern(code: str) -> str | None:
+    """How what a code shows of a date or time is written; empty for a duration, and None if it shows none of these."""
     if _ELAPSED.search(code):
-        return _DateShape(is_elapsed=True)
+        return ""
     bare = _MARKS.sub("", code.split(";", maxsplit=1)[0]).replace(GENERAL, "")
     parts = [part.lower() for part in _PART_OF_DATE.findall(bare)]
     if not parts or _POWER.search(bare) or (parts == ["e"] or _DIGITS.match(bare)):
@@ -83,20 +73,19 @@ def _date_shape(code: str) -> _DateShape | None:
         and ({*parts[max(0, number - 1) : number], *parts[number + 1 : number + 2]} & {"h", "hh", "s", "ss"})
     }
     days = [part for number, part in enumerate(parts) if part[0] in "ymd" and number not in minutes]
-    month = "" if any(part[0] == "d" for part in days) else " ".join(_MONTH_PARTS.get(part, "%b") for part in days)
-    return _DateShape(bool(days), month, any(part[0] in "hs" for part in parts))
+    if days and not any(part[0] == "d" for part in days):
+        return " ".join(_MONTH_PARTS.get(part, "%b") for part in days)
+    has_time = any(part[0] in "hs" for part in parts)
+    return (_WITH_TIME if has_time else _DAY) if days else _TIME
 
 
-def _shown_date(value: float, shape: _DateShape, *, from_1904: bool) -> str:
+def _shown_date(value: float, pattern: str, *, from_1904: bool) -> str:
     leap = value < 60  # Excel counts a 29 February 1900
     first = dt.datetime(1904, 1, 1, tzinfo=dt.UTC) if from_1904 else dt.datetime(1899, 12, 30 + leap, tzinfo=dt.UTC)
     date = first + dt.timedelta(seconds=round(value * 86400))
-    if not shape.has_day:
-        return f"{date:%H:%M:%S}".removesuffix(":00")
-    if shape.month:
-        return f"{date:{shape.month}}"
-    shows_time = shape.has_time and date.time() != dt.time()
-    return f"{date:%Y-%m-%d %H:%M}" if shows_time else date.date().isoformat()
+    if pattern == _TIME:
+        return f"{date:{_TIME}}".removesuffix(":00")
+    return f"{date:{_DAY if pattern == _WITH_TIME and date.time() == dt.time() else pattern}}"
 
 
 def _plain(value: float) -> str:
@@ -109,11 +98,8 @@ def apply_format(value: float, code: str) -> str:
     number gets a minus sign if the code has no section for it. An empty section shows nothing.
     """
     sections = code.split(";")
-    section = sections[0]
-    if value < 0 and len(sections) > 1:
-        section = sections[1]
-    elif value == 0 and len(sections) > 2:
-        section = sections[2]
+    which = 1 if value < 0 else 2 if value == 0 else 0
+    section = sections[which if which < len(sections) else 0]
     if not section or _FRACTION.search(section):
         return _plain(value) if section else ""
     texts = ["".join(part or "" for part in mark.groups()) for mark in _MARKS.finditer(section)]

@@ -6,27 +6,34 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import HIDDEN, STRUCK
-from hoptrail.documents.office_text import comment_head, shifted
+from hoptrail.documents.office_text import comment_head, inherited, shifted
 from hoptrail.documents.sheet_rows import GridRow
 from hoptrail.text.normal_forms import squeeze
 
-_NAMES = "urn:oasis:names:tc:opendocument:xmlns:{}:1.0"
-OFFICE, TEXT, TABLE, DRAW, STYLE, FORM, PRESENTATION = (
-    f"{{{_NAMES.format(name)}}}" for name in ("office", "text", "table", "drawing", "style", "form", "presentation")
-)
-SVG, FO = (f"{{{_NAMES.format(name)}}}" for name in ("svg-compatible", "xsl-fo-compatible"))
-DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
-LINK = "{http://www.w3.org/1999/xlink}href"
+_NAMES = {"draw": "drawing", "svg": "svg-compatible", "fo": "xsl-fo-compatible"}
+"""The names of namespaces that differ from the usual prefixes."""
+_OTHERS = {"dc": "http://purl.org/dc/elements/1.1/", "xlink": "http://www.w3.org/1999/xlink"}
+
+
+@cache
+def tag(name: str) -> str:
+    """The tag of an element or attribute with a short name such as `text:p`."""
+    prefix, _, local = name.partition(":")
+    space = _OTHERS.get(prefix) or f"urn:oasis:names:tc:opendocument:xmlns:{_NAMES.get(prefix, prefix)}:1.0"
+    return f"{{{space}}}{local}"
+
+
+DRAW, _OFFICE, _TEXT = tag("draw:"), tag("office:"), tag("text:")
+"""How the tags of drawings, of what belongs to the office, and of text begin."""
 _SPACE = re.compile(r"[ \t\r\n]+")
-_DEEPEST_STYLE = 20
-"""Styles in a chain of inheritance; a longer chain is a cycle."""
 _WITHOUT_TEXT = {
-    *(f"{TEXT}{name}" for name in ("page-number", "page-count", "tracked-changes", "number", "ruby-text")),
-    f"{OFFICE}forms",
+    *(f"{_TEXT}{name}" for name in ("page-number", "page-count", "tracked-changes", "number", "ruby-text")),
+    tag("office:forms"),
 }
 """Page numbers, deleted text, and what is written otherwise."""
 
@@ -36,50 +43,37 @@ class OdfStyles:
 
     def __init__(self, *roots: Any) -> None:
         self._styles = {
-            (one.get(f"{STYLE}family"), one.get(f"{STYLE}name")): one
+            (one.get(tag("style:family")), one.get(tag("style:name"))): one
             for root in roots
-            for one in root.iter(f"{STYLE}style")
+            for one in root.iter(tag("style:style"))
         }
         self._ordered = {
-            (one.get(f"{STYLE}name"), int(level.get(f"{TEXT}level", "1")))
+            (one.get(tag("style:name")), int(level.get(tag("text:level"), "1")))
             for root in roots
-            for one in root.iter(f"{TEXT}list-style")
-            for level in one.iter(f"{TEXT}list-level-style-number")
+            for one in root.iter(tag("text:list-style"))
+            for level in one.iter(tag("text:list-level-style-number"))
         }
 
     def chain(self, family: str, name: str | None) -> Iterator[Any]:
         """A style and those that it inherits from."""
-        for _ in range(_DEEPEST_STYLE):
-            style = self._styles.get((family, name))
-            if style is None:
-                return
-            yield style
-            name = style.get(f"{STYLE}parent-style-name")
+        first = self._styles.get((family, name))
+        return inherited(first, lambda style: self._styles.get((family, style.get(tag("style:parent-style-name")))))
 
     def value(self, family: str, name: str | None, attribute: str) -> str:
-        """A property by its attribute; empty if no style of the chain has it."""
+        """A property by its attribute (`fo:font-weight`); empty if no style of the chain has it."""
         properties = (one for style in self.chain(family, name) for one in style)
-        return next((value for one in properties if (value := one.get(attribute)) is not None), "")
+        return next((value for one in properties if (value := one.get(tag(attribute))) is not None), "")
 
     def names(self, family: str, name: str | None) -> list[str]:
         """The names of a style and of those that it inherits from, as a person sees them."""
         return [
-            style.get(f"{STYLE}display-name") or style.get(f"{STYLE}name", "").replace("_20_", " ")
+            style.get(tag("style:display-name")) or style.get(tag("style:name"), "").replace("_20_", " ")
             for style in self.chain(family, name)
         ]
 
     def is_ordered(self, list_style: str | None, level: int) -> bool:
         """Whether a list numbers its items at this level from 1."""
         return (list_style, level) in self._ordered
-
-
-@dataclass(frozen=True, slots=True)
-class Aside:
-    """What stands apart from its paragraph: the words before its text, its element, and its place."""
-
-    head: str
-    element: Any
-    place: str
 
 
 @dataclass(slots=True)
@@ -92,21 +86,20 @@ class OdfText:
     controls: Mapping[str, str]
     formulas: Mapping[str, str]
     left_out: Counter[str] = field(default_factory=Counter)
-    asides: list[Aside] = field(default_factory=list)
-    """Those of the paragraphs read so far, for the caller to take."""
-    _counts: dict[str, int] = field(default_factory=dict)
+    asides: list[tuple[str, Any, str]] = field(default_factory=list)
+    """What stands apart from the paragraphs read so far, for the caller to take: the words before its text, its element and its
+    place."""
+    _counts: Counter[str] = field(default_factory=Counter)
 
     def paragraph(self, element: Any) -> str:
         """The text of a paragraph, heading or shape."""
-        style = element.get(f"{TEXT}style-name")
+        style = element.get(tag("text:style-name"))
         return "" if self._is_left_out("paragraph", style, element) else self._inline(element, "").strip(" ")
 
     def annotation(self, comment: Any) -> None:
-        """Add a comment to the asides."""
-        author, date = (comment.findtext(f"{DUBLIN_CORE}{name}") or "" for name in ("creator", "date"))
-        for name in ("creator", "date"):
-            for one in comment.findall(f"{DUBLIN_CORE}{name}"):
-                comment.remove(one)
+        author, date = (comment.findtext(tag(name)) or "" for name in ("dc:creator", "dc:date"))
+        for one in [*comment.findall(tag("dc:creator")), *comment.findall(tag("dc:date"))]:
+            comment.remove(one)
         self._aside("comment", comment, f"{comment_head(author, date)}: ")
 
     def _inline(self, element: Any, before: str) -> str:
@@ -118,24 +111,27 @@ class OdfText:
         return text
 
     def _child(self, child: Any, before: str) -> str:
-        if child.tag == f"{OFFICE}annotation":
+        if child.tag == tag("office:annotation"):
             self.annotation(child)
-        elif child.tag == f"{DRAW}control":
-            return self.controls.get(child.get(f"{DRAW}control", ""), "")
-        elif child.tag.startswith(DRAW) and child.tag != f"{DRAW}a":
-            return self._drawn(child)
-        elif child.tag not in _WITHOUT_TEXT and not child.tag.startswith(OFFICE):
+        elif child.tag == tag("draw:control"):
+            return self.controls.get(child.get(tag("draw:control"), ""), "")
+        elif child.tag.startswith(DRAW) and child.tag != tag("draw:a"):
+            links = (one.get(tag("xlink:href"), "").removeprefix("./") for one in child.iter(tag("draw:object")))
+            if formula := next((self.formulas[link] for link in links if link in self.formulas), ""):
+                return formula
+            self._aside("drawing", child)
+        elif child.tag not in _WITHOUT_TEXT and not child.tag.startswith(_OFFICE):
             return self._marked(child, before)
         return ""
 
     def _marked(self, child: Any, before: str) -> str:
-        match child.tag.removeprefix(TEXT):
+        match child.tag.removeprefix(_TEXT):
             case "s":
-                return " " * min(int(child.get(f"{TEXT}c", "1")), 100)
+                return " " * min(int(child.get(tag("text:c"), "1")), 100)
             case "tab" | "line-break" as name:
                 return "\t" if name == "tab" else "\n"
             case "note":
-                number = self._aside(child.get(f"{TEXT}note-class", "footnote"), child.find(f"{TEXT}note-body"))
+                number = self._aside(child.get(tag("text:note-class"), "footnote"), child.find(tag("text:note-body")))
                 return f"[{number}]"
             case "hidden-text" | "hidden-paragraph":
                 self.left_out[HIDDEN] += 1
@@ -145,30 +141,23 @@ class OdfText:
         return self._inline(child, before)
 
     def _span(self, span: Any, before: str) -> str:
-        style = span.get(f"{TEXT}style-name")
+        style = span.get(tag("text:style-name"))
         if self._is_left_out("text", style, span):
             return ""
-        text, position = self._inline(span, before), self.styles.value("text", style, f"{STYLE}text-position")
+        text, position = self._inline(span, before), self.styles.value("text", style, "style:text-position")
         is_shifted = bool(position) and not position.startswith("0")
         return shifted(text, before, is_raised=not position.startswith(("sub", "-"))) if is_shifted else text
 
-    def _drawn(self, shape: Any) -> str:
-        links = [one.get(LINK, "").removeprefix("./") for one in shape.iter(f"{DRAW}object")]
-        if formula := next((self.formulas[link] for link in links if link in self.formulas), ""):
-            return formula
-        self._aside("drawing", shape)
-        return ""
-
     def _aside(self, kind: str, element: Any, head: str = "") -> int:
-        number = self._counts[kind] = self._counts.get(kind, 0) + 1
+        self._counts[kind] += 1
+        number = self._counts[kind]
         if element is not None:
-            self.asides.append(
-                Aside(head or (f"[{number}] " if kind.endswith("note") else ""), element, f"{kind} {number}")
-            )
+            head = f"[{number}] " if kind.endswith("note") else head
+            self.asides.append((head, element, f"{kind} {number}"))
         return number
 
     def _is_left_out(self, family: str, style: str | None, element: Any) -> bool:
-        marks = {HIDDEN: f"{TEXT}display", STRUCK: f"{STYLE}text-line-through-style"}
+        marks = {HIDDEN: "text:display", STRUCK: "style:text-line-through-style"}
         for what, attribute in marks.items():
             value = self.styles.value(family, style, attribute)
             if value not in {"", "true"} and (what == HIDDEN) == (value == "none"):
@@ -177,7 +166,6 @@ class OdfText:
         return False
 
     def notes(self) -> list[str]:
-        """Notes on what was left out of the paragraphs read so far."""
         return [note for note, count in self.left_out.items() if count]
 
 
@@ -187,36 +175,35 @@ _COLUMNS = 16384
 
 @dataclass(slots=True)
 class OdfTables:
-    """Reads tables. `hidden`: notes on what is not shown of them; `nested`: the tables in cells of the row read last, for the
-    caller to take.
-    """
+    """Reads tables. `hidden`: notes on what is not shown of them."""
 
     text: OdfText
     limits: ReadingLimits
     hidden: list[str] = field(default_factory=list)
-    nested: list[Any] = field(default_factory=list)
+    _nested: list[Any] = field(default_factory=list)
 
-    def rows(self, table: Any) -> Iterator[GridRow]:
-        """Yield the rows that are shown, each at `row N`. A cell that spans rows is repeated in each of them. Comments
-        wait among the asides of the text.
+    def rows(self, table: Any) -> Iterator[tuple[GridRow, list[Any]]]:
+        """Yield the rows that are shown, each at `row N`, with the tables in their cells. A cell that spans rows is repeated in
+        each of them. Comments wait among the asides of the text.
         """
         columns = _is_shown(table)
         above: dict[int, tuple[int, str]] = {}
         number = 0
-        for row in table.iter(f"{TABLE}table-row"):
-            if next(row.iterancestors(f"{TABLE}table")) is not table:
+        for row in table.iter(tag("table:table-row")):
+            if next(row.iterancestors(tag("table:table"))) is not table:
                 continue
-            times = min(int(row.get(f"{TABLE}number-rows-repeated", "1")), 2**20)
+            times = min(int(row.get(tag("table:number-rows-repeated"), "1")), 2**20)
+            self._nested = []
             cells, spans = self._cells(row, columns, above)
-            place = f"row {number + 1}"
-            if row.get(f"{TABLE}visibility", "visible") != "visible":
+            if row.get(tag("table:visibility"), "visible") != "visible":
                 self._count_hidden(table, "rows", any(cells))
                 self.text.asides.clear()
             elif any(map(str.strip, cells)):
                 for repeated in range(min(times, self.limits.rows + 1)):
-                    yield GridRow(f"row {number + repeated + 1}", cells, spans or None)
+                    yield GridRow(f"row {number + repeated + 1}", cells, spans or None), self._nested
+                    self._nested = []
             else:
-                yield GridRow(place, ())
+                yield GridRow(f"row {number + 1}", ()), []
             number += times
 
     def _cells(
@@ -229,17 +216,17 @@ class OdfTables:
         spans: dict[int, int] = {}
         position, blanks = 0, 0
         for cell in row:
-            if cell.tag not in {f"{TABLE}table-cell", f"{TABLE}covered-table-cell"}:
+            if cell.tag not in {tag("table:table-cell"), tag("table:covered-table-cell")}:
                 continue
             text = squeeze(" ".join(self._cell_lines(cell)))
-            times = min(int(cell.get(f"{TABLE}number-columns-repeated", "1")), _COLUMNS - position)
+            times = min(int(cell.get(tag("table:number-columns-repeated"), "1")), _COLUMNS - position)
             for column in range(position, position + times):
                 remaining, spanned = above.pop(column, (0, ""))
                 if cell.tag.endswith("covered-table-cell"):
                     text = spanned
                 if remaining > 1:
                     above[column] = remaining - 1, spanned
-                rows, width = (int(cell.get(f"{TABLE}number-{name}-spanned", "1")) for name in ("rows", "columns"))
+                rows, width = (int(cell.get(tag(f"table:number-{name}-spanned"), "1")) for name in ("rows", "columns"))
                 if rows > 1:
                     above[column] = rows - 1, text
                 if column < len(columns) and not columns[column]:
@@ -258,22 +245,20 @@ class OdfTables:
 
     def _cell_lines(self, cell: Any) -> Iterator[str]:
         for child in cell:
-            if child.tag in {f"{TEXT}p", f"{TEXT}h"}:
+            if child.tag in {tag("text:p"), tag("text:h")}:
                 yield self.text.paragraph(child)
-            elif child.tag == f"{OFFICE}annotation":
+            elif child.tag == tag("office:annotation"):
                 self.text.annotation(child)
-            elif child.tag == f"{TABLE}table":
-                self.nested.append(child)
-            elif child.tag == f"{TEXT}list":
+            elif child.tag == tag("table:table"):
+                self._nested.append(child)
+            elif child.tag == tag("text:list"):
                 yield "; ".join(filter(None, self._cell_lines(child)))
-            elif child.tag in {f"{TEXT}list-item", f"{TEXT}section"}:
+            elif child.tag in {tag("text:list-item"), tag("text:section")}:
                 yield from self._cell_lines(child)
 
     def _count_hidden(self, element: Any, what: str, has_text: bool) -> None:
-        name = next(
-            (one.get(f"{TABLE}name", "") for one in [element, *element.iterancestors()] if one.tag == f"{TABLE}table"),
-            "",
-        )
+        tables = (one for one in [element, *element.iterancestors()] if one.tag == tag("table:table"))
+        name = next((one.get(tag("table:name"), "") for one in tables), "")
         note = f"sheet {name}: hidden {what} were left out"
         if has_text and note not in self.hidden:
             self.hidden.append(note)
@@ -282,7 +267,7 @@ class OdfTables:
 def _is_shown(table: Any) -> list[bool]:
     """Whether each column of a table is shown, as far as it says so."""
     shown: list[bool] = []
-    for column in table.iter(f"{TABLE}table-column"):
-        times = min(int(column.get(f"{TABLE}number-columns-repeated", "1")), _COLUMNS - len(shown))
-        shown += [column.get(f"{TABLE}visibility", "visible") == "visible"] * times
+    for column in table.iter(tag("table:table-column")):
+        times = min(int(column.get(tag("table:number-columns-repeated"), "1")), _COLUMNS - len(shown))
+        shown += [column.get(tag("table:visibility"), "visible") == "visible"] * times
     return shown

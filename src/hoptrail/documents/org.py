@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import OpenLists, OpenTable, TableCell, unwrapped
+from hoptrail.documents.markup import Flow, TableCell, table_rows, unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.types import BlockKind
 
@@ -60,171 +60,146 @@ def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (`#+TITLE`, else the first heading), date (`#+DATE`) and blocks."""
     decoded = decode(data)
     reader = _Reader(decoded.text)
-    pieces = list(reader.read())
+    pieces = reader.read()
     keywords = tuple((key, reader.keywords[key]) for key in _SHOWN_KEYWORDS if key in reader.keywords)
-    front = [Piece(BlockKind.ROW, cells=keywords, place=reader.place_of_keywords, labelled=True)] if keywords else []
+    front = Piece(BlockKind.ROW, cells=keywords, place=reader.place_of_keywords, labelled=True)
     title = reader.keywords.get("title") or first_heading(pieces)
     date = find_date(reader.keywords.get("date", ""))
-    return assemble(title, [*front, *pieces], decoded.notes, limits.text, (date, "front matter"))
-
-
-class _Lines:
-    def __init__(self, text: str) -> None:
-        self._lines = text.split("\n")
-        self._next = 0
-
-    @property
-    def place(self) -> str:
-        """The place of the next line."""
-        return f"line {self._next + 1}"
-
-    @property
-    def next(self) -> str | None:
-        """The next line, or None at the end."""
-        return self._lines[self._next] if self._next < len(self._lines) else None
-
-    def take(self) -> str:
-        """Consume the next line, which must exist."""
-        self._next += 1
-        return self._lines[self._next - 1]
-
-    def take_while(self, predicate: Callable[[str], object]) -> Iterator[str]:
-        while (line := self.next) is not None and predicate(line):
-            yield self.take()
+    return assemble(title, [front, *pieces], decoded.notes, limits.text, (date, "front matter"))
 
 
 class _Reader:
-    """Turns the lines of a file into pieces. Each method consumes the lines of one element, starting with the next line."""
+    """Turns the lines of a file into pieces. Each method takes the lines of one element, starting with the next line."""
 
     def __init__(self, text: str) -> None:
         self.keywords: dict[str, str] = {}
         self.place_of_keywords = ""
-        self._lines = _Lines(text)
-        self._lists = OpenLists()
+        self.flow = Flow()
+        self._lines = text.split("\n")
+        self._taken = 0
         self._indents: list[int] = []
         self._quotes: list[str] = []
 
-    def read(self) -> Iterator[Piece]:
-        while (line := self._lines.next) is not None:
+    def read(self) -> list[Piece]:
+        while self._taken < len(self._lines):
+            line = self._lines[self._taken]
             take = self._taker(line) or _Reader._paragraph
-            yield from take(self)
+            take(self, f"line {self._taken + 1}", line)
+        return self.flow.pieces
 
-    def _taker(self, line: str) -> Callable[[_Reader], Iterator[Piece]] | None:
+    def _taker(self, line: str) -> Callable[[_Reader, str, str], None] | None:
         """The method for a line; None for a line of a paragraph."""
         return next((take for pattern, take in self._TAKERS if pattern.match(line)), None)
+
+    def _take(self, goes_on: Callable[[str], object]) -> list[str]:
+        """Take the lines from the next one on of which this holds."""
+        start = self._taken
+        while self._taken < len(self._lines) and goes_on(self._lines[self._taken]):
+            self._taken += 1
+        return self._lines[start : self._taken]
 
     def _close_lists(self, indent: int) -> None:
         """End the lists whose items have at least this indentation."""
         while self._indents and indent <= self._indents[-1]:
             self._indents.pop()
-            self._lists.end()
+            self.flow.end_list()
 
-    def _heading(self) -> Iterator[Piece]:
-        place, line = self._lines.place, self._lines.take()
+    def _heading(self, place: str, line: str) -> None:
+        self._taken += 1
         self._close_lists(0)
         self._quotes.clear()
+        self.flow.quotes = 0
         stars, _, text = line.partition(" ")
-        text = _PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1)
-        yield Piece(
-            BlockKind.HEADING, _visible_text(text).strip(), min(len(stars.rstrip()), DEEPEST_HEADING), place=place
-        )
+        text = _visible_text(_PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1)).strip()
+        self.flow.add(Piece(BlockKind.HEADING, text, min(len(stars.rstrip()), DEEPEST_HEADING), place=place))
 
-    def _planning(self) -> Iterator[Piece]:
-        place = self._lines.place
-        yield Piece(BlockKind.PARAGRAPH, _visible_text(self._lines.take().strip()), place=place)
+    def _planning(self, place: str, line: str) -> None:
+        self._taken += 1
+        self.flow.add(Piece(BlockKind.PARAGRAPH, _visible_text(line.strip()), place=place))
 
-    def _block(self) -> Iterator[Piece]:
-        line = self._lines.take()
+    def _block(self, _place: str, line: str) -> None:
+        self._taken += 1
         self._close_lists(_indent(line))
         match = _BLOCK.match(line)
         name = match["name"].lower() if match else ""
         if name in _QUOTES:
             self._quotes.append(name)
+            self.flow.quotes += 1
         if name not in _CODE | _LEFT_OUT:
             return
-        place, end = self._lines.place, f"#+end_{name}"
-        lines = list(self._lines.take_while(lambda line: line.strip().lower() != end))
-        if self._lines.next is not None:
-            self._lines.take()
+        place = f"line {self._taken + 1}"
+        lines = self._take(lambda line: line.strip().lower() != f"#+end_{name}")
+        self._taken += 1
         if name in _CODE:
-            code = _ESCAPED.sub(r"\1", textwrap.dedent("\n".join(lines)))
-            yield self._lists.piece(BlockKind.CODE, code, place)
+            self.flow.code(_ESCAPED.sub(r"\1", textwrap.dedent("\n".join(lines))), place)
 
-    def _keyword(self) -> Iterator[Piece]:
-        """Yield a caption as a paragraph; store the keywords about the file for its title, date and first row."""
-        place, line = self._lines.place, self._lines.take()
+    def _keyword(self, place: str, line: str) -> None:
+        """Write a caption as a paragraph; keep the keywords about the file for its title, date and first row."""
+        self._taken += 1
         name, _, text = line.strip().removeprefix("#+").partition(":")
         key, value = name.partition("[")[0].lower(), _visible_text(text).strip()
         if key == "caption":
-            yield Piece(BlockKind.PARAGRAPH, value, place=place)
+            self.flow.add(Piece(BlockKind.PARAGRAPH, value, place=place))
         elif value and key in ("title", *_SHOWN_KEYWORDS):
             self.keywords[key] = f"{self.keywords[key]} {value}" if key in self.keywords else value
             self.place_of_keywords = self.place_of_keywords or place
 
-    def _skip(self) -> Iterator[Piece]:
+    def _skip(self, _place: str, line: str) -> None:
         """Skip a line; it may end a quote."""
-        line = self._lines.take().strip().lower()
-        if self._quotes and line == f"#+end_{self._quotes[-1]}":
+        self._taken += 1
+        if self._quotes and line.strip().lower() == f"#+end_{self._quotes[-1]}":
             self._quotes.pop()
-        yield from ()
+            self.flow.quotes -= 1
 
-    def _properties(self) -> Iterator[Piece]:
-        self._lines.take()
-        place = self._lines.place
-        matches = filter(None, map(_PROPERTY.match, self._lines.take_while(_PROPERTY.match)))
+    def _properties(self, _place: str, _line: str) -> None:
+        self._taken += 1
+        place = f"line {self._taken + 1}"
+        matches = filter(None, map(_PROPERTY.match, self._take(_PROPERTY.match)))
         pairs = [(match["key"], _visible_text(match["value"])) for match in matches]
-        if cells := tuple(pair for pair in pairs if pair[0].lower() not in _NAMES):
-            yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
+        cells = tuple(pair for pair in pairs if pair[0].lower() not in _NAMES)
+        self.flow.add(Piece(BlockKind.ROW, cells=cells, place=place, labelled=True))
 
-    def _fixed(self) -> Iterator[Piece]:
-        place = self._lines.place
-        self._close_lists(_indent(self._lines.next or ""))
-        lines = [line.strip().removeprefix(":").removeprefix(" ") for line in self._lines.take_while(_FIXED.match)]
-        yield self._lists.piece(BlockKind.CODE, "\n".join(lines), place)
+    def _fixed(self, place: str, line: str) -> None:
+        self._close_lists(_indent(line))
+        lines = [line.strip().removeprefix(":").removeprefix(" ") for line in self._take(_FIXED.match)]
+        self.flow.code("\n".join(lines), place)
 
-    def _table(self) -> Iterator[Piece]:
+    def _table(self, _place: str, line: str) -> None:
         """Rows above the first rule are headers if there are rows below it."""
-        self._close_lists(_indent(self._lines.next or ""))
+        self._close_lists(_indent(line))
         rows: list[tuple[str, list[TableCell]]] = []
-        heads = 0
-        while (line := self._lines.next) is not None and _ROW.match(line):
-            place, line = self._lines.place, self._lines.take()
-            texts = line.strip().removeprefix("|").removesuffix("|").split("|")
+        heads, first = 0, self._taken + 1
+        for number, row in enumerate(self._take(_ROW.match), first):
+            texts = row.strip().removeprefix("|").removesuffix("|").split("|")
             cells = [TableCell(_visible_text(text.strip())) for text in texts]
-            if _RULE_IN_TABLE.match(line):
+            if _RULE_IN_TABLE.match(row):
                 heads = heads or len(rows)
             elif not all(_WIDTH.fullmatch(cell.text) for cell in cells):
-                rows.append((place, cells))
-        table = OpenTable()
-        for number, (place, cells) in enumerate(rows):
-            table.in_head = number < heads < len(rows)
-            yield table.row(cells, place)
+                rows.append((f"line {number}", cells))
+        self.flow.pieces += table_rows(rows, heads)
 
-    def _item(self) -> Iterator[Piece]:
-        place, line = self._lines.place, self._lines.take()
+    def _item(self, place: str, line: str) -> None:
         match = _ITEM.match(line)
+        self._taken += 1
         if match is None:
             return
         indent = _indent(line)
         self._close_lists(indent + 1)
         if not self._indents or indent > self._indents[-1]:
             self._indents.append(indent)
-            self._lists.begin(ordered=match["number"] is not None)
-        self._lists.item()
-        lines = [match["text"] or "", *self._plain_lines(indent)]
+            self.flow.begin_list(ordered=match["number"] is not None)
+        self.flow.item()
+        lines = self._take(lambda line: _indent(line) > indent and self._taker(line) is None)
+        lines = [match["text"] or "", *lines]
         term, *definition = _DEFINES.split("\n".join(lines), maxsplit=1)
         text = f"{_visible_text(term)}: {_visible_text(definition[0])}" if definition else _join(lines)
         if text.strip():
-            yield self._lists.piece(BlockKind.ITEM, text, place)
+            self.flow.text(text, place)
 
-    def _paragraph(self) -> Iterator[Piece]:
-        place, line = self._lines.place, self._lines.take()
+    def _paragraph(self, place: str, line: str) -> None:
+        self._taken += 1
         self._close_lists(_indent(line))
-        kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
-        yield self._lists.piece(kind, _join([line, *self._plain_lines(-1)]), place)
-
-    def _plain_lines(self, indent: int) -> Iterator[str]:
-        return self._lines.take_while(lambda line: _indent(line) > indent and self._taker(line) is None)
+        self.flow.text(_join([line, *self._take(lambda line: self._taker(line) is None)]), place)
 
     _TAKERS = (
         (_BLANK, _skip),

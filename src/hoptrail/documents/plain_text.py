@@ -186,13 +186,11 @@ def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     text = undivided(decoded.text)
     blocks = plain_blocks(text)
-    if entries := _entries(text):
-        date = next(iter(entries.values())).date
-        return Parsed("", text, decoded.notes, blocks, date, "latest entry" if date else "")
+    if latest := next(iter(_entries(text).values()), None):
+        return Parsed("", text, decoded.notes, blocks, latest.date, "latest entry" if latest.date else "")
     tops = [block for block in blocks if block.kind is BlockKind.HEADING and block.level == 1]
-    title = ""
-    if len(tops) == 1 and tops[0].start == 0 and len(blocks) > 1:
-        title = blocks[1].path[0] if blocks[1].path else ""
+    is_title = len(tops) == 1 and tops[0].start == 0
+    title = blocks[1].path[0] if is_title and len(blocks) > 1 and blocks[1].path else ""
     return Parsed(title, text, decoded.notes, blocks)
 
 
@@ -210,10 +208,8 @@ def _entries(text: str) -> dict[int, _Part]:
     begin with one.
     """
     if _BEGINS_DATED.match(text):
-        days = _DATED_LINE.finditer(text)
-        return {
-            day.start(): _heading(day.start(), day["title"], end=day.end(), date=find_date(day["day"])) for day in days
-        }
+        found = ((day.start(), day["title"], day.end(), find_date(day["day"])) for day in _DATED_LINE.finditer(text))
+        return {start: _heading(start, title, 1, end, date) for start, title, end, date in found}
     if not _BEGINS.match(text):
         return {}
     entries: dict[int, _Part] = {}
@@ -256,7 +252,10 @@ _NO_HEADING = (".", ",", ";", "!")
 def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, _Part]:
     """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
     lines = list(_first_lines(text, paragraphs))
-    sections, chapters = _sections(lines), _chapters(lines)
+    sections = _sections(lines)
+    kinds = {start: match["kind"].lower() for start, _, line in lines if (match := _CHAPTER.match(line))}
+    number = Counter(kinds.values())
+    chapters = {start: _UNDERLINED_RANK + _CHAPTERS[kind] for start, kind in kinds.items() if number[kind] > 1}
     shared = (version.group() if (version := _VERSION.match(line)) else line for _, _, line in lines)
     shapes = [_NUMBER.sub("#", line) for line in shared]
     releases: dict[str, set[str]] = defaultdict(set)
@@ -264,11 +263,13 @@ def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict
         releases[shape].add(line)
     headings: dict[int, _Part] = {}
     for shape, (start, end, line) in zip(shapes, lines, strict=True):
+        is_shaped = shape != line and len(releases[shape]) > 1 and _WORD.search(shape) is not None
+        is_said = not line[0].isspace() or _RELEASE.search(line) is not None
         if start in sections:
             headings[start] = _heading(start, line.strip().rstrip(":"), _RELEASE_RANK + len(sections[start]), end)
         elif start in chapters:
             headings[start] = _heading(start, line.strip(_FRAME), chapters[start], end)
-        elif shape != line and len(releases[shape]) > 1 and _WORD.search(shape) and _may_release(line, bool(sections)):
+        elif is_shaped and is_said and not line.endswith("?") and not (sections and _section(line)):
             headings[start] = _heading(start, line.strip(_FRAME), _RELEASE_RANK, end)
     return headings
 
@@ -292,14 +293,7 @@ def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[_
                 yield start, end, line
 
 
-def _may_release(line: str, has_sections: bool) -> bool:
-    """Whether a line may be that of a release: not a question, no section, and indented only if it says so."""
-    is_said = not line[0].isspace() or _RELEASE.search(line) is not None
-    return is_said and not line.endswith("?") and not (has_sections and _section(line))
-
-
 def _section(line: str) -> _Section:
-    """The section number that a line begins with, or empty."""
     match = _SECTION.match(line)
     return tuple(map(int, match["number"].split("."))) if match else ()
 
@@ -328,10 +322,3 @@ def _rising(numbered: Sequence[tuple[int, _Section]]) -> dict[int, _Section]:
         if number > before and number[0] - (before or (0,))[0] <= most:
             found[start] = before = number
     return found if len(found) > 1 else {}
-
-
-def _chapters(lines: Sequence[_Line]) -> dict[int, int]:
-    """The ranks of chapters and the like by the starts of their lines."""
-    kinds = {start: match["kind"].lower() for start, _, line in lines if (match := _CHAPTER.match(line))}
-    number = Counter(kinds.values())
-    return {start: _UNDERLINED_RANK + _CHAPTERS[kind] for start, kind in kinds.items() if number[kind] > 1}

@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from hoptrail.documents import office_text as office
 from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.drawings import graphic_pieces
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import HIDDEN, STRUCK
-from hoptrail.documents.office_text import Box, comment_head, formula_text, in_reading_order, shifted, symbols
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -46,22 +44,13 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
 
     presentation, notes = opened_office_file(Presentation, data, limits, "PowerPoint", ".pptx")
     names = [one.rId for one in presentation.element.iter(f"{_SLIDES}sldId")]  # the library fails for a missing slide
-    if len(names) > limits.pages:
-        raise Unreadable(
-            f"has {len(names)} slides, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
-        )
-    authors = _related(presentation.part, "commentAuthors", "authors")
-    reader = _Slides({one.get("id", ""): one.get("name", "") for one in authors})
-    slides = [
-        (number, presentation.part.related_slide(name))
-        for number, name in enumerate(names, 1)
-        if name in presentation.part.rels
-    ]
+    limits.check_pages(len(names), "slides")
+    part = presentation.part
+    reader = _Slides({one.get("id", ""): one.get("name", "") for one in _related(part, "commentAuthors", "authors")})
+    slides = [(number, part.related_slide(name)) for number, name in enumerate(names, 1) if name in part.rels]
     shown = [numbered for numbered in slides if numbered[1].element.get("show") not in {"0", "false"}]
-    hidden, missing = len(slides) - len(shown), len(names) - len(slides)
-    notes += [f"{hidden} hidden slides were left out"] * bool(hidden) + [f"{missing} slides are missing"] * bool(
-        missing
-    )
+    told = {"hidden slides were left out": len(slides) - len(shown), "slides are missing": len(names) - len(slides)}
+    notes += [f"{count} {what}" for what, count in told.items() if count]
     title = str(presentation.core_properties.title or "").strip()
     title = "" if _UNTITLED.fullmatch(title.lower()) else title
     if not title and shown and shown[0][1].shapes.title is not None:
@@ -79,7 +68,6 @@ class _Slides:
     _unread: list[str] = field(default_factory=list)
 
     def notes(self) -> list[str]:
-        """Notes on what was left out of the slides read so far."""
         return [*(note for note, count in self.left_out.items() if count), *self._unread]
 
     def slide(self, slide: Any, number: int) -> Iterator[Piece]:
@@ -105,12 +93,10 @@ class _Slides:
 
     def _shapes(self, shapes: Any, depth: int = 0) -> Iterator[Any]:
         """Yield the shapes that are not hidden in reading order, those of a group together."""
-        found = list(shapes)
-        hidden = [
-            shape for shape in found if next(shape.element.iter(f"{_SLIDES}cNvPr")).get("hidden") in {"1", "true"}
-        ]
-        self.left_out[HIDDEN] += len(hidden)
-        for shape in in_reading_order([shape for shape in found if shape not in hidden], _box):
+        found = [(next(shape.element.iter(f"{_SLIDES}cNvPr")).get("hidden"), shape) for shape in shapes]
+        shown = [shape for is_hidden, shape in found if is_hidden not in {"1", "true"}]
+        self.left_out[HIDDEN] += len(found) - len(shown)
+        for shape in office.in_reading_order(shown, _box):
             if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
                 yield from self._shapes(shape.shapes, depth + 1)
             else:
@@ -122,11 +108,11 @@ class _Slides:
         kind = shape.placeholder_format.type if shape.is_placeholder else None
         if kind in {PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER}:
             return
-        drawn = shape.element.find(f".//{_MAIN}graphicData")
+        drawn = shape.element.find(f".//{office.GRAPHIC}")
         if shape.has_table:
             yield from self._table(shape.table, place)
         elif drawn is not None:
-            yield from graphic_pieces(drawn, shape.part, place, self._unread)
+            yield from office.graphic_pieces(drawn, shape.part, place, self._unread)
         elif shape.has_text_frame:
             listed = kind in {PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY}
             for paragraph in shape.text_frame.paragraphs:
@@ -149,7 +135,7 @@ class _Slides:
             if part.tag == f"{_MAIN}br":
                 text += "\n"
             elif part.tag == _FORMULA:
-                text += formula_text(part)
+                text += office.formula_text(part)
             elif part.tag in {f"{_MAIN}r", f"{_MAIN}fld"}:
                 text += self._run(part, text)
         return text.replace("\v", "\n").strip()
@@ -162,9 +148,9 @@ class _Slides:
             self.left_out[STRUCK] += bool(text.strip())
             return ""
         font = properties.find(f"{_MAIN}latin")
-        text = symbols(text, "" if font is None else font.get("typeface", ""))
+        text = office.symbols(text, "" if font is None else font.get("typeface", ""))
         shift = properties.get("baseline", "0")
-        return text if shift in {"0", "0%"} else shifted(text, before, is_raised=not shift.startswith("-"))
+        return text if shift in {"0", "0%"} else office.shifted(text, before, is_raised=not shift.startswith("-"))
 
     def _table(self, table: Any, place: str) -> Iterator[Piece]:
         """Yield the rows of a table; a cell that spans rows is repeated in each of them."""
@@ -187,12 +173,12 @@ def _choose_alternatives(element: Any) -> None:
             alternatives.getparent().remove(alternatives)
 
 
-def _box(shape: Any) -> Box | None:
+def _box(shape: Any) -> office.Box | None:
     try:
         left, top, width, height = shape.left, shape.top, shape.width, shape.height
     except _unreadable():
         return None
-    return None if None in (left, top, width, height) else Box(left, top, left + width, top + height)
+    return None if None in (left, top, width, height) else office.Box(left, top, left + width, top + height)
 
 
 def _origin(table: Any, row: int, column: int) -> Any:
@@ -222,7 +208,6 @@ def _comments(slide: Any, authors: dict[str, str], place: str) -> Iterator[Piece
         if comment.tag.endswith(("}cm", "}reply")):
             own = [part for part in comment if part.tag.endswith(("}text", "}txBody"))]
             texts = (one.text or "" for part in own for one in part.iter(f"{_MAIN}t", f"{_SLIDES}text"))
-            head = comment_head(
-                authors.get(comment.get("authorId", ""), ""), comment.get("dt") or comment.get("created", "")
-            )
-            yield Piece(BlockKind.PARAGRAPH, f"{head}: {squeeze(' '.join(texts))}", place=f"{place}, comment")
+            author, date = authors.get(comment.get("authorId", ""), ""), comment.get("dt") or comment.get("created", "")
+            text = f"{office.comment_head(author, date)}: {squeeze(' '.join(texts))}"
+            yield Piece(BlockKind.PARAGRAPH, text, place=f"{place}, comment")

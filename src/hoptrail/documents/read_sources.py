@@ -21,7 +21,7 @@ from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed, document_id, ends_within
 from hoptrail.documents.child import Parsing, TookTooLong
-from hoptrail.documents.decoding import Unreadable, cleaned
+from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.doubts import doubts
 from hoptrail.documents.file_contents import (
     Content,
@@ -35,7 +35,7 @@ from hoptrail.documents.file_contents import (
 )
 from hoptrail.documents.forms import BY_NAME, PDF, TEXT, name_of, true_form
 from hoptrail.documents.jsonl import JsonlDocument, tiling_ends
-from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
+from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.marks import FILE_TIME, Known, nothing_known
 from hoptrail.documents.plain_text import parse_plain, plain_blocks
 from hoptrail.documents.walking import USUAL_SELECTION, Selection, shown

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 import yaml
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.decoding import decode
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.types import BlockKind
 
 _LONG = 200
@@ -36,7 +36,7 @@ class _Rendering:
         """The pieces of the value of any shape at `path`; a heading within it has `level`."""
         if isinstance(value, Mapping):
             yield from self._object(value, path, level)
-        elif isinstance(value, Sequence) and not isinstance(value, str):
+        elif _is_list(value):
             yield from self._list(value, path, level)
         elif text := self._scalar(value):
             yield Piece(BlockKind.PARAGRAPH, text, place=path or "value")
@@ -53,9 +53,12 @@ class _Rendering:
         for name, inner in later:
             place = _under(path, name)
             if level > DEEPEST_HEADING:
-                yield from self._row({name: inner}, place)
-            else:
-                yield from _under_heading(name, level, place, self.pieces(inner, place, level + 1))
+                yield self._row({name: inner}, place)
+                continue
+            for number, piece in enumerate(self.pieces(inner, place, level + 1)):
+                if not number:
+                    yield Piece(BlockKind.HEADING, name, level, place=place)
+                yield piece
 
     def _list(self, value: Sequence[object], path: str, level: int) -> Iterator[Piece]:
         if len(value) > self.limits.rows:
@@ -66,10 +69,8 @@ class _Rendering:
             place = f"{path}, record {number}" if path else f"record {number}"
             if isinstance(inner, Mapping) and texts:
                 yield from self._section(inner, place, number, level)
-            elif isinstance(inner, Mapping):
-                yield from self._row(inner, place)
             elif _is_nested(inner):
-                yield from self._row({"": inner}, place)
+                yield self._row(inner if isinstance(inner, Mapping) else {"": inner}, place)
             elif text := self._scalar(inner):
                 yield Piece(BlockKind.ITEM, text, 1, place=place)
 
@@ -87,17 +88,15 @@ class _Rendering:
                 yield Piece(BlockKind.HEADING, key, min(level + 1, DEEPEST_HEADING), place=place)
             yield Piece(BlockKind.PARAGRAPH, text, place=f"{place}, {key}")
 
-    def _row(self, value: Mapping[object, object], place: str) -> Iterator[Piece]:
-        cells = tuple(self._flat(value, ""))
-        if cells:
-            yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
+    def _row(self, value: Mapping[object, object], place: str) -> Piece:
+        return Piece(BlockKind.ROW, cells=tuple(self._flat(value, "")), place=place, labelled=True)
 
     def _flat(self, value: object, path: str) -> Iterator[tuple[str, str]]:
         """Yield the path and text of every value within; a list of plain values is one value."""
         if isinstance(value, Mapping):
             for key, inner in value.items():
                 yield from self._flat(inner, _under(path, str(key)))
-        elif isinstance(value, Sequence) and not isinstance(value, str):
+        elif _is_list(value):
             if any(map(_is_nested, value)):
                 for number, inner in enumerate(value, 1):
                     yield from self._flat(inner, _under(path, str(number)))
@@ -111,21 +110,15 @@ class _Rendering:
         if self._visited > _VALUES_PER_ROW * self.limits.rows:
             most = _VALUES_PER_ROW * self.limits.rows
             raise Unreadable(f"gives more than {most} values: the limit `rows`, 50 values each")
-        if value is None:
-            return ""
-        return str(value).lower() if isinstance(value, bool) else str(value).strip()
+        return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
-def _under_heading(name: str, level: int, place: str, pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """A heading and then the pieces; nothing if there are no pieces."""
-    for number, piece in enumerate(pieces):
-        if not number:
-            yield Piece(BlockKind.HEADING, name, level, place=place)
-        yield piece
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _is_nested(value: object) -> bool:
-    return isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str))
+    return isinstance(value, Mapping) or _is_list(value)
 
 
 def _is_long(text: str) -> bool:
@@ -158,8 +151,7 @@ def _load(text: str) -> tuple[object, list[int]]:
     try:
         return _as_written(text), []
     except ValueError as error:
-        values: list[object] = []
-        broken: list[int] = []
+        values, broken = list[object](), list[int]()
         for number, line in enumerate(text.split("\n"), 1):
             try:
                 values += [_as_written(line)] if line.strip() else []
@@ -187,9 +179,8 @@ class _Loader(yaml.SafeLoader):
         if not isinstance(node, yaml.MappingNode):
             raise yaml.constructor.ConstructorError(None, None, "expected a mapping", node.start_mark)
         self.flatten_mapping(node)
-        return {
-            _key(self.construct_object(key, deep=True)): self.construct_object(value, deep) for key, value in node.value
-        }
+        pairs = ((self.construct_object(key, deep=True), value) for key, value in node.value)
+        return {_key(key): self.construct_object(value, deep) for key, value in pairs}
 
 
 def _key(value: Any) -> Hashable:
@@ -227,9 +218,8 @@ def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piece]:
     """The pieces of all documents; each of several stands under a heading with its number."""
-    if len(documents) == 1:
-        yield from _Rendering(limits).pieces(documents[0])
-        return
+    level = 1 if len(documents) == 1 else 2
     for number, document in enumerate(documents, 1):
-        yield Piece(BlockKind.HEADING, f"Document {number}", 1, place=f"document {number}")
-        yield from _Rendering(limits).pieces(document, level=2)
+        if level > 1:
+            yield Piece(BlockKind.HEADING, f"Document {number}", 1, place=f"document {number}")
+        yield from _Rendering(limits).pieces(document, level=level)

@@ -6,7 +6,7 @@ Directives and roles unknown to docutils, such as those of Sphinx, give the text
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -15,9 +15,9 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.languages import en
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
-from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.markup import OpenLists, OpenTable, TableCell, unwrapped
+from hoptrail.documents.decoding import decode
+from hoptrail.documents.limits import ReadingLimits, Unreadable
+from hoptrail.documents.markup import Flow, OpenTable, TableCell, unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind
@@ -37,9 +37,8 @@ _LITERAL = word_set(
     "code code-block sourcecode parsed-literal doctest testcode testoutput prompt console productionlist command-output"
 )
 _SETTINGS = {
-    **dict.fromkeys(
-        ("file_insertion_enabled", "raw_enabled", "warning_stream", "doctitle_xform", "docinfo_xform"), False
-    ),
+    **dict.fromkeys(("file_insertion_enabled", "raw_enabled", "warning_stream"), False),
+    **dict.fromkeys(("doctitle_xform", "docinfo_xform"), False),
     **dict.fromkeys(("halt_level", "report_level"), 5),
     "_disable_config": True,
     "input_encoding": "unicode",
@@ -58,9 +57,10 @@ def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
     try:
         tree = publish_doctree(decoded.text, settings_overrides={**_SETTINGS, "line_length_limit": limits.text})
         reader = _Reader()
-        pieces = list(reader.read(tree))
+        reader.read(tree)
     except RecursionError as error:
         raise Unreadable("has lists or quotes nested too deep") from error
+    pieces = reader.flow.pieces
     return assemble(first_heading(pieces), pieces, decoded.notes, limits.text, (reader.date, "front matter"))
 
 
@@ -106,7 +106,6 @@ class _Unknown(Directive):
     option_spec = _AnyOption()
 
     def run(self) -> Sequence[nodes.Node]:
-        """Return its argument as a paragraph, and its parsed content."""
         if self.name in _WITHOUT_TEXT:
             return []
         source = "\n".join(self.content)
@@ -129,107 +128,101 @@ class _Unknown(Directive):
 class _Reader:
     def __init__(self) -> None:
         self.date = ""
+        self.flow = Flow()
         self._line = 1
         self._sections = 0
-        self._quotes = 0
         self._prefix = ""
-        self._lists = OpenLists()
 
     @property
     def _place(self) -> str:
         return f"line {self._line}"
 
-    def read(self, node: nodes.Node) -> Iterator[Piece]:
-        """Yield the pieces of a node and its descendants in order."""
+    def read(self, node: nodes.Node) -> None:
+        """Write the pieces of a node and its descendants in order."""
         line = getattr(node, "line", None)
         if line:
             self._line = line - isinstance(node, nodes.title)
         reader = next((read for kinds, read in self._READERS if isinstance(node, kinds)), _Reader._all)
-        yield from reader(self, node)
+        reader(self, node)
 
-    def _all(self, node: nodes.Node) -> Iterator[Piece]:
+    def _all(self, node: nodes.Node) -> None:
         for child in node.children:
-            yield from self.read(child)
+            self.read(child)
 
-    def _section(self, node: nodes.Node) -> Iterator[Piece]:
+    def _section(self, node: nodes.Node) -> None:
         self._sections += 1
-        yield from self._all(node)
+        self._all(node)
         self._sections -= 1
 
-    def _title(self, node: nodes.Node) -> Iterator[Piece]:
+    def _title(self, node: nodes.Node) -> None:
         if isinstance(node.parent, nodes.section):
-            yield Piece(BlockKind.HEADING, _visible_text(node), self._sections, place=self._place)
+            self.flow.add(Piece(BlockKind.HEADING, _visible_text(node), self._sections, place=self._place))
         else:
-            yield from self._text(node)
+            self._text(node)
 
-    def _text(self, node: nodes.Node) -> Iterator[Piece]:
+    def _text(self, node: nodes.Node) -> None:
         lines = [_visible_text(line) for line in node.findall(nodes.line)]  # of a line block
         text = "\n".join(lines) if lines else unwrapped(_visible_text(node), getattr(node, "rawsource", ""))
         if text.strip():
-            kind = BlockKind.QUOTE if self._quotes else BlockKind.PARAGRAPH
-            yield self._lists.piece(kind, self._prefix + text, self._place)
+            self.flow.text(self._prefix + text, self._place)
             self._prefix = ""
 
-    def _literal(self, node: nodes.Node) -> Iterator[Piece]:
-        yield from self._lists.waiting()
-        yield self._lists.piece(BlockKind.CODE, node.astext(), self._place)
+    def _literal(self, node: nodes.Node) -> None:
+        self.flow.code(node.astext(), self._place)
 
-    def _error(self, node: nodes.Node) -> Iterator[Piece]:
-        yield from (
-            piece for child in node.children if isinstance(child, nodes.literal_block) for piece in self._literal(child)
-        )
+    def _error(self, node: nodes.Node) -> None:
+        for child in node.children:
+            if isinstance(child, nodes.literal_block):
+                self._literal(child)
 
-    def _list(self, node: nodes.Node) -> Iterator[Piece]:
-        yield from self._lists.waiting()
-        self._lists.begin(ordered=isinstance(node, nodes.enumerated_list))
-        yield from self._all(node)
-        self._lists.end()
+    def _list(self, node: nodes.Node) -> None:
+        self.flow.begin_list(ordered=isinstance(node, nodes.enumerated_list))
+        self._all(node)
+        self.flow.end_list()
 
-    def _item(self, node: nodes.Node) -> Iterator[Piece]:
-        self._lists.item()
-        yield from self._all(node)
-        yield from self._lists.waiting()
+    def _item(self, node: nodes.Node) -> None:
+        self.flow.item()
+        self._all(node)
+        self.flow.end_item()
 
-    def _term(self, node: nodes.Node) -> Iterator[Piece]:
+    def _term(self, node: nodes.Node) -> None:
         """Note the term of the next item: a term with its classifiers, a field name, or options."""
+        if isinstance(node, nodes.field_name):
+            if value := node.parent.children[-1].astext():
+                self.flow.term(_visible_text(node), self._place)
+                self.date = self.date or (find_date(value) if node.astext().lower() == "date" else "")
+            return
         found = (child for child in node.parent.children if isinstance(child, nodes.classifier))
         classifiers = [f" ({_visible_text(child)})" for child in found]
         options = [option.astext() for option in node.findall(nodes.option)]
-        if not isinstance(node, nodes.field_name):
-            self._lists.term(", ".join(options) or "".join([_visible_text(node), *classifiers]), self._place)
-        elif value := node.parent.children[-1].astext():
-            self._lists.term(_visible_text(node), self._place)
-            self.date = self.date or (find_date(value) if node.astext().lower() == "date" else "")
-        yield from ()
+        self.flow.term(", ".join(options) or "".join([_visible_text(node), *classifiers]), self._place)
 
-    def _quote(self, node: nodes.Node) -> Iterator[Piece]:
-        yield from self._lists.waiting()
-        self._quotes += 1
-        yield from self._all(node)
-        self._quotes -= 1
+    def _quote(self, node: nodes.Node) -> None:
+        self.flow.quotes += 1
+        self._all(node)
+        self.flow.quotes -= 1
 
-    def _note(self, node: nodes.Element) -> Iterator[Piece]:
+    def _note(self, node: nodes.Element) -> None:
         """An admonition or footnote, with its kind or number before its first words."""
         label = next((child.astext() for child in node.children if isinstance(child, nodes.label)), "")
         self._prefix = f"[{label}] " if label else f"{node.tagname.capitalize()}: "
-        yield from self._all(node)
+        self._all(node)
         self._prefix = ""
 
-    def _table(self, node: nodes.Node) -> Iterator[Piece]:
-        yield from self._lists.waiting()
+    def _table(self, node: nodes.Node) -> None:
         table = OpenTable()
         for child in node.children:
             if isinstance(child, nodes.title):
-                yield from self._text(child)
+                self._text(child)
         for row in node.findall(nodes.row):
             table.in_head = isinstance(row.parent, nodes.thead)
             cells = [_cell(entry) for entry in row.children if isinstance(entry, nodes.entry)]
             lines = (part.line for part in row.findall() if getattr(part, "line", None))
             self._line = max(self._line, next(lines, None) or 1)  # lines of a CSV table count from its start
-            yield table.row(cells, self._place)
+            self.flow.add(table.row(cells, self._place))
 
     # For other kinds of nodes, the children are read.
-    _READERS: ClassVar[tuple[tuple[tuple[type, ...], Callable[[_Reader, Any], Iterator[Piece]]], ...]] = (
+    _READERS: ClassVar[tuple[tuple[tuple[type, ...], Callable[[_Reader, Any], None]], ...]] = (
         ((nodes.section,), _section),
         ((nodes.title,), _title),
         ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _literal),
@@ -242,13 +235,8 @@ class _Reader:
         ((nodes.admonition, nodes.sidebar), _all),
         ((nodes.Admonition,), _note),
         ((nodes.table,), _table),
-        (
-            (
-                *(nodes.comment, nodes.target, nodes.substitution_definition, nodes.raw, nodes.pending),
-                *(nodes.classifier, nodes.label),
-            ),
-            lambda _reader, _node: iter(()),
-        ),
+        ((nodes.comment, nodes.target, nodes.substitution_definition, nodes.raw, nodes.pending), lambda *_: None),
+        ((nodes.classifier, nodes.label), lambda *_: None),
         ((nodes.TextElement, nodes.image, nodes.line_block), _text),
     )
 

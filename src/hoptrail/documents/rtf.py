@@ -9,11 +9,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import HIDDEN, STRUCK, OpenTable, TableCell, bold_headings, lowered, raised
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind
@@ -28,11 +28,8 @@ _SKIPPED = word_set(
     "themedata colorschememapping datastore latentstyles listtable listoverridetable rsidtbl generator xmlnstbl mmathPr "
     "nonshppict bkmkstart bkmkend pgdsctbl filetbl revtbl annotation atnid atnauthor private"
 )
-_SIGNS = (
-    {"par": "\n", "sect": "\n", "page": "\n", "line": "\n", "tab": "\t", "emdash": "—", "endash": "–"}
-    | {"bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "emspace": " "}
-    | {"enspace": " "}
-)
+_SIGNS = {"line": "\n", "tab": "\t", "emdash": "—", "endash": "–", "bullet": "•", "emspace": " ", "enspace": " "}
+_SIGNS |= {"lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”"}
 _BULLET = re.compile(r"\s*(?:[•·▪◦o\uf0b7§-]|(?P<number>\(?\w{1,4}[.)]))\s*\Z")
 _MOST_OPEN = 5000
 """Groups within groups."""
@@ -54,25 +51,6 @@ class _State:
     level: int = 0
 
 
-@dataclass(slots=True)
-class _Paragraph:
-    parts: list[tuple[str, _State]] = field(default_factory=list)
-    mark: str = ""
-
-    def take(self) -> tuple[str, bool]:
-        """The text so far and whether all of it is bold; the paragraph is empty afterwards."""
-        text, run, moved = "", "", ""
-        for part, state in [*self.parts, ("", _State())]:
-            if state.moved != moved:
-                text += raised(text, run) if moved == "super" else lowered(run) if moved else run
-                run, moved = "", state.moved
-            run += part
-        text += run
-        bold = all(state.bold for part, state in self.parts if part.strip())
-        self.parts.clear()
-        return text.strip(), bold and bool(text.strip())
-
-
 def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file, without title or date. Raises: Unreadable: it is no RTF, or nests groups too deep."""
     if not data.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"{\\rtf"):
@@ -85,8 +63,6 @@ def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 class _Reader:
-    """Turns the tokens of a file into pieces."""
-
     def __init__(self) -> None:
         self.notes: dict[str, None] = {}
         self._state = _State()
@@ -94,7 +70,8 @@ class _Reader:
         self._codec = "cp1252"
         self._bytes = bytearray()
         self._waiting = 0  # bytes to skip after a character of Unicode
-        self._paragraph = _Paragraph()
+        self._parts: list[tuple[str, _State]] = []
+        self._mark = ""  # the bullet or number of the paragraph
         self._cells: list[TableCell] = []
         self._table = OpenTable()
         self._number = 0
@@ -102,11 +79,8 @@ class _Reader:
     def read(self, data: bytes) -> Iterator[Piece]:
         starred = False
         for token in _TOKEN.finditer(data):
-            if token["code"]:
-                self._byte(bytes([int(token["code"], 16)]))
-                continue
-            if token["text"]:
-                self._byte(token["text"])
+            if token["code"] or token["text"]:
+                self._byte(token["text"] or bytes([int(token["code"], 16)]))
                 continue
             self._flush()
             if token["brace"]:
@@ -114,13 +88,12 @@ class _Reader:
                 self._group(token["brace"])
             elif token["sign"]:
                 starred = token["sign"] == b"*"
-                self._text(
-                    {b"~": "\xa0", b"_": "-", b"-": ""}.get(token["sign"], "" if starred else _ascii(token["sign"]))
-                )
+                sign = token["sign"].decode("ascii", "replace")
+                self._text({"~": "\xa0", "_": "-", "-": "", "*": ""}.get(sign, sign))
                 continue
             elif token["word"]:
                 number = None if token["number"] is None else int(token["number"])
-                yield from self._word(_ascii(token["word"]), number, starred)
+                yield from self._word(token["word"].decode(), number, starred)
             starred = False
         self._flush()
         yield from self._end()
@@ -148,7 +121,8 @@ class _Reader:
             self._text(chr(number % 65536))
             self._waiting = state.skip
         elif word == "ansicpg":
-            self._codec = _known_codec(f"cp{number}")
+            with suppress(LookupError):
+                self._codec = codecs.lookup(f"cp{number}").name
         elif word == "plain":
             self._state = replace(state, bold=False, moved="", note="")
         elif word == "pard":
@@ -184,16 +158,29 @@ class _Reader:
         if self._state.out or not text:
             return
         if self._state.mark:
-            self._paragraph.mark += text
+            self._mark += text
         elif self._state.note:
             self.notes |= {self._state.note: None} if text.strip() else {}
         else:
-            self._paragraph.parts.append((text, self._state))
+            self._parts.append((text, self._state))
+
+    def _take(self) -> tuple[str, bool]:
+        """The text of the paragraph so far and whether all of it is bold; then the paragraph is empty."""
+        text, run, moved = "", "", ""
+        for part, state in [*self._parts, ("", _State())]:
+            if state.moved != moved:
+                text += raised(text, run) if moved == "super" else lowered(run) if moved else run
+                run, moved = "", state.moved
+            run += part
+        text += run
+        bold = all(state.bold for part, state in self._parts if part.strip())
+        self._parts.clear()
+        return text.strip(), bold and bool(text.strip())
 
     def _break(self, word: str) -> Iterator[Piece]:
         if word == "cell":
-            self._cells.append(TableCell(self._paragraph.take()[0]))
-            self._paragraph.mark = ""
+            self._cells.append(TableCell(self._take()[0]))
+            self._mark = ""
         elif word == "row":
             if self._cells:
                 self._number += 1
@@ -205,9 +192,8 @@ class _Reader:
             yield from self._end()
 
     def _end(self) -> Iterator[Piece]:
-        """The open paragraph."""
-        text, bold = self._paragraph.take()
-        mark, self._paragraph.mark = self._paragraph.mark, ""
+        text, bold = self._take()
+        mark, self._mark = self._mark, ""
         if not text:
             return
         self._number += 1
@@ -219,14 +205,3 @@ class _Reader:
             yield Piece(BlockKind.ITEM, text, 1, listed["number"] is not None and mark.strip() != "o", place=place)
         else:
             yield Piece(BlockKind.PARAGRAPH, text, bold=bold, place=place)
-
-
-def _ascii(word: bytes) -> str:
-    return word.decode("ascii", "replace")
-
-
-def _known_codec(name: str) -> str:
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return "cp1252"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain, groupby, islice, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hoptrail.documents.blocks import Piece
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.types import BlockKind
 
 SAMPLE = 50
@@ -161,17 +160,16 @@ def _is_over_names(rows: Sequence[GridRow]) -> bool:
     named = sorted(grouped - covered)
     subordinate = [_cell(below, column) for column in named]
     columns = [{_cell(one, column) for one in body} - {""} for column in named]
-    if not grouped or not all(map(_names_a_part, subordinate, columns)):
+    are_names = (
+        _YEAR.fullmatch(cell) or _names_a_column(cell, cells) for cell, cells in zip(subordinate, columns, strict=True)
+    )
+    if not grouped or not all(subordinate) or not all(are_names):
         return False
     others = [(row.cells[column].strip(), _cell(below, column)) for column in groups if column not in grouped]
     if any(above and name and above != name for above, name in others):
         return False
     have_values = any(cells and all(map(_VALUE.fullmatch, cells)) for cells in columns)
     return row.spans is not None or have_values or len(set(subordinate)) < len(subordinate)
-
-
-def _names_a_part(cell: str, column: Set[str]) -> bool:
-    return bool(cell) and (_YEAR.fullmatch(cell) is not None or _names_a_column(cell, column))
 
 
 def _cell(row: GridRow, column: int) -> str:
@@ -187,11 +185,6 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str) -> Piece
     """A row of values with their headers, as far as there are headers; empty values are left out."""
     pairs = zip(chain(headers, [""] * (len(cells) - len(headers))), cells, strict=False)
     return Piece(BlockKind.ROW, cells=tuple(pair for pair in pairs if pair[1].strip()), place=place)
-
-
-def table_pieces(rows: Sequence[Sequence[str]], place: str) -> Iterator[Piece]:
-    """Yield the rows of a table that stands at one place."""
-    return grid_pieces([GridRow(place, cells) for cells in rows])
 
 
 def grid_pieces(rows: Sequence[GridRow], marked: int = 0) -> Iterator[Piece]:
@@ -214,10 +207,25 @@ def grid_pieces(rows: Sequence[GridRow], marked: int = 0) -> Iterator[Piece]:
             yield row_piece(names, row.cells, row.place)
 
 
-def named(piece: Piece, name: str) -> Piece:
-    """A row of an inner table with the name of the row around it before its cells."""
-    is_row = piece.kind is BlockKind.ROW and not piece.level and name
-    return replace(piece, cells=(("", name), *piece.cells)) if is_row else piece
+def nested_pieces(
+    rows: Iterable[tuple[GridRow, Sequence[Any]]], marked: int, read: Callable[[Any, str], Iterable[Piece]]
+) -> Iterator[Piece]:
+    """Yield the rows of a table, given with the tables in their cells, see `grid_pieces`. These tables, which `read` reads at a
+    place, follow their row; each of their rows has the first text of that row before its cells.
+    """
+    grid: list[GridRow] = []
+    inner: dict[str, list[Piece]] = {}
+    for row, tables in rows:
+        grid.append(row)
+        name = next(filter(None, row.cells), "")
+        pieces = (piece for at, one in enumerate(tables, 1) for piece in read(one, f"{row.place}, table {at}"))
+        inner[row.place] = [
+            replace(piece, cells=(("", name), *piece.cells)) if name and piece.cells and not piece.level else piece
+            for piece in pieces
+        ]
+    for piece in grid_pieces(grid, marked):
+        yield piece
+        yield from inner.pop(piece.place, ())
 
 
 def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Piece]:

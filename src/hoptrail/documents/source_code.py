@@ -16,21 +16,16 @@ from hoptrail.types import Block, BlockKind
 _KEYWORDS = "class|struct|interface|enum|trait|impl|module|namespace|protocol|object|record|defmodule|defp?|func?|fn|function|sub"
 _SIMPLE = r"(?!(?:return|else|new|throw|if|for|while|switch|catch|case|await|yield)\b)"
 _TYPE = r"(?:[\w<>\[\],*&:~]+[ \t]+){1,6}[*&]*"
-_DEFINITIONS = tuple(
-    re.compile(rf"(?P<indent>[ \t]*){pattern}")
-    for pattern in (
-        (
-            rf"(?:{_SIMPLE}[\w@]+(?:\([\w, ]*\))?[ \t]+){{0,5}}?(?:{_KEYWORDS})[ \t]+(?:\([^()\n]{{0,80}}\)[ \t]*)?"
-            r"(?P<name>[A-Za-z_$][\w.:$]*[?!]?)"
-        ),
-        (
-            r"(?:export[ \t]+)?(?:const|let|var)[ \t]+(?P<name>[\w$]+)[ \t]*=[ \t]*(?:async[ \t]*)?"
-            r"(?:function\b|\([^()\n]*\)[ \t]*(?::[^=\n]+)?=>)"
-        ),
-        rf"{_SIMPLE}{_TYPE}(?P<name>[A-Za-z_~][\w:~]*)\([^;{{}}]{{0,300}}\)[^;(){{}}=]{{0,80}}\{{\Z",
-    )
+_WITH_KEYWORD = (
+    rf"(?:{_SIMPLE}[\w@]+(?:\([\w, ]*\))?[ \t]+){{0,5}}?(?:{_KEYWORDS})[ \t]+(?:\([^()\n]{{0,80}}\)[ \t]*)?"
+    r"(?P<name>[A-Za-z_$][\w.:$]*[?!]?)"
 )
-"""A word for what is defined before its name; a function as a value; a function after its type."""
+_AS_A_VALUE = (
+    r"(?:export[ \t]+)?(?:const|let|var)[ \t]+(?P<name>[\w$]+)[ \t]*=[ \t]*(?:async[ \t]*)?"
+    r"(?:function\b|\([^()\n]*\)[ \t]*(?::[^=\n]+)?=>)"
+)
+_AFTER_ITS_TYPE = rf"{_SIMPLE}{_TYPE}(?P<name>[A-Za-z_~][\w:~]*)\([^;{{}}]{{0,300}}\)[^;(){{}}=]{{0,80}}\{{\Z"
+_DEFINITIONS = [re.compile(rf"(?P<indent>[ \t]*){shape}") for shape in (_WITH_KEYWORD, _AS_A_VALUE, _AFTER_ITS_TYPE)]
 _LONGEST_LINE = 500
 _COMMENT = re.compile(r"[ \t]*(?:#(?!include|define|if|else|endif|pragma)|//|/\*|\*(?![\w*=])|\*/|--[ \t]|;;|@)")
 _QUOTES = re.compile(r"[ \t]*[rbuRBU]{0,2}(\"\"\"|''')")
@@ -73,13 +68,10 @@ def _lines(text: str) -> Iterator[tuple[str, BlockKind, tuple[int, str] | None]]
     quoted = ""
     for line in text.splitlines(keepends=True):
         opens = _QUOTES.match(line) if not quoted else None
-        if quoted or opens:
-            mark = quoted or (opens[1] if opens else "")
-            rest = line[opens.end() :] if opens else line
-            quoted = "" if mark in rest else mark
-            yield line, BlockKind.PARAGRAPH, None
-            continue
-        if _COMMENT.match(line):
+        mark = opens[1] if opens else quoted
+        if mark:
+            quoted = "" if mark in line[opens.end() if opens else 0 :] else mark
+        if mark or _COMMENT.match(line):
             yield line, BlockKind.PARAGRAPH, None
             continue
         shown = line.rstrip()[:_LONGEST_LINE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from hoptrail.errors import UsageError
 from hoptrail.text.sentences import without_space
@@ -38,9 +38,7 @@ def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tupl
     """
     blocks = document.blocks or tuple(_paragraphs(document))
     pieces: list[_Piece] = []
-    for slide, run in groupby(
-        blocks, key=lambda block: block.place.startswith("slide ") and block.place.partition(",")[0]
-    ):
+    for slide, run in groupby(blocks, lambda one: one.place.startswith("slide ") and one.place.partition(",")[0]):
         together = [piece for block in run for piece in _block_pieces(document, block, limit.words)]
         if slide:
             together[0] = replace(together[0], slide_words=sum(piece.words for piece in together))
@@ -50,9 +48,8 @@ def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tupl
         ends = [len(document.text)]
     else:
         ends = _pack_ends(pieces, limit.words)
-    starts = [0, *ends[:-1]]
-    spans = zip(starts, ends, strict=True)
-    return tuple(_passage(document, start, end) for start, end in spans if document.text[start:end].strip())
+    edges = pairwise([0, *ends])
+    return tuple(_passage(document, start, end) for start, end in edges if document.text[start:end].strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +82,8 @@ def _block_pieces(document: Document, block: Block, limit: int) -> Iterator[_Pie
     if words <= limit:
         yield _Piece(block.end, words, words, block.kind is BlockKind.HEADING)
         return
-    block_words = words
-    for span in document.sentences(Span(document.id, block.start, block.end)):
-        yield _Piece(span.end, words_in(document.slice(span)), block_words)
-        block_words = 0
+    for number, span in enumerate(document.sentences(Span(document.id, block.start, block.end))):
+        yield _Piece(span.end, words_in(document.slice(span)), 0 if number else words)
 
 
 def _pack_ends(pieces: Sequence[_Piece], limit: int) -> list[int]:

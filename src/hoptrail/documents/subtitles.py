@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from html import unescape
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable, decode
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.decoding import decode
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -45,13 +46,11 @@ def parse_subtitles(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     head, _, rest = decoded.text.partition("\n")
     title = head.removeprefix("WEBVTT").strip(" -\t") if head.startswith("WEBVTT") else ""
-    said = list(_joined(_cues(rest if head.startswith("WEBVTT") else decoded.text)))
+    said = _joined(_cues(rest if head.startswith("WEBVTT") else decoded.text))
     if not said:
         raise Unreadable("holds no subtitles: no line has a time from which to which something is shown")
-    pieces = (
-        Piece(BlockKind.PARAGRAPH, f"{one.speaker}: {one.text}" if one.speaker else one.text, place=one.start)
-        for one in said
-    )
+    texts = ((f"{one.speaker}: {one.text}" if one.speaker else one.text, one.start) for one in said)
+    pieces = (Piece(BlockKind.PARAGRAPH, text, place=place) for text, place in texts)
     return assemble(title, pieces, decoded.notes, limits.text)
 
 
@@ -60,11 +59,11 @@ def _cues(text: str) -> Iterator[_Said]:
     shown: list[str] = []
     for cue in re.split(r"\n[ \t]*\n", text):
         lines = cue.strip("\n").split("\n")
-        at = next((number for number, line in enumerate(lines[:3]) if _TIMES.fullmatch(line)), None)
-        times = None if at is None else _TIMES.fullmatch(lines[at])
-        if at is None or times is None:
+        found = ((number, times) for number, line in enumerate(lines[:3], 1) if (times := _TIMES.fullmatch(line)))
+        at, times = next(found, (0, None))
+        if times is None:
             continue
-        before, shown = shown, [line for line in lines[at + 1 :] if line.strip()]
+        before, shown = shown, [line for line in lines[at:] if line.strip()]
         speaker = ""
         for line in shown:
             voice = _VOICE.search(line)
@@ -75,23 +74,18 @@ def _cues(text: str) -> Iterator[_Said]:
                 yield _Said(speaker, spoken, times["start"], _seconds(times["end"]))
 
 
-def _joined(cues: Iterator[_Said]) -> Iterator[_Said]:
-    last: _Said | None = None
+def _joined(cues: Iterator[_Said]) -> list[_Said]:
+    said: list[_Said] = []
     for cue in cues:
+        last = said[-1] if said else None
         goes_on = last is not None and cue.speaker in ("", last.speaker) and _seconds(cue.start) - last.until < _PAUSE
         if last is not None and goes_on and not _ENDED.search(last.text) and len(last.text) < _LONGEST:
             last.text, last.until = f"{last.text} {cue.text}", cue.until
             continue
-        if last is not None:
-            yield last
-            cue.speaker = cue.speaker or (last.speaker if goes_on else "")
-        last = cue
-    if last is not None:
-        yield last
+        cue.speaker = cue.speaker or (last.speaker if last is not None and goes_on else "")
+        said.append(cue)
+    return said
 
 
 def _seconds(time: str) -> int:
-    total = 0
-    for part in time.split(":"):
-        total = 60 * total + int(part)
-    return total
+    return reduce(lambda total, part: 60 * total + int(part), time.split(":"), 0)

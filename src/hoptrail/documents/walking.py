@@ -53,10 +53,14 @@ USUAL_SELECTION = Selection()
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file or folder that is not read by choice. `source` is its path; that of a folder ends with a slash."""
+    """A file or folder that is not read by choice, or a link that is not followed. `source` is its path; that of a folder ends
+    with a slash. What a `broken` link led to may come back, with a disk or a network.
+    """
 
     source: str
     reason: str
+    is_link: bool = False
+    is_broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +71,7 @@ class DataFolder:
     others: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unfollowed:
-    """A link that is not followed. What a `broken` one led to may come back, with a disk or a network."""
-
-    source: str
-    reason: str
-    broken: bool = False
-
-
-Entry = Path | DocumentError | LeftOut | DataFolder | Unfollowed
+Entry = Path | DocumentError | LeftOut | DataFolder
 
 
 def shown(path: Path) -> str:
@@ -130,24 +125,18 @@ class SourceWalk:
                 elif (is_folder or is_link) and not self._is_new(place):
                     continue
                 elif is_folder:
-                    children, ignored, found = self._listed(place, root, ignored)
-                    yield from found
+                    if self._selection.gitignore:
+                        ignored = (ignored_above(root) if place == root else ignored).within(place)
+                    children = _children(place)
+                    corpora = [child for name in _CORPUS for child in children if child.name == name]
+                    if corpora and any(_BESIDE_A_CORPUS.fullmatch(child.name) for child in children):
+                        yield self._data_folder(corpora[0], children)
+                        children = corpora[:1]
                     waiting += [(child, ignored) for child in reversed(children)]
                 else:
                     yield place if place.is_file() else DocumentError(shown(place), "is neither a file nor a folder")
             except OSError as error:
                 yield DocumentError(shown(place), f"cannot be listed ({error.strerror})", temporary=True)
-
-    def _listed(
-        self, place: Path, root: Path, ignored: IgnoredByGit
-    ) -> tuple[list[Path], IgnoredByGit, list[DataFolder]]:
-        """The entries of a folder to look at, what is ignored among them, and what is not read because of its corpus."""
-        if self._selection.gitignore:
-            ignored = (ignored_above(root) if place == root else ignored).within(place)
-        children = _children(place)
-        if corpus := _corpus(children):
-            return [corpus], ignored, [self._data_folder(corpus, children)]
-        return children, ignored, []
 
     def _reason_against(self, place: Path, ignored: IgnoredByGit, excluded: Patterns, *, is_folder: bool) -> str:
         """Why a file or folder is left out; empty if it is not. Sources are not."""
@@ -166,9 +155,7 @@ class SourceWalk:
         return True
 
     def _data_folder(self, corpus: Path, children: list[Path]) -> DataFolder:
-        others = [
-            child for child in children if child.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(child.name)
-        ]
+        others = (one for one in children if one.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(one.name))
         found = files_in([child for child in others if not child.is_symlink()])
         return DataFolder(corpus, tuple(entry for entry in found if isinstance(entry, Path)))
 
@@ -179,24 +166,24 @@ class SourceWalk:
             return False
         return not (root.is_relative_to(target) or any(map(target.is_relative_to, self._roots)))
 
-    def _link(self, link: Path) -> Iterator[Path | Unfollowed]:
+    def _link(self, link: Path) -> Iterator[Path | LeftOut]:
         """The target of a link, or a note that it is not followed. This is no failure: no file of the folder is missing."""
-        target = _target(link)
+        target, reason = _target(link), ""
+        root = next((root for root in self._roots if target is not None and target.is_relative_to(root)), None)
         if target is None:
-            yield Unfollowed(shown(link), "is a link that leads nowhere", broken=True)
-            return
-        root = next((root for root in self._roots if target.is_relative_to(root)), None)
-        if root is None:
+            reason = "is a link that leads nowhere"
+        elif root is None:
             reason = f"is a link that leads out of the folder, to {shown(target)}: name that as a source"
-            yield Unfollowed(shown(link), reason)
         elif OF_AN_INDEX in target.parts:
-            yield Unfollowed(shown(link), "is a link into an index, which holds no documents")
+            reason = "is a link into an index, which holds no documents"
         elif any(part.startswith(".") for part in target.relative_to(root).parts):
             if target.is_file():
                 yield target
-            else:
-                what = "is a link to a folder that is hidden or in a hidden one"
-                yield Unfollowed(shown(link), f"{what}, {shown(target)}: name that as a source")
+                return
+            what = "is a link to a folder that is hidden or in a hidden one"
+            reason = f"{what}, {shown(target)}: name that as a source"
+        if reason:
+            yield LeftOut(shown(link), reason, is_link=True, is_broken=target is None)
 
 
 def _children(folder: Path) -> list[Path]:
@@ -204,12 +191,6 @@ def _children(folder: Path) -> list[Path]:
     if not _SIGNS_OF_AN_INDEX.isdisjoint(names):
         names = [name for name in names if not _INDEX_FILE.fullmatch(name)]
     return [folder / name for name in names]
-
-
-def _corpus(children: list[Path]) -> Path | None:
-    """The corpus file, if these are the entries of a folder of evaluation data."""
-    corpus = next((child for name in _CORPUS for child in children if child.name == name), None)
-    return corpus if any(_BESIDE_A_CORPUS.fullmatch(child.name) for child in children) else None
 
 
 def _target(path: Path) -> Path | None:

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import io
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import STRUCK
 from hoptrail.documents.number_formats import GENERAL, shown_number
 from hoptrail.documents.office_text import comment_head
-from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
-from hoptrail.documents.xlsx import sheet_heading, with_comments
+from hoptrail.documents.sheet_rows import sheet_pieces
+from hoptrail.documents.xlsx import MergedCell, ShownRows, sheet_heading, with_comments
 from hoptrail.text.normal_forms import squeeze
 
 _DAMAGED = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError, MemoryError, struct.error)
@@ -35,9 +35,8 @@ def parse_xls(data: bytes, limits: ReadingLimits) -> Parsed:
         pieces = [piece for sheet in book.sheets() for piece in reader.sheet(sheet)]
         return assemble("", pieces, reader.notes(), limits.text)
     except (xlrd.XLRDError, xlrd.compdoc.CompDocError, *_DAMAGED) as error:
-        raise Unreadable(
-            f"is not an Excel file, or a damaged or a protected one ({error}): save it as .xlsx"
-        ) from error
+        why = f"is not an Excel file, or a damaged or a protected one ({error}): save it as .xlsx"
+        raise Unreadable(why) from error
 
 
 @dataclass(slots=True)
@@ -47,17 +46,15 @@ class _OldWorkbook:
     book: Any
     limits: ReadingLimits
     hidden_sheets: list[str] = field(default_factory=list)
-    hidden: dict[str, int] = field(default_factory=dict)
+    hidden: Counter[str] = field(default_factory=Counter)
     is_struck: bool = False
 
     def notes(self) -> list[str]:
-        """Notes on what was left out of the sheets read so far."""
         notes = [f"hidden sheets were left out: {', '.join(self.hidden_sheets)}"] if self.hidden_sheets else []
-        notes += [f"{count} hidden {what} were left out" for what, count in self.hidden.items()]
+        notes += [f"{count} hidden {what} were left out" for what, count in self.hidden.items() if count]
         return notes + ([STRUCK] if self.is_struck else [])
 
     def sheet(self, sheet: Any) -> Iterator[Piece]:
-        """Yield the pieces of a sheet."""
         if sheet.visibility:
             self.hidden_sheets.append(sheet.name)
             return
@@ -66,36 +63,17 @@ class _OldWorkbook:
         for (row, _), note in sheet.cell_note_map.items():
             head = comment_head(note.author or "", "")
             comments.setdefault(f"sheet {sheet.name}, row {row + 1}", []).append((head, squeeze(note.text)))
-        columns = {column for column, info in sheet.colinfo_map.items() if info.hidden}
-        rows = self._rows(sheet, columns, comments)
-        yield from with_comments(sheet_pieces(rows, self.limits), comments)
+        merged = [MergedCell(top, left, end - 1, right - 1) for top, end, left, right in sheet.merged_cells]
+        hidden = [(column, column) for column, info in sheet.colinfo_map.items() if info.hidden]
+        shown = ShownRows(sheet.name, self.limits, comments, merged, hidden)
+        yield from with_comments(sheet_pieces(shown.of(self._rows(sheet)), self.limits), comments)
+        self.hidden += Counter({"columns": len(shown.hidden_columns), "rows": shown.hidden_rows})
 
-    def _rows(self, sheet: Any, hidden: set[int], comments: dict[str, list[tuple[str, str]]]) -> Iterator[GridRow]:
-        above: dict[int, str] = {}
-        told: set[int] = set()
+    def _rows(self, sheet: Any) -> Iterator[tuple[int, dict[int, str], bool]]:
         for number in range(sheet.nrows):
-            place = f"sheet {sheet.name}, row {number + 1}"
-            cells = [self._value(sheet, number, column) for column in range(sheet.row_len(number))]
             info = sheet.rowinfo_map.get(number)
-            if info is not None and info.hidden:
-                self._count("rows", any(cells))
-                comments.pop(place, None)
-                continue
-            spans: dict[int, int] = {}
-            for top, bottom, left, right in sheet.merged_cells:
-                if top <= number < bottom and left < len(cells):
-                    cells[left] = above.get(left, "") if number > top else cells[left]
-                    above[left] = cells[left]
-                    if right - left > 1:
-                        spans[left - sum(column < left for column in hidden)] = right - left
-            new = {column for column in hidden if column < len(cells) and cells[column]} - told
-            told |= new
-            self._count("columns", len(new))
-            yield GridRow(place, [text for column, text in enumerate(cells) if column not in hidden], spans or None)
-
-    def _count(self, what: str, more: int) -> None:
-        if more:
-            self.hidden[what] = self.hidden.get(what, 0) + int(more)
+            cells = {column: self._value(sheet, number, column) for column in range(sheet.row_len(number))}
+            yield number, cells, info is not None and bool(info.hidden)
 
     def _value(self, sheet: Any, row: int, column: int) -> str:
         import xlrd

@@ -10,17 +10,16 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from hoptrail.documents.archives import sound_office_file
+from hoptrail.documents.archives import sound_office_file, xml_root
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import STRUCK
 from hoptrail.documents.number_formats import BUILT_IN, GENERAL, shown_number
 from hoptrail.documents.office_text import comment_head, shifted
@@ -38,6 +37,7 @@ _CELL_NAME = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})")
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^>]*\bref=[\"']([A-Z0-9$]+:[A-Z0-9$]+)[\"']")
 _SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _VALUE, _FORMULA, _INLINE, _CELL = (f"{_SPREADSHEET}{name}" for name in ("v", "f", "is", "c"))
+_Item = TypeVar("_Item")
 _COPY_OF_THREAD = "[Threaded comment]"
 """How the copy of a threaded comment for older programs begins."""
 
@@ -53,7 +53,9 @@ def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(f"is not an Excel file, or a damaged one ({error})") from error
 
 
-class _MergedCell(NamedTuple):
+class MergedCell(NamedTuple):
+    """The first and last row and column of a merged cell, counted from 0."""
+
     top: int
     left: int
     bottom: int
@@ -76,9 +78,7 @@ class _Workbook:
     """The format code of each cell style, and whether it strikes text out."""
 
     def title(self) -> str:
-        """The title of the properties."""
-        title = self._part("docProps/core.xml").find("{*}title")
-        return "" if title is None else (title.text or "").strip()
+        return (self._part("docProps/core.xml").findtext("{*}title") or "").strip()
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the pieces of all sheets that are shown.
@@ -105,23 +105,55 @@ class _Workbook:
             raise Unreadable("is not an Excel file, or a damaged one (no sheet can be read)")
         self.notes += [f"hidden sheets were left out: {', '.join(hidden)}"] if hidden else []
         self.notes += [STRUCK] if self._is_struck else []
-        if self._uncomputed:
-            what = "formulas hold no value: open the file in a spreadsheet program and save it"
-            self.notes.append(f"{self._uncomputed} {what}")
+        advice = "formulas hold no value: open the file in a spreadsheet program and save it"
+        self.notes += [f"{self._uncomputed} {advice}"] if self._uncomputed else []
 
     def _sheet(self, name: str, path: str) -> Iterator[Piece]:
         yield from sheet_heading(name)
         comments = self._comments(name, path)
-        sheet = _Sheet(self, name, path)
-        yield from with_comments(sheet_pieces(sheet.rows(comments), self.limits), comments)
-        self._uncomputed += sheet.uncomputed
-        hidden = {"rows": sheet.hidden_rows, "columns": len(sheet.hidden_columns)}
+        shown = ShownRows(name, self.limits, comments, self._merged(path))
+        yield from with_comments(sheet_pieces(shown.of(self._rows(path, shown.hidden)), self.limits), comments)
+        hidden = {"rows": shown.hidden_rows, "columns": len(shown.hidden_columns)}
         told = " and ".join(f"{count} hidden {what}" for what, count in hidden.items() if count)
         self.notes += [f"sheet {name}: {told} were left out"] if told else []
         for drawing in self._related(path, "drawing").values():
             for box in self._part(drawing).iter("{*}txBody"):
                 lines = ("".join(one.itertext()) for one in box.iter("{*}p"))
                 yield Piece(BlockKind.PARAGRAPH, squeeze(" ".join(lines)), place=f"sheet {name}, text box")
+
+    def _rows(self, path: str, hidden: list[tuple[int, int]]) -> Iterator[tuple[int, dict[int, str], bool]]:
+        """Yield the rows for `ShownRows`, and add the hidden columns, which come before them, to `hidden`."""
+        number = -1
+        with self.archive.open(path) as sheet:
+            tags = ("{*}row", "{*}col")
+            for _, element in etree.iterparse(sheet, tag=tags, resolve_entities=False, no_network=True, huge_tree=True):
+                is_hidden = element.get("hidden") in {"1", "true"}
+                if element.tag.endswith("}col"):
+                    columns = int(element.get("min", "1")) - 1, int(element.get("max", "1")) - 1
+                    hidden += [columns] if is_hidden else []
+                    continue
+                given = element.get("r", "")
+                number = int(given) - 1 if given.isdigit() else number + 1
+                yield number, self._cells(element), is_hidden
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
+
+    def _cells(self, row: Any) -> dict[int, str]:
+        cells: dict[int, str] = {}
+        column = -1
+        for cell in row.iterchildren(_CELL):
+            name = cell.get("r")
+            column = column + 1 if name is None else _column(name.rstrip("0123456789"))
+            cells[column] = self.value(cell)
+            self._uncomputed += not cells[column] and cell.find(_FORMULA) is not None
+        return cells
+
+    def _merged(self, path: str) -> list[MergedCell]:
+        """The merged cells, which stand behind the rows."""
+        data = self.archive.read(path)
+        ranges = (match[1].decode().split(":") for match in _MERGED.finditer(data, max(0, data.rfind(b"sheetData>"))))
+        return [MergedCell(*_place_of(first), *_place_of(last)) for first, last in ranges]
 
     def text(self, element: Any) -> str:
         """The text of a string as it is shown, without what is struck out and how it is read aloud."""
@@ -146,19 +178,16 @@ class _Workbook:
     def value(self, cell: Any) -> str:
         """The value of a cell as it is shown."""
         kind, value = cell.get("t", "n"), cell.findtext(_VALUE) or ""
-        style = cell.get("s", "")
-        code, is_struck = (
-            self._styles[int(style)] if style.isdigit() and int(style) < len(self._styles) else (GENERAL, False)
-        )
+        code, is_struck = _numbered(self._styles, cell.get("s", "")) or (GENERAL, False)
+        text = value
         if kind == "s":
             text = self._strings[int(value)] if value else ""
         elif kind == "inlineStr":
-            inline = cell.find(_INLINE)
-            text = "" if inline is None else self.text(inline)
+            text = "".join(map(self.text, cell.iterchildren(_INLINE)))
         elif kind == "b":
             text = {"0": "FALSE", "1": "TRUE"}.get(value, value)
-        else:
-            text = shown_number(float(value), code, from_1904=self.from_1904) if kind == "n" and value else value
+        elif kind == "n" and value:
+            text = shown_number(float(value), code, from_1904=self.from_1904)
         if is_struck and text.strip():
             self._is_struck = True
             return ""
@@ -170,9 +199,9 @@ class _Workbook:
         marks = [font.find("{*}strike") for fonts in root.findall("{*}fonts") for font in fonts]
         struck = [mark is not None and mark.get("val") not in {"0", "false"} for mark in marks]
         for style in root.findall("{*}cellXfs/{*}xf"):
-            number, font = style.get("numFmtId", "0"), style.get("fontId", "0")
+            number = style.get("numFmtId", "0")
             code = custom.get(number) or BUILT_IN.get(int(number) if number.isdigit() else 0, GENERAL)
-            yield code, font.isdigit() and int(font) < len(struck) and struck[int(font)]
+            yield code, bool(_numbered(struck, style.get("fontId", "0")))
 
     def _comments(self, sheet: str, path: str) -> dict[str, list[tuple[str, str]]]:
         """The heads and texts of the comments on a sheet by the place of their row; of threads the comments themselves and not
@@ -187,8 +216,7 @@ class _Workbook:
         for part in map(self._part, self._related(path, "comments", "threadedComment").values()):
             authors = [one.text or "" for one in part.iter("{*}author")]
             for comment in part.iter("{*}comment", "{*}threadedComment"):
-                number = comment.get("authorId", "")
-                author = authors[int(number)] if number.isdigit() and int(number) < len(authors) else ""
+                author = _numbered(authors, comment.get("authorId", "")) or ""
                 head = comment_head(people.get(comment.get("personId", ""), author), comment.get("dT", ""))
                 text = squeeze("".join(one.text or "" for one in comment.iter("{*}t", "{*}text")))
                 if text and not text.startswith(_COPY_OF_THREAD):
@@ -197,15 +225,7 @@ class _Workbook:
         return found
 
     def _part(self, name: str) -> Any:
-        """The root of a part; an empty element if there is none."""
-        known = name in self.archive.namelist()
-        return (
-            etree.fromstring(
-                self.archive.read(name), etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-            )
-            if known
-            else etree.Element("none")
-        )
+        return xml_root(self.archive, name)
 
     def _related(self, name: str, *kinds: str) -> dict[str, str]:
         """The parts that a part refers to, by the ids of the relationships; all or those of some kinds."""
@@ -215,6 +235,11 @@ class _Workbook:
             for one in self._part(f"{folder}/_rels/{file}.rels")
             if one.get("TargetMode") != "External" and (not kinds or one.get("Type", "").rpartition("/")[2] in kinds)
         }
+
+
+def _numbered(known: Sequence[_Item], number: str) -> _Item | None:
+    """The item with this number, counted from 0."""
+    return known[int(number)] if number.isdigit() and int(number) < len(known) else None
 
 
 def sheet_heading(name: str) -> Iterator[Piece]:
@@ -235,35 +260,34 @@ def with_comments(pieces: Iterable[Piece], comments: dict[str, list[tuple[str, s
 
 
 @dataclass(slots=True)
-class _Sheet:
-    """The rows of a sheet, read one by one."""
+class ShownRows:
+    """Tells what a sheet shows of its rows. `merged` are its merged cells. The comments on hidden rows are removed."""
 
-    book: _Workbook
-    name: str
-    path: str
-    uncomputed: int = 0
-    """Formulas without a value in the rows read so far."""
+    sheet: str
+    limits: ReadingLimits
+    comments: dict[str, list[tuple[str, str]]]
+    merged: list[MergedCell]
+    hidden: list[tuple[int, int]] = field(default_factory=list)
+    """The first and last of hidden columns."""
     hidden_rows: int = 0
     """Those with values."""
     hidden_columns: set[int] = field(default_factory=set)
     """The numbers of the hidden columns with values."""
-    _hidden: list[tuple[int, int]] = field(default_factory=list)
-    """The first and last of hidden columns."""
 
-    def rows(self, comments: dict[str, list[tuple[str, str]]]) -> Iterator[GridRow]:
-        """Yield the rows with their cells, a blank one for those without values. A cell that spans rows is repeated in each.
-        The comments on hidden rows are removed.
+    def of(self, rows: Iterable[tuple[int, dict[int, str], bool]]) -> Iterator[GridRow]:
+        """Yield the rows, given as number from 0, cells by their columns, and whether they are hidden; a blank one for those
+        without values. A cell that spans rows is repeated in each.
         """
-        waiting = self._merged()
-        merged: list[_MergedCell] = []
+        waiting = sorted(self.merged, reverse=True)
+        merged: list[MergedCell] = []
         above: dict[int, str] = {}
-        last, spanned = -1, 0
-        for number, row in self._elements():
-            cells = self._cells(row)
-            place = f"sheet {self.name}, row {number + 1}"
-            if row.get("hidden") in {"1", "true"}:
+        last, spanned, most = -1, 0, _CELLS_PER_ROW * self.limits.rows
+        for number, cells, is_hidden in rows:
+            place = f"sheet {self.sheet}, row {number + 1}"
+            self.hidden_columns |= {column for column, text in cells.items() if text and self._is_hidden(column)}
+            if is_hidden:
                 self.hidden_rows += any(cells.values())
-                comments.pop(place, None)
+                self.comments.pop(place, None)
                 continue
             while waiting and waiting[-1].top <= number:
                 merged.append(waiting.pop())
@@ -271,65 +295,27 @@ class _Sheet:
             for one in merged:
                 cells[one.left] = above.get(one.left, "") if one.top < number else cells.get(one.left, "")
                 above[one.left] = cells[one.left]
-            shown = {
-                self._position(column): text for column, text in cells.items() if text and not self._is_hidden(column)
-            }
+            filled = (column for column, text in cells.items() if text and not self._is_hidden(column))
+            shown = {self._position(column): cells[column] for column in filled}
             if not shown:
                 continue
             spanned += max(shown) + 1
-            if spanned > _CELLS_PER_ROW * self.book.limits.rows:
-                most = _CELLS_PER_ROW * self.book.limits.rows
-                raise Unreadable(f"sheet {self.name} spans more than {most} cells: split it, or raise the limit `rows`")
+            if spanned > most:
+                raise Unreadable(
+                    f"sheet {self.sheet} spans more than {most} cells: split it, or raise the limit `rows`"
+                )
             if number > last + 1:
                 yield GridRow("", ())
             last = number
             spans = {self._position(one.left): one.right - one.left + 1 for one in merged if one.right > one.left}
             yield GridRow(place, [shown.get(column, "") for column in range(max(shown) + 1)], spans or None)
 
-    def _elements(self) -> Iterator[tuple[int, Any]]:
-        """Yield the rows with their numbers from 0, and note the hidden columns, which come before them."""
-        number = -1
-        with self.book.archive.open(self.path) as sheet:
-            tags = ("{*}row", "{*}col")
-            for _, element in etree.iterparse(sheet, tag=tags, resolve_entities=False, no_network=True, huge_tree=True):
-                if element.tag.endswith("}col"):
-                    if element.get("hidden") in {"1", "true"}:
-                        self._hidden.append((int(element.get("min", "1")) - 1, int(element.get("max", "1")) - 1))
-                    continue
-                given = element.get("r", "")
-                number = int(given) - 1 if given.isdigit() else number + 1
-                yield number, element
-                element.clear()
-                while element.getprevious() is not None:
-                    del element.getparent()[0]
-
-    def _cells(self, row: Any) -> dict[int, str]:
-        cells: dict[int, str] = {}
-        column = -1
-        for cell in row.iterchildren(_CELL):
-            name = cell.get("r")
-            column = column + 1 if name is None else _column(name.rstrip("0123456789"))
-            text = self.book.value(cell)
-            cells[column] = text
-            self.uncomputed += not text and cell.find(_FORMULA) is not None
-            if text and self._is_hidden(column):
-                self.hidden_columns.add(column)
-        return cells
-
     def _is_hidden(self, column: int) -> bool:
-        return bool(self._hidden) and any(first <= column <= last for first, last in self._hidden)
+        return any(first <= column <= last for first, last in self.hidden)
 
     def _position(self, column: int) -> int:
         """The number of the column among those that are shown."""
-        before = ((first, last) for first, last in self._hidden if first < column)
-        return column - sum(min(column - 1, last) - first + 1 for first, last in before) if self._hidden else column
-
-    def _merged(self) -> list[_MergedCell]:
-        """The merged cells, the first last. They stand behind the rows."""
-        data = self.book.archive.read(self.path)
-        ranges = (match[1].decode().split(":") for match in _MERGED.finditer(data, max(0, data.rfind(b"sheetData>"))))
-        places = ((_place_of(first), _place_of(last)) for first, last in ranges)
-        return sorted((_MergedCell(top, left, bottom, right) for (top, left), (bottom, right) in places), reverse=True)
+        return column - sum(min(column - 1, last) - first + 1 for first, last in self.hidden if first < column)
 
 
 def _place_of(name: str) -> tuple[int, int]:

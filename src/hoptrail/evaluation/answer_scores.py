@@ -4,9 +4,8 @@ A file with answers from any system has `prediction` (a text, or null for an abs
 answer, then its aliases) per line; other keys are ignored. The questions are unknown, so null scores zero even if the gold answer
 says that there is none.
 
-All four share one normalisation and one token overlap; they differ in four choices, which `_CHOICES` tabulates. Values are
-unrounded, between 0 and 1. Not covered: supporting-fact, joint and evidence scores, and the demonyms that the 2Wiki script looks
-up by answer id (pass them as further answers).
+All four share one normalisation and one token overlap. Values are unrounded, between 0 and 1. Not covered: supporting-fact, joint
+and evidence scores, and the demonyms that the 2Wiki script looks up by answer id (pass them as further answers).
 
 Sources: Yang et al. 2018 (HotpotQA), Ho et al. 2020 (2WikiMultihopQA), Trivedi et al. 2022 (MuSiQue), and the behaviour of
 their published scripts. Cover match is that of SUNAR's paper, but over tokens, because "no" is a substring of "Norway".
@@ -18,11 +17,12 @@ import math
 import re
 import string
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 from pathlib import Path
 from statistics import NormalDist
+from typing import NamedTuple
 
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.lines import read_lines
@@ -30,12 +30,8 @@ from hoptrail.evaluation.lines import read_lines
 RESAMPLES = 2000
 """Bootstrap resamples. The ends of a 95 % interval then vary between seeds by some 1.5 % of its width (standard error)."""
 
-_PORTION = 1 << 20
-"""Numbers drawn at a time."""
-
-LEVEL = 0.95
-"""The share of resampled means within an interval."""
-
+_PORTION = 1 << 20  # numbers drawn at a time
+LEVEL = 0.95  # the share of resampled means within an interval
 _DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
 """Standard deviations on either side of a normal mean that cover LEVEL of it."""
 
@@ -53,27 +49,10 @@ class Rule(StrEnum):
     COVER = "cover"
 
 
-@dataclass(frozen=True, slots=True)
-class _Choices:
-    """The choices in which rules differ.
-
-    `aliases`: every gold answer counts, not only the first. `closed`: unless both texts are equal, a yes, no or noanswer on
-    either side scores no overlap. `empty_agrees`: two texts that both normalise to nothing overlap fully, otherwise not at all.
-    `containment`: containment replaces exact match.
-    """
-
-    aliases: bool
-    closed: bool
-    empty_agrees: bool
-    containment: bool = False
-
-
-_CHOICES = {
-    Rule.HOTPOTQA: _Choices(aliases=False, closed=True, empty_agrees=False),
-    Rule.TWO_WIKI: _Choices(aliases=True, closed=True, empty_agrees=False),
-    Rule.MUSIQUE: _Choices(aliases=True, closed=False, empty_agrees=True),
-    Rule.COVER: _Choices(aliases=True, closed=False, empty_agrees=True, containment=True),
-}
+_CLOSED_RULES = (Rule.HOTPOTQA, Rule.TWO_WIKI)
+"""By these rules a yes, no or noanswer on either side scores no overlap unless both texts are equal, and two texts that both
+normalise to nothing do not overlap. By the others yes and no are words as any, and two such texts overlap fully.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +65,10 @@ class AnswerScore:
     recall: float
 
 
-MISSED = AnswerScore(0.0, 0.0, 0.0, 0.0)
-"""The score of an abstention, a failure, or a question that was never asked."""
+MISSED = AnswerScore(0.0, 0.0, 0.0, 0.0)  # the score of an abstention, a failure, or a question that was never asked
 
 
-@dataclass(frozen=True, slots=True)
-class ConfidenceInterval:
+class ConfidenceInterval(NamedTuple):
     """The two ends of a confidence interval."""
 
     low: float
@@ -107,7 +84,6 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share itself, from 0 to 1."""
         return self.count / self.n
 
     @property
@@ -121,10 +97,6 @@ class Share:
         middle = (self.count + square / 2) / (self.n + square)
         reach = _DEVIATIONS / (self.n + square) * math.sqrt(self.count * (self.n - self.count) / self.n + square / 4)
         return ConfidenceInterval(max(0.0, middle - reach), min(1.0, middle + reach))
-
-    def ends(self) -> list[float]:
-        """The interval as a JSON list."""
-        return [self.interval.low, self.interval.high]
 
 
 def normalise(text: str) -> str:
@@ -149,19 +121,14 @@ def score_answer(prediction: str | None, answers: Sequence[str], rule: Rule) -> 
         raise UsageError("an answer cannot be scored without a gold answer: give at least one")
     if prediction is None:
         return MISSED
-    choices = _CHOICES[rule]
-    golds = answers if choices.aliases else answers[:1]
-    scores = [_score_one(normalise(prediction), normalise(gold), choices) for gold in golds]
-    return AnswerScore(*map(max, _columns(scores)))
+    golds = answers[:1] if rule is Rule.HOTPOTQA else answers
+    scores = [_score_one(normalise(prediction), normalise(gold), rule) for gold in golds]
+    return AnswerScore(*map(max, zip(*map(astuple, scores), strict=True)))
 
 
 def mean_score(scores: Sequence[AnswerScore]) -> AnswerScore:
     """The mean of each value; `MISSED` without scores. Pass missing answers as `MISSED`."""
-    return AnswerScore(*map(mean, _columns(scores))) if scores else MISSED
-
-
-def _columns(scores: Sequence[AnswerScore]) -> Iterator[tuple[float, ...]]:
-    return zip(*map(astuple, scores), strict=True)
+    return AnswerScore(*map(mean, zip(*map(astuple, scores), strict=True))) if scores else MISSED
 
 
 def mean(values: Sequence[float]) -> float:
@@ -192,24 +159,17 @@ def mean_interval(values: Sequence[float], seed: int) -> ConfidenceInterval:
     return ConfidenceInterval(float(low), float(high))
 
 
-def _score_one(prediction: str, gold: str, choices: _Choices) -> AnswerScore:
+def _score_one(prediction: str, gold: str, rule: Rule) -> AnswerScore:
     predicted, expected = prediction.split(), gold.split()
-    match = contains(predicted, expected) if choices.containment else prediction == gold
-    closed = choices.closed and prediction != gold and not _CLOSED_ANSWERS.isdisjoint((prediction, gold))
-    if closed:
-        return AnswerScore(float(match), 0.0, 0.0, 0.0)
-    if not predicted and not expected and choices.empty_agrees:
+    match = contains(predicted, expected) if rule is Rule.COVER else prediction == gold
+    if not predicted and not expected and rule not in _CLOSED_RULES:
         return AnswerScore(float(match), 1.0, 1.0, 1.0)
-    return AnswerScore(float(match), *_overlap(predicted, expected))
-
-
-def _overlap(predicted: list[str], expected: list[str]) -> tuple[float, float, float]:
-    """F1, precision and recall of two bags of tokens; zeros when they share none."""
-    shared = (Counter(predicted) & Counter(expected)).total()
+    closed = rule in _CLOSED_RULES and prediction != gold and not _CLOSED_ANSWERS.isdisjoint((prediction, gold))
+    shared = 0 if closed else (Counter(predicted) & Counter(expected)).total()
     if shared == 0:
-        return 0.0, 0.0, 0.0
+        return AnswerScore(float(match), 0.0, 0.0, 0.0)
     precision, recall = shared / len(predicted), shared / len(expected)
-    return 2 * precision * recall / (precision + recall), precision, recall
+    return AnswerScore(float(match), 2 * precision * recall / (precision + recall), precision, recall)
 
 
 def contains(predicted: list[str], expected: list[str]) -> bool:

@@ -41,9 +41,7 @@ CORPUS_FILES = ("corpus.jsonl", "corpus.jsonl.gz")
 QUESTION_FILES = ("questions.dev.jsonl", "questions.dev.jsonl.gz", "questions.jsonl", "questions.jsonl.gz")
 """Tried in this order."""
 
-DOCUMENTS, ALSO = "documents", "also.jsonl"
-"""The names of own documents and of further passages that settle a question."""
-
+DOCUMENTS, ALSO = "documents", "also.jsonl"  # the names of own documents and of further passages that settle a question
 UNANSWERABLE = "unanswerable"
 NULL_TYPES = frozenset({UNANSWERABLE, "null_query"})
 """Types of questions that the corpus cannot answer, so that abstaining is right. The second is that of MultiHop-RAG (Tang and
@@ -83,16 +81,13 @@ class Question:
 
     @property
     def hops(self) -> int:
-        """The number of distinct supporting passages.
-
-        Steps of the decomposition are not counted: not every data set has them, recall counts passages, and 2Wiki lists several
-        values of one entity as several steps.
+        """The number of distinct supporting passages. Steps of the decomposition are not counted, because not every data set has
+        them, and 2Wiki lists several values of one entity as several steps.
         """
         return len(set(self.supporting))
 
     @property
     def unanswerable(self) -> bool:
-        """Whether the corpus has no answer, according to the data."""
         return self.type in NULL_TYPES
 
     @property
@@ -123,10 +118,7 @@ def load_dataset(folder: Path, questions: Path | None = None, limit: int | None 
 
     `questions` replaces the folder's own questions file. `limit` keeps the first questions only, but all are checked: ids must be
     unique, and the corpus must have every passage or file that an annotation names.
-
-    Raises:
-        UsageError: `limit` is below 1.
-        DataError: a file is missing or malformed; the message names file and line.
+    Raises: UsageError: `limit` is below 1. DataError: a file is missing or malformed; the message names file and line.
     """
     if limit is not None and limit < 1:
         raise UsageError(f"--limit must be at least 1, not {limit}")
@@ -137,15 +129,15 @@ def load_dataset(folder: Path, questions: Path | None = None, limit: int | None 
     corpus = folder / DOCUMENTS if own else first_file(folder, CORPUS_FILES)
     present = _own_documents(corpus) if own else _passage_ids(corpus)
     path = questions or first_file(folder, QUESTION_FILES)
-    rows = (
-        _own_questions(path, corpus, present, also_all=questions is None)
-        if own
-        else _read_questions(path, corpus, present)
-    )
-    loaded = tuple(rows)
+    loaded = list(_questions(path, corpus, present, own=own))
     if not loaded:
         raise DataError(f"{path} holds no questions")
-    return Dataset(name, corpus, len(present), loaded[:limit], None if own else ANSWER_RULES.get(name, Rule.HOTPOTQA))
+    if own:  # another questions file may have only some of those that further passages settle
+        ids = {question.id for question in loaded} if questions is None else None
+        further = _further_passages(corpus.with_name(ALSO), ids, present)
+        loaded = [replace(one, shows=(*one.shows, *further.get(one.id, ()))) for one in loaded]
+    rule = None if own else ANSWER_RULES.get(name, Rule.HOTPOTQA)
+    return Dataset(name, corpus, len(present), tuple(loaded[:limit]), rule)
 
 
 def single_hops_of(dataset: Dataset) -> Dataset:
@@ -159,18 +151,14 @@ def single_hops_of(dataset: Dataset) -> Dataset:
     for whole in dataset.questions:
         for number, step in enumerate(whole.decomposition, 1):
             if step.answer and "#" not in step.question:
-                text = _verbalise(step.question)
+                subject, arrows, relation = (part.strip() for part in step.question.partition(">>"))
+                text = f"What is the {relation} of {subject}?" if arrows else step.question
                 gold = (step.supporting,) if step.supporting else ()
                 single = Question(f"{whole.id}#{number}", text, (step.answer,), None, gold, candidates=whole.candidates)
                 singles.setdefault(text, single)
     if not singles:
         raise DataError(f"no question of {dataset.name} has sub-questions that stand alone.")
     return replace(dataset, name=f"{dataset.name}-single", questions=tuple(singles.values()))
-
-
-def _verbalise(question: str) -> str:
-    subject, arrows, relation = (part.strip() for part in question.partition(">>"))
-    return f"What is the {relation} of {subject}?" if arrows else question
 
 
 def placed_questions(path: Path, kind: type[Question | OwnQuestion] = Question) -> Iterator[tuple[str, Question]]:
@@ -190,10 +178,8 @@ def placed_questions(path: Path, kind: type[Question | OwnQuestion] = Question) 
 
 
 def score_question(question: Question, prediction: str | None, rule: Rule) -> AnswerScore:
-    """The score of an answer; `prediction` None is an abstention (a failure is `answer_scores.MISSED`).
-
-    An abstention scores zero unless the question is unanswerable. The gold answer of such a question is a phrase such as
-    "Insufficient information.", and an abstention counts as that phrase.
+    """The score of an answer; None is an abstention, which scores zero unless the question is unanswerable: then it counts as the
+    gold answer, a phrase such as "Insufficient information.".
     """
     if prediction is None and question.unanswerable:
         return score_answer(question.answers[0], question.answers, rule)
@@ -222,16 +208,6 @@ def _passage_ids(corpus: Path) -> Set[str]:
     return passages
 
 
-def _read_questions(path: Path, corpus: Path, passages: Set[str]) -> Iterator[Question]:
-    for place, question in placed_questions(path):
-        named = f"{place}: question {question.id}"
-        if not question.answers:
-            raise DataError(f"{named} has no answers; give the gold answer, then its aliases")
-        if unknown := sorted(question.passages - passages):
-            raise DataError(f"{named} names passage {unknown[0]}, which {corpus} does not hold")
-        yield question
-
-
 @dataclass(frozen=True, slots=True)
 class OwnQuestion:
     """A line of questions.jsonl."""
@@ -245,7 +221,6 @@ class OwnQuestion:
     shows: tuple[str, ...] | str = ()
 
     def as_question(self) -> Question:
-        """The question; its documents support it."""
         shows = _as_tuple(self.shows)
         return Question(self.id, self.question, self.answers, self.type, self.documents, items=self.items, shows=shows)
 
@@ -276,34 +251,28 @@ def _own_documents(documents: Path) -> Set[str]:
     return files
 
 
-def _own_questions(path: Path, documents: Path, files: Set[str], *, also_all: bool) -> Iterator[Question]:
-    """The questions about own documents with all strings that settle them.
-
-    `also_all`: whether further passages must be of these questions; another questions file may have only some of them.
-    """
-    loaded = list(_questions(path, documents, files))
-    ids = {question.id for question in loaded} if also_all else None
-    further = _further_passages(documents.with_name(ALSO), ids, files)
-    return (replace(question, shows=(*question.shows, *further.get(question.id, ()))) for question in loaded)
-
-
-def _questions(path: Path, documents: Path, files: Set[str]) -> Iterator[Question]:
-    for place, question in placed_questions(path, OwnQuestion):
-        _check_gold(question, place)
-        if unknown := sorted(set(question.supporting) - files):
-            raise DataError(f"{place}: question {question.id} names {unknown[0]}, which {documents} does not hold")
+def _questions(path: Path, corpus: Path, known: Set[str], *, own: bool) -> Iterator[Question]:
+    for place, question in placed_questions(path, OwnQuestion if own else Question):
+        named = f"{place}: question {question.id}"
+        if own:
+            _check_gold(question, named)
+        elif not question.answers:
+            raise DataError(f"{named} has no answers; give the gold answer, then its aliases")
+        if unknown := sorted(question.passages - known):
+            passage = unknown[0] if own else f"passage {unknown[0]}"
+            raise DataError(f"{named} names {passage}, which {corpus} does not hold")
         yield question
 
 
-def _check_gold(question: Question, place: str) -> None:
+def _check_gold(question: Question, named: str) -> None:
     expected = bool(question.answers or question.items)
     if question.unanswerable and expected:
-        raise DataError(f"{place}: question {question.id} is unanswerable, so it must have neither answers nor items")
+        raise DataError(f"{named} is unanswerable, so it must have neither answers nor items")
     if not question.unanswerable and not expected:
-        raise DataError(f"{place}: question {question.id} has neither answers nor items; give one of them")
+        raise DataError(f"{named} has neither answers nor items; give one of them")
     spellings = [*question.answers, *(spelling for item in question.items for spelling in item), *question.shows]
     if not all(text.strip() for text in spellings) or not all(question.items):
-        raise DataError(f"{place}: question {question.id} has an empty answer, item or string that settles it")
+        raise DataError(f"{named} has an empty answer, item or string that settles it")
 
 
 def _further_passages(path: Path, ids: Set[str] | None, files: Set[str]) -> Mapping[str, tuple[str, ...]]:

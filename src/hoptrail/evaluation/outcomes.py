@@ -25,27 +25,15 @@ from hoptrail.text.normal_forms import folded
 from hoptrail.text.words import LETTERS
 from hoptrail.types import Answer, AnswerKind, Ranking
 
-YES_NO = "yes-no"
-"""The type of questions of which only the first word of the answer is compared."""
-
-LONGER = 3
-"""Words that a right answer may have beyond the accepted answer."""
-
-STATEMENTS, STATEMENT_CHARACTERS = 3, 300
-"""The number of closest statements that count, and the characters of each."""
-
-HITS = 5
-"""The number of hits that may settle a question."""
-
-SETTLING_SHARE = 0.8
-"""The share of the distinct words of a `shows` string that settles a question."""
-
+YES_NO = "yes-no"  # the type of questions of which only the first word of the answer is compared
+LONGER = 3  # words that a right answer may have beyond the accepted answer
+STATEMENTS, STATEMENT_CHARACTERS = 3, 300  # the number of closest statements that count, and the characters of each
+HITS = 5  # the number of hits that may settle a question
+SETTLING_SHARE = 0.8  # the share of the distinct words of a `shows` string that settles a question
 _LETTERS = rf"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|{LETTERS}"
 """A word, or a character of a script that has no spaces between words."""
 
-_WORD = re.compile(rf"\d+(?:[.,:]\d+)+|{_LETTERS}")
-"""A number is one word: 12 is neither in 12.5 nor in 12,000."""
-
+_WORD = re.compile(rf"\d+(?:[.,:]\d+)+|{_LETTERS}")  # a number is one word: 12 is neither in 12.5 nor in 12,000
 _PART = re.compile(_LETTERS)
 """Parsers separate the cells of a row by other marks than the file, so here a comma always separates words: `UT-4,310,B7`."""
 

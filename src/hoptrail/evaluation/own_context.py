@@ -43,14 +43,9 @@ def evaluate_own_contexts(
     *,
     retrieval_only: bool = False,
 ) -> EvaluationReport:
-    """Run every recipe over every question with candidates, each over an index of these alone.
-
-    Settings and encoder are those of `index`, which is not changed.
-
-    Raises:
-        UsageError: no recipe is named, or a recipe does not exist.
-        DataError: no question has candidates.
-        Interrupted: the watcher asked to stop; finished results are kept in `work`.
+    """Run every recipe over every question with candidates, each over an index of these alone. Settings and encoder are those of
+    `index`, which is not changed. `Interrupted` leaves finished results in `work`.
+    Raises: UsageError: no recipe is named, or a recipe does not exist. DataError: no question has candidates.
     """
     runner.check_named(recipes)
     usable = replace(dataset, questions=tuple(question for question in dataset.questions if question.candidates))

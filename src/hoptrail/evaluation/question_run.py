@@ -21,7 +21,7 @@ from hoptrail.evaluation.datasets import Dataset, Question, score_question
 from hoptrail.evaluation.outcomes import outcome_of, settled_by_hits
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, Showing, packed_recall, project_to_passages
-from hoptrail.evaluation.trail_records import PassagesOf, ReadingRecord, TrailRecord, record_trail
+from hoptrail.evaluation.trail_records import EvidenceRecord, HitRecord, HopRecord, ReadingRecord, TrailRecord
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close
@@ -52,7 +52,7 @@ class QuestionMeter:
 
     def __init__(self, performer: tasks.Language) -> None:
         self.performer = performer
-        self._read: list[tuple[str, str, Sequence[Unit], str | None]] = []
+        self.read: list[tuple[str, str, Sequence[Unit], str | None]] = []
         self.seconds = 0.0
         self.tasks = 0
         self.usage = Usage()
@@ -66,7 +66,10 @@ class QuestionMeter:
         try:
             reply = self.performer.perform(task)
             self.usage += reply.usage
-            answer = _answer_of(reply.value)
+            if isinstance(reply.value, tasks.Reading):
+                answer = reply.value.answer
+            elif isinstance(reply.value, tasks.Samples):
+                answer = reply.value.answers[0]
         except TaskFailed as failure:
             self.usage += failure.usage or Usage()
             self.failure = str(failure)
@@ -74,19 +77,8 @@ class QuestionMeter:
         finally:
             self.seconds += time.perf_counter() - started
             if isinstance(task, tasks.Read | tasks.Integrate | tasks.Sample):
-                self._read.append((tasks.TASK_NAMES[type(task)], task.question, task.evidence, answer))
+                self.read.append((tasks.TASK_NAMES[type(task)], task.question, task.evidence, answer))
         return reply
-
-    def readings(self, passages_of: PassagesOf) -> tuple[ReadingRecord, ...]:
-        """The tasks that read evidence, in order. `passages_of` gives the passages that a unit shows."""
-        return tuple(
-            ReadingRecord(
-                *(name, question, tuple(unit.id for unit in units)),
-                passages=tuple(dict.fromkeys(passage for unit in units for passage in passages_of(unit))),
-                answer=answer,
-            )
-            for name, question, units, answer in self._read
-        )
 
 
 class PerQuestion:
@@ -119,22 +111,13 @@ class PerQuestion:
 
     def perform(self, task: tasks.Task[T]) -> tasks.Reply[T]:
         """Perform a task with the performer of this thread's question.
-
-        Raises:
-            LookupError: no question is being asked in this thread.
-            TaskFailed: the performer failed.
+        Raises: LookupError: no question is being asked in this thread. TaskFailed: the performer failed.
         """
         return self._current.get().perform(task)
 
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""
         return tasks.judged(self._current.get().performer, question, units)
-
-
-def _answer_of(value: object) -> str | None:
-    if isinstance(value, tasks.Reading):
-        return value.answer
-    return value.answers[0] if isinstance(value, tasks.Samples) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +134,14 @@ class Asking:
         """The result and trail of a question. Thread-safe.
         Raises: Interrupted, EndpointRefused, IndexUnavailable, RecordingError: the next question would meet the same error.
         """
-        with self.language.metered(self._performer(question)) as meter:
+        performer = self.language.open_performer()
+        if isinstance(performer, GoldReader):  # no other one may see the gold annotations
+            performer.follow(question, self.showing.ids, self.showing.corpus.documents)
+        with self.language.metered(performer) as meter:
             started = time.perf_counter()
             response = self._respond(question)
             seconds = time.perf_counter() - started
-        passages_of = self.showing.passages
-        asked, readings = fingerprint(question), meter.readings(passages_of)
-        trail = record_trail(question.id, asked, response.answer, response.ranking, readings, passages_of)
-        return self._result(question, response, meter, seconds), trail
-
-    def _performer(self, question: Question) -> tasks.Language:
-        """Open a performer. Only one that reads gold receives the question with it."""
-        performer = self.language.open_performer()
-        if isinstance(performer, GoldReader):
-            performer.follow(question, self.showing.ids, self.showing.corpus.documents)
-        return performer
+        return self._result(question, response, meter, seconds), self._trail(question, response, meter)
 
     def _respond(self, question: Question) -> _Response:
         try:
@@ -205,6 +181,28 @@ class Asking:
             turns=len(answer.trail) if answer else 0,
             outcome=outcome_of(question, judged) if judged and rule is None else None,
             settled=settled_by_hits(question, response.ranking) if not error else None,
+        )
+
+    def _trail(self, question: Question, response: _Response, meter: QuestionMeter) -> TrailRecord:
+        trail, evidence = (response.answer.trail, response.answer.evidence) if response.answer else ((), ())
+        hops = (HopRecord(hop.question, hop.asked, self._hits(hop.hits), hop.answer, hop.verdict) for hop in trail)
+        cited = (EvidenceRecord(item.document, item.start, item.end, item.unit, item.hop) for item in evidence)
+        readings = (
+            ReadingRecord(name, asked, tuple(unit.id for unit in units), self._shown(units), answer)
+            for name, asked, units, answer in meter.read
+        )
+        ranking = self._hits(response.ranking)
+        return TrailRecord(question.id, fingerprint(question), tuple(hops), tuple(cited), tuple(readings), ranking)
+
+    def _shown(self, units: Sequence[Unit]) -> tuple[str, ...]:
+        """The passages that units show, without repeats."""
+        return tuple(dict.fromkeys(passage for unit in units for passage in self.showing.passages(unit)))
+
+    def _hits(self, ranking: Ranking) -> tuple[HitRecord, ...]:
+        shown = self.showing.passages
+        return tuple(
+            HitRecord(hit.unit.id, hit.unit.kind, float(hit.score), hit.channel, hit.unit.document, shown(hit.unit))
+            for hit in ranking
         )
 
 

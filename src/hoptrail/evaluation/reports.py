@@ -19,8 +19,7 @@ from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, summarise_retr
 from hoptrail.evaluation.risk_coverage import SURE, JudgedAnswer, sure_answers
 from hoptrail.types.json_object import JsonObject
 
-INTERVAL_SEED = 0
-"""The seed of the confidence intervals, so that the same results give the same report."""
+INTERVAL_SEED = 0  # the seed of the confidence intervals, so that the same results give the same report
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class EvaluationReport:
     unread: tuple[DocumentError, ...] = ()
 
     def to_json(self) -> JsonObject:
-        """The JSON object of the contract: data, questions, language, recipes."""
+        """The JSON object of the contract."""
         return {
             "data": self.data,
             "questions": self.questions,
@@ -104,8 +103,7 @@ def summarise_recipe(
     return RecipeReport(content, tuple((one.question, one.error) for one in present if one.error is not None))
 
 
-Results = Sequence[QuestionResult | None]
-"""The results of questions in their order, None where there is none."""
+Results = Sequence[QuestionResult | None]  # the results of questions in their order, None where there is none
 
 
 def _answers(questions: Sequence[Question], results: Results) -> JsonObject:
@@ -123,7 +121,7 @@ def _answers(questions: Sequence[Question], results: Results) -> JsonObject:
     intervals = {name: mean_interval([getattr(one, name) for one in scores], INTERVAL_SEED) for name in ("em", "f1")}
     return {
         **asdict(mean_score(scores)),
-        "intervals": {name: [interval.low, interval.high] for name, interval in intervals.items()},
+        "intervals": {name: list(interval) for name, interval in intervals.items()},
         "answers_by_hops": {str(hops): asdict(mean_score(by_hops[hops])) for hops in sorted(by_hops)},
         "answers_by_turns": {
             str(turns): {"n": len(by_turns[turns]), **asdict(mean_score(by_turns[turns]))} for turns in sorted(by_turns)
@@ -164,7 +162,11 @@ def _retrieval(questions: Sequence[Question], results: Results) -> JsonObject:
     )
     overall = means.pop(0, None)
     nothing = (0.0,) * len(TOKEN_BUDGETS)
-    packed = [(result.counted_packed if result else ()) or nothing for question, result in pairs if question.supporting]
+    packed = [
+        (result.packed if result and result.error is None else ()) or nothing
+        for question, result in pairs
+        if question.supporting
+    ]
     columns = zip(TOKEN_BUDGETS, zip(*packed, strict=True), strict=False)
     return {
         "retrieval": overall and overall.scores,
@@ -191,24 +193,20 @@ def _outcomes(questions: Sequence[Question], results: Results, *, retrieval_only
         types[question.type or ""].append(counted_outcome(result))
     shares = _shares([outcome for outcomes in types.values() for outcome in outcomes])
     by_type = {kind: _shares(types[kind]) for kind in sorted(types)}
+    sure = sure_answers(judged_by_confidence(results))
     return {
         "outcomes": {name: share.value for name, share in shares.items()},
-        "outcome_intervals": {name: share.ends() for name, share in shares.items()},
+        "outcome_intervals": {name: list(share.interval) for name, share in shares.items()},
         "by_type": {kind: {name: share.value for name, share in own.items()} for kind, own in by_type.items()},
         "questions_by_type": {kind: len(types[kind]) for kind in by_type},
-        "sure": _sure(sure_answers(judged_by_confidence(results)), len(questions)),
+        "sure": {
+            "confidence": SURE,
+            "answers": sure.n if sure else 0,
+            "coverage": sure.n / len(questions) if sure else 0.0,
+            "precision": sure.value if sure else None,
+            "interval": list(sure.interval) if sure else None,
+        },
         **shows,
-    }
-
-
-def _sure(right: Share | None, asked: int) -> JsonObject:
-    """The share of right answers among those with a confidence of at least SURE."""
-    return {
-        "confidence": SURE,
-        "answers": right.n if right else 0,
-        "coverage": right.n / asked if right else 0.0,
-        "precision": right.value if right else None,
-        "interval": right.ends() if right else None,
     }
 
 

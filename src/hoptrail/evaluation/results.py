@@ -62,13 +62,7 @@ class QuestionResult:
         """The passages for the measures: none for a failed question."""
         return () if self.error is not None else self.passages
 
-    @property
-    def counted_packed(self) -> tuple[float, ...]:
-        """The packed recall for the measures: none for a failed question."""
-        return () if self.error is not None else self.packed
-
     def to_line(self, fingerprint: str) -> str:
-        """One line of JSON with the fingerprint, without the line break."""
         return json.dumps({"fingerprint": fingerprint, **asdict(self)}, sort_keys=True)
 
 
@@ -119,10 +113,7 @@ class ResultsFile:
 @contextmanager
 def open_results(path: Path, fingerprint: str) -> Iterator[ResultsFile]:
     """Open a file of results; no other process may open it meanwhile.
-
-    Raises:
-        StorageError: another process has the file open, or it cannot be read or written.
-        DataError: a complete line is not a result: the file was altered.
+    Raises: StorageError: another process has it open, or it cannot be read or written. DataError: it was altered.
     """
     owner = FileLock(f"{path}.lock")
     with disk_errors(f"results cannot be kept in {path}", ""):

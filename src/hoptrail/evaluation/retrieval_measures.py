@@ -24,16 +24,15 @@ from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.types import Document, Kind, Ranking, Unit
 
-RECALL_CUTOFFS = (2, 5, 10, 20)
-FULL_CUTOFFS = (5, 10)
-"""The cutoffs of recall and full, in results, tables and charts."""
+CUTOFFS: Mapping[str, tuple[int, ...]] = {
+    "recall": (2, 5, 10, 20),
+    "full": (5, 10),
+    "hits": (4, 10),
+    **dict.fromkeys(("map", "mrr"), (10,)),
+}
+"""The cutoffs of all measures, in results, tables and charts; those of hits, MAP and MRR as in MultiHop-RAG."""
 
-HIT_CUTOFFS = (4, 10)
-RANK_CUTOFF = 10
-"""The cutoffs of hits, and of MAP and MRR, as in MultiHop-RAG."""
-
-DEEPEST_CUTOFF = max(*RECALL_CUTOFFS, *FULL_CUTOFFS)
-"""Passages below this rank change no measure."""
+DEEPEST_CUTOFF = max(map(max, CUTOFFS.values()))  # passages below this rank change no measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,61 +57,36 @@ def project_to_passages(ranking: Ranking, passages_of: Callable[[Unit], Sequence
 
 def recall_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
     """The share of the gold passages among the first `k` found (R@k). Raises: UsageError: there are no gold passages."""
-    if not gold:
-        raise UsageError("recall is not defined without gold passages")
-    relevant = set(gold)
-    return len(relevant.intersection(found[:k])) / len(relevant)
+    return measured_at(k, found, gold)["recall"]
 
 
-def full_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """1 if every gold passage is among the first `k` found, else 0; so 0 if there are more than `k` of them."""
-    return float(recall_at(k, found, gold) == 1)
+def measured_at(k: int, found: Sequence[str], gold: Collection[str]) -> dict[str, float]:
+    """The measures of one ranking at `k`, each from 0 to 1:
 
+    - recall: the share of the gold passages among the first `k` found; full: 1 if all are, else 0; hits: 1 if any is, else 0
+      (Hits@k of MultiHop-RAG, Tang and Yang 2024).
+    - mrr: 1 / the rank of the first of them, 0 if there is none.
+    - map: the sum of the precisions at the rank of each of them, over the number of gold passages, as in trec_eval.
+      MultiHop-RAG's own script sums the new gold passages at a rank over the rank instead.
 
-def hit_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """1 if any gold passage is among the first `k` found, else 0 (Hits@k of MultiHop-RAG, Tang and Yang 2024)."""
-    return float(recall_at(k, found, gold) > 0)
-
-
-def reciprocal_rank_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """1 / the rank of the first gold passage, 0 if none is among the first `k` (its mean is MRR@k)."""
-    ranks = _ranks(k, found, gold)
-    return 1 / ranks[0] if ranks else 0.0
-
-
-def average_precision_at(k: int, found: Sequence[str], gold: Collection[str]) -> float:
-    """The sum of the precisions at the rank of each gold passage among the first `k`, over the number of gold passages.
-
-    Its mean is MAP@k as in trec_eval. MultiHop-RAG's own script sums the new gold passages at a rank over the rank instead.
+    Raises: UsageError: there are no gold passages.
     """
-    return sum(place / rank for place, rank in enumerate(_ranks(k, found, gold), start=1)) / len(set(gold))
-
-
-def _ranks(k: int, found: Sequence[str], gold: Collection[str]) -> list[int]:
-    """The ranks, from 1, of gold passages among the first `k`."""
-    if not gold:
-        raise UsageError("ranks are not defined without gold passages")
     relevant = set(gold)
-    return [rank for rank, passage in enumerate(found[:k], start=1) if passage in relevant]
-
-
-RankingMeasure = Callable[[int, Sequence[str], Collection[str]], float]
-"""A measure of (cutoff, found passages, gold passages). It raises UsageError if there are no gold passages."""
-
-MEASURES_AT: Mapping[str, tuple[RankingMeasure, tuple[int, ...]]] = {
-    "recall": (recall_at, RECALL_CUTOFFS),
-    "full": (full_at, FULL_CUTOFFS),
-    "hits": (hit_at, HIT_CUTOFFS),
-    "map": (average_precision_at, (RANK_CUTOFF,)),
-    "mrr": (reciprocal_rank_at, (RANK_CUTOFF,)),
-}
-"""All measures with their cutoffs."""
+    if not relevant:
+        raise UsageError("measures of a ranking are not defined without gold passages")
+    ranks = [rank for rank, passage in enumerate(found[:k], start=1) if passage in relevant]
+    return {
+        "recall": len(ranks) / len(relevant),
+        "full": float(len(ranks) == len(relevant)),
+        "hits": float(bool(ranks)),
+        "map": sum(place / rank for place, rank in enumerate(ranks, start=1)) / len(relevant),
+        "mrr": 1 / ranks[0] if ranks else 0.0,
+    }
 
 
 def score_retrieval(found: Sequence[str], gold: Collection[str]) -> dict[str, float]:
     """Recall and full at each of their cutoffs, by name: `recall@2`, ..., `full@10`."""
-    recall = {f"recall@{k}": recall_at(k, found, gold) for k in RECALL_CUTOFFS}
-    return recall | {f"full@{k}": full_at(k, found, gold) for k in FULL_CUTOFFS}
+    return {f"{name}@{k}": measured_at(k, found, gold)[name] for name in ("recall", "full") for k in CUTOFFS[name]}
 
 
 def summarise_retrieval(rankings: Iterable[JudgedRanking]) -> dict[int, RetrievalMeans]:
@@ -132,10 +106,8 @@ def summarise_retrieval(rankings: Iterable[JudgedRanking]) -> dict[int, Retrieva
 
 
 TOKEN_BUDGETS = (2000, 4000)
-MOST_SENTENCES = 100
-"""Sentences of a summary that are searched for: far more than a summary has."""
-LEAST_WORDS = 4
-"""Minimal number of words of the rest of a sentence after a title."""
+MOST_SENTENCES = 100  # sentences of a summary that are searched for: far more than a summary has
+LEAST_WORDS = 4  # minimal number of words of the rest of a sentence after a title
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,10 @@ from itertools import groupby
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Share, mean
 
-BINS = 10
-"""Equal bins from 0 to 1 in the calibration table."""
+BINS = 10  # equal bins from 0 to 1 in the calibration table
 
 
-SURE = 0.5
-"""An answer with at least this confidence is sure."""
+SURE = 0.5  # an answer with at least this confidence is sure
 
 
 @dataclass(frozen=True, slots=True)

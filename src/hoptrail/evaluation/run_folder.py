@@ -35,9 +35,7 @@ RUNS_FOLDER = "runs"
 
 HEADER, SETTINGS, QUESTIONS = "run.json", "settings.toml", "questions.jsonl"
 RESULTS, TRAILS = "results.jsonl", "trails.jsonl.gz"
-
-_DIGITS = 8
-"""Digits of the fingerprint in the folder's name."""
+_DIGITS = 8  # digits of the fingerprint in the folder's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,6 @@ class RunHeader:
 
     @property
     def name(self) -> str:
-        """The folder's name."""
         how = "retrieval" if self.retrieval_only else self.language.partition(":")[0]
         return f"{self.data}-{self.recipe.replace(':', '.')}-{how}-{self.fingerprint[:_DIGITS]}"
 
@@ -121,10 +118,7 @@ class Run:
     @cached_property
     def trails(self) -> Mapping[str, TrailRecord]:
         """The trails by question id; missing if the result is older than trail files, or the question was corrected since.
-
-        Raises:
-            DataError: the file was altered.
-            StorageError: it cannot be read.
+        Raises: DataError: the file was altered. StorageError: it cannot be read.
         """
         return {
             name: trail
@@ -135,10 +129,7 @@ class Run:
 
 def open_run(place: Path) -> Run:
     """Open the run in a folder. A prefix of the folder's name is enough if it is unique.
-
-    Raises:
-        UsageError: no run or several runs match, or the run is not finished.
-        DataError: one of its files was altered.
+    Raises: UsageError: no run or several match, or it is not finished. DataError: one of its files was altered.
     """
     folder = _find(place)
     if not (folder / RESULTS).is_file():

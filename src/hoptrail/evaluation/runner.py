@@ -53,12 +53,8 @@ RESULTS_FOLDER = "results"
 UNSETTLED = " (not whole)"
 
 STOPPED = "stopped; finished questions are kept. Run the same command with the same --work to go on."
-
-SCRIPTED = "scripted"
-"""Prefix of the names of languages whose replies come in a fixed order."""
-
-MODEL_LANGUAGES = ("chat", "replay")
-"""Languages whose tasks a language model performs or has performed."""
+SCRIPTED = "scripted"  # prefix of the names of languages whose replies come in a fixed order
+MODEL_LANGUAGES = ("chat", "replay")  # languages whose tasks a language model performs or has performed
 
 
 def evaluate(
@@ -122,7 +118,15 @@ def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher
         raise UsageError(f"{error.fact}. Name another folder as `--work`.") from error
     if report.failures and dataset.rule is not None:
         raise _unread("passages", report.failures, dataset)
-    leave_only_the_corpus(index, dataset)
+    # Of a reused index, documents that are no longer in the data are removed: retrieval must search the data and nothing else.
+    if dataset.rule is None:
+        present = files_below(dataset.corpus)
+    else:
+        present = frozenset(cleaned(line.content["id"]).text for line in read_lines(dataset.corpus))
+    name_of = _name_of(dataset)
+    sources = (source for document in index.contents().documents for source in document.sources)
+    if outdated := [source for source in sources if name_of(source) not in present]:
+        index.remove(outdated)
     if report.failures and not index.contents().documents:
         raise _unread("documents, all there are,", report.failures, dataset)
     return report
@@ -258,10 +262,10 @@ def map_threaded(items: Iterable[Item], work: Callable[[Item], Result], threads:
     """
     if threads < 1:
         raise UsageError(f"at least one thread is needed, not {threads}")
-    return map(work, items) if threads == 1 else _threaded(iter(items), work, threads)
-
-
-def _threaded(items: Iterator[Item], work: Callable[[Item], Result], threads: int) -> Iterator[Result]:
+    if threads == 1:
+        yield from map(work, items)
+        return
+    items = iter(items)
     failure: BaseException | None = None
     with ThreadPoolExecutor(threads, thread_name_prefix="hoptrail-question") as pool:
         under_way: set[Future[Result]] = {pool.submit(work, item) for item in islice(items, threads)}
@@ -278,14 +282,6 @@ def _threaded(items: Iterator[Item], work: Callable[[Item], Result], threads: in
         raise failure
 
 
-def leave_only_the_corpus(index: Index, dataset: Dataset) -> None:
-    """Remove documents from a reused index that are no longer in the data: retrieval must search the data and nothing else."""
-    name_of, present = _name_of(dataset), _names(dataset)
-    sources = (source for document in index.contents().documents for source in document.sources)
-    if outdated := [source for source in sources if name_of(source) not in present]:
-        index.remove(outdated)
-
-
 def corpus_ids_by_document(snapshot: Snapshot, dataset: Dataset) -> dict[str, list[str]]:
     """The names in the data by document id; several if the data repeat the content of a document."""
     name_of = _name_of(dataset)
@@ -293,12 +289,6 @@ def corpus_ids_by_document(snapshot: Snapshot, dataset: Dataset) -> dict[str, li
         entry.id: list(dict.fromkeys(name for source in entry.sources if (name := name_of(source)) is not None))
         for entry in snapshot.register.entries
     }
-
-
-def _names(dataset: Dataset) -> frozenset[str]:
-    if dataset.rule is None:
-        return files_below(dataset.corpus)
-    return frozenset(cleaned(line.content["id"]).text for line in read_lines(dataset.corpus))
 
 
 def _name_of(dataset: Dataset) -> Callable[[str], str | None]:

@@ -9,21 +9,16 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hoptrail.errors import DataError, disk_errors
 from hoptrail.evaluation.lines import GrowingFile
-from hoptrail.types import Answer, Kind, Ranking, Unit, Verdict
+from hoptrail.types import Kind, Verdict
 from hoptrail.types.json_object import reader_of
 
-PassagesOf = Callable[[Unit], Sequence[str]]
-"""The data set's ids of the passages that a unit shows."""
-
-_GZIP = zlib.MAX_WBITS | 16
-"""Makes zlib expect the header and trailer of gzip."""
-
+_GZIP = zlib.MAX_WBITS | 16  # makes zlib expect the header and trailer of gzip
 _PIECE = 1 << 14
 
 
@@ -87,23 +82,6 @@ class TrailRecord:
     ranking: tuple[HitRecord, ...] = ()
 
 
-def record_trail(
-    question: str,
-    asked: str,
-    answer: Answer | None,
-    ranking: Ranking,
-    readings: Sequence[ReadingRecord],
-    passages_of: PassagesOf,
-) -> TrailRecord:
-    """The record of an answer, or of retrieval alone (None)."""
-    trail, evidence = (answer.trail, answer.evidence) if answer else ((), ())
-    hops = tuple(
-        HopRecord(hop.question, hop.asked, _hits(hop.hits, passages_of), hop.answer, hop.verdict) for hop in trail
-    )
-    cited = tuple(EvidenceRecord(item.document, item.start, item.end, item.unit, item.hop) for item in evidence)
-    return TrailRecord(question, asked, hops, cited, tuple(readings), _hits(ranking, passages_of))
-
-
 class TrailsFile:
     """A growing file of trails. When reopened, it continues after its last complete member; a torn one is overwritten. One
     process at a time may write to it; `append` is thread-safe. Raises: StorageError (on opening): the file cannot be read.
@@ -123,10 +101,7 @@ class TrailsFile:
 
 def read_trails(path: Path) -> dict[str, TrailRecord]:
     """The trails of a file by question id; of a question asked again, the last one. Empty if there is no file.
-
-    Raises:
-        StorageError: the file cannot be read.
-        DataError: it was altered.
+    Raises: StorageError: the file cannot be read. DataError: it was altered.
     """
     if not path.exists():
         return {}
@@ -148,36 +123,16 @@ def _members(path: Path) -> Iterator[tuple[int, bytes]]:
         content = memoryview(path.read_bytes())
     start = 0
     while start < len(content):
+        unpacking, parts, place = zlib.decompressobj(_GZIP), list[bytes](), start
         try:
-            size, unpacked = _first_member(content[start:])
-        except (zlib.error, EOFError):
+            # In pieces, because the library copies everything after the end of the member.
+            while place < len(content) and not unpacking.eof:
+                parts.append(unpacking.decompress(content[place : place + _PIECE]))
+                place += _PIECE
+        except zlib.error:
             return
-        yield size, unpacked
-        start += size
-
-
-def _first_member(content: memoryview) -> tuple[int, bytes]:
-    """Size and unpacked content of the first member.
-
-    Raises:
-        EOFError: it is incomplete.
-        zlib.error: it is no gzip member.
-    """
-    unpacking = zlib.decompressobj(_GZIP)
-    parts: list[bytes] = []
-    # In pieces, because the library copies everything after the end of the member.
-    for place in range(0, len(content), _PIECE):
-        parts.append(unpacking.decompress(content[place : place + _PIECE]))
-        if unpacking.eof:
-            return min(place + _PIECE, len(content)) - len(unpacking.unused_data), b"".join(parts)
-    raise EOFError
-
-
-def _hits(ranking: Ranking, passages_of: PassagesOf) -> tuple[HitRecord, ...]:
-    return tuple(
-        HitRecord(
-            *(hit.unit.id, hit.unit.kind, float(hit.score), hit.channel, hit.unit.document),
-            tuple(passages_of(hit.unit)),
-        )
-        for hit in ranking
-    )
+        if not unpacking.eof:
+            return
+        end = min(place, len(content)) - len(unpacking.unused_data)
+        yield end - start, b"".join(parts)
+        start = end

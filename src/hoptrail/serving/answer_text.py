@@ -7,7 +7,7 @@ number is forged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from hoptrail.index.contract import FAILED, GUESSED, abstention
@@ -43,7 +43,11 @@ def written(answer: JsonObject) -> Written:
         return Written(answer["answer"], ())
     notes = "".join(f"{harmless(note)}\n\n" for note in answer["notes"])
     if answer["answer"] is None and answer["closest"]:
-        return _unsettled(notes + harmless(abstention(answer)), answer["closest"])
+        text, closest = f"{notes}{harmless(abstention(answer))}\n", list[tuple[int, JsonObject]]()
+        for one in answer["closest"]:
+            text += f"\n- {_about(one)}: “{harmless(one['said'])}”"
+            closest.append((len(text), one))
+        return Written(text, tuple(closest))
     citations = citations_of(answer)
     numbers = {_span(one): one for one in citations}
     head, quotations = notes, list[tuple[int, JsonObject]]()
@@ -83,15 +87,6 @@ class SentText:
         if text.startswith(self.text):
             return text[len(self.text) :]
         return f"\n\n{'' if self.text in text else WITHDRAWN}{text}"
-
-
-def _unsettled(text: str, closest: Sequence[JsonObject]) -> Written:
-    quotations: list[tuple[int, JsonObject]] = []
-    text += "\n"
-    for one in closest:
-        text += f"\n- {_about(one)}: “{harmless(one['said'])}”"
-        quotations.append((len(text), one))
-    return Written(text, tuple(quotations))
 
 
 def _about(statement: JsonObject) -> str:

@@ -114,7 +114,7 @@ def _print_version(requested: bool) -> None:
 def program(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+        bool, options.option("--version", None, "Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Answers questions whose answer is spread over several documents, and shows the trail."""
@@ -316,7 +316,7 @@ def recipes(as_json: options.AsJson = False) -> None:
 @app.command(rich_help_panel=UPKEEP)
 def replies(
     folder: options.IndexFolder,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The file to write.")],
+    out: Annotated[Path, options.option("--out", "FILE.jsonl", "The file to write.")],
 ) -> None:
     """Write the chat model's replies stored in an index as a recording, for `--language replay:FILE`."""
     from hoptrail.models.ledger import FILE, RememberedReplies
@@ -333,20 +333,15 @@ def replies(
 def doctor(
     folder: Annotated[
         Path | None,
-        typer.Option("--index", metavar="DIR", parser=index_folder, help="The index whose ledger records the calls."),
+        options.option("--index", "DIR", "The index whose ledger records the calls.", parser=index_folder),
     ] = None,
     settings: options.SettingsFile = None,
 ) -> None:
     """Test the chat endpoint, its model, its reply formats and the embeddings, and say how to fix what fails."""
     from hoptrail.index.settings import load_settings
-    from hoptrail.serving.doctor import examine, render_check
+    from hoptrail.serving.doctor import report
 
-    failed = False
-    for check in examine(load_settings(settings), folder):
-        failed = failed or (check.needed and not check.works)
-        options.console_of().print(render_check(check), soft_wrap=True)
-    if failed:
-        raise typer.Exit(options.FAILED)
+    report(load_settings(settings), folder)
 
 
 app.command(rich_help_panel=UPKEEP)(setup.setup)

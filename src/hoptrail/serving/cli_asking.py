@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,13 +26,10 @@ from hoptrail.text.normal_forms import folded
 from hoptrail.types import Answer, AnswerKind
 
 if TYPE_CHECKING:
-    from hoptrail.index.conversation import Conversation
     from hoptrail.language.tasks import Language
 
 PROMPT = "? "
-_HISTORY_LENGTH = 1_000
-"""Questions in the history of the arrow keys."""
-
+_HISTORY_LENGTH = 1_000  # questions in the history of the arrow keys
 HELP = """\
 Type a question; it may follow up the answer before ("and when was she born?").
 /sources   the statements that the last answer rests on, or that come closest
@@ -64,21 +61,25 @@ def ask(
     if not as_json:
         options.refuse_empty(index)
     if question is None:
-        _Dialogue(index, recipe, language, as_of, trail=trail).answer_all()
+        _dialogue(index, recipe, language, as_of, trail=trail)
         return
-    answer = _answered(lambda heard: index.ask(question, recipe, heard, as_of=as_of), index.language(language))
+    answer = _answered(partial(index.ask, question, recipe, as_of=as_of), index.language(language))
     options.say_unfinished(index, answer.recipe, recipe or index.settings.recipe)
     if as_json:
         options.print_json(answer.to_dict())
     else:
         options.console_of().print(render.render_answer(answer, folded=not trail))
-        _offer_model(answer)
+        if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty():
+            from hoptrail.serving.setup import offer
+
+            if offered := offer():
+                options.say(offered)
     if answer.failed:
         raise typer.Exit(options.FAILED)
 
 
-def _answered(ask: Callable[[Language], Answer], language: Language) -> Answer:
-    """The answer, which a terminal shows as a model writes it. What it has shown and does not stand is said."""
+def _answered(ask: Callable[..., Answer], language: Language) -> Answer:
+    """What `ask(language=...)` answers; a terminal shows it as a model writes it. What was shown and does not stand is said."""
     written: dict[str, str] = {}
     with options.waiting() as show:
 
@@ -86,20 +87,11 @@ def _answered(ask: Callable[[Language], Answer], language: Language) -> Answer:
             written[question] = text
             show(text)  # type: ignore[misc]
 
-        answer = ask(ObservedLanguage(language, Listener(wrote=wrote if show else None)))
+        answer = ask(language=ObservedLanguage(language, Listener(wrote=wrote if show else None)))
     text, given = written.get(answer.asked, ""), answer.text or (answer.guess.text if answer.guess else "")
     if folded(text.strip(" .")) not in folded(given):
         options.say(f"withdrawn when it was checked: {text}")
     return answer
-
-
-def _offer_model(answer: Answer) -> None:
-    """Name a chat model on this machine below what the offline language did not settle, in a terminal."""
-    if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty():
-        from hoptrail.serving.setup import offer
-
-        if offered := offer():
-            options.say(offered)
 
 
 def search(
@@ -130,61 +122,47 @@ def search(
     options.console_of().print(render_search(question, ranking, sources))
 
 
-@dataclass(slots=True)
-class _Dialogue:
-    """Answers line by line. A follow-up is completed from the answers before; a line that is refused ends nothing."""
-
-    index: Index
-    recipe: str | None
-    language: str | None
-    as_of: str
-    trail: bool
-    conversation: Conversation = field(init=False)
-    opened: Language = field(init=False)
-
-    def answer_all(self) -> None:
-        """Answer every line of the input."""
-        # Raises for an unusable index or recipe before the first question.
-        self.opened = self.index.language(self.language)
-        used = self.index.recipe(self.recipe, self.opened, view=self.index.view(self.as_of))
-        options.say_unfinished(self.index, used.name, self.recipe or self.index.settings.recipe)
-        self.conversation = self.index.conversation(recipe=self.recipe, as_of=self.as_of)
-        for line in _lines():
-            name, _, argument = line.partition(" ")
-            if name in ("/quit", "/exit", "/q"):
-                return
-            try:
-                if line.startswith("/") or line.lower() in ("help", "?"):
-                    self._obey(name, argument)
-                else:
-                    self._answer(line)
-            except UsageError as error:
-                options.say(f"hoptrail: {error}")
-
-    def _answer(self, line: str) -> None:
-        answer = _answered(lambda heard: self.conversation.ask(line, language=heard), self.opened)
-        options.console_of().print(render.render_answer(answer, folded=not self.trail))
-
-    def _obey(self, name: str, argument: str) -> None:
-        """Raises: UsageError: there is no such command, or nothing to show or to open."""
-        if name not in ("/sources", "/open", "/trail"):
-            options.say(Text(HELP))
+def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str, *, trail: bool) -> None:
+    """Answer line by line. A follow-up is completed from the answers before; a line that is refused ends nothing."""
+    opened = index.language(language)
+    # Raises for an unusable index or recipe before the first question.
+    used = index.recipe(recipe, opened, view=index.view(as_of))
+    options.say_unfinished(index, used.name, recipe or index.settings.recipe)
+    conversation = index.conversation(recipe=recipe, as_of=as_of)
+    for line in _lines():
+        name, _, argument = line.partition(" ")
+        if name in ("/quit", "/exit", "/q"):
             return
-        answers = [one for one in self.conversation.answers if one.kind is not AnswerKind.REPLY]
-        if not answers:
-            raise UsageError(f"{name} is about the last answer, and there is none yet.")
-        sources = render.sources_of(answers[-1])
-        if name == "/trail":
-            options.console_of().print(render.render_answer(answers[-1]))
-        elif name == "/sources":
-            for number, source in enumerate(sources, start=1):
-                options.console_of().print(render.render_source(str(number), source))
-        elif argument.isdecimal() and 0 < int(argument) <= len(sources):
-            file = file_of(sources[int(argument) - 1].source)
-            options.say(f"opening {file}")
-            typer.launch(file)
-        else:
-            raise UsageError(f"/open takes a number from 1 to {len(sources)}: /sources lists them.")
+        try:
+            if line.startswith("/") or line.lower() in ("help", "?"):
+                _obey(name, argument, conversation.answers)
+            else:
+                answer = _answered(partial(conversation.ask, line), opened)
+                options.console_of().print(render.render_answer(answer, folded=not trail))
+        except UsageError as error:
+            options.say(f"hoptrail: {error}")
+
+
+def _obey(name: str, argument: str, answers: Sequence[Answer]) -> None:
+    """Raises: UsageError: there is no such command, or nothing to show or to open."""
+    if name not in ("/sources", "/open", "/trail"):
+        options.say(Text(HELP))
+        return
+    answers = [one for one in answers if one.kind is not AnswerKind.REPLY]
+    if not answers:
+        raise UsageError(f"{name} is about the last answer, and there is none yet.")
+    sources = render.sources_of(answers[-1])
+    if name == "/trail":
+        options.console_of().print(render.render_answer(answers[-1]))
+    elif name == "/sources":
+        for number, source in enumerate(sources, start=1):
+            options.console_of().print(render.render_source(str(number), source))
+    elif argument.isdecimal() and 0 < int(argument) <= len(sources):
+        file = file_of(sources[int(argument) - 1].source)
+        options.say(f"opening {file}")
+        typer.launch(file)
+    else:
+        raise UsageError(f"/open takes a number from 1 to {len(sources)}: /sources lists them.")
 
 
 def _lines() -> Iterator[str]:

@@ -23,28 +23,28 @@ if TYPE_CHECKING:
     from hoptrail.index.index import Index
     from hoptrail.index.settings import Settings
 
-Out = Annotated[Path | None, typer.Option("--out", metavar="FILE.json", help="The file for the results.")]
+Out = Annotated[Path | None, options.option("--out", "FILE.json", "The file for the results.")]
 EvaluationFolder = Annotated[
     Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl or documents/, and questions.")
 ]
-Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N questions.")]
-Kept = Annotated[Path | None, typer.Option("--work", metavar="DIR", help="Keep index, results and runs here.")]
-Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="Ask this many questions at once.")]
+Limit = Annotated[int | None, options.option("--limit", "N", "Only the first N questions.", min=1)]
+Kept = Annotated[Path | None, options.option("--work", "DIR", "Keep index, results and runs here.")]
+Threads = Annotated[int, options.option("--threads", "N", "Ask this many questions at once.", min=1)]
 OwnContext = Annotated[
-    bool, typer.Option("--own-context", help="Ask each question over only its own passages (candidates).")
+    bool, options.option("--own-context", None, "Ask each question over only its own passages (candidates).")
 ]
 SingleHops = Annotated[
-    bool, typer.Option("--single-hops", help="Ask the self-contained sub-questions instead of the questions.")
+    bool, options.option("--single-hops", None, "Ask the self-contained sub-questions instead of the questions.")
 ]
 
 
 def evaluate(
     data: EvaluationFolder,
-    recipes: Annotated[list[str], typer.Option("--recipes", metavar="A,B", help="The recipes to run.")],
+    recipes: Annotated[list[str], options.option("--recipes", "A,B", "The recipes to run.")],
     questions: Annotated[Path | None, typer.Option("--questions", metavar="FILE")] = None,
     limit: Limit = None,
     language: options.LanguageName = None,
-    retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Do not answer.")] = False,
+    retrieval_only: Annotated[bool, options.option("--retrieval-only", None, "Do not answer.")] = False,
     out: Out = None,
     work: Kept = None,
     threads: Threads = 1,
@@ -154,8 +154,8 @@ def score(
     predictions: Annotated[
         Path, typer.Argument(metavar="PREDICTIONS.jsonl", help="Lines with prediction and answers.")
     ],
-    rule: Annotated[str, typer.Option("--rule", metavar="RULE", help="hotpotqa, 2wiki, musique or cover.")],
-    each: Annotated[bool, typer.Option("--each", help="Also print the score of each line.")] = False,
+    rule: Annotated[str, options.option("--rule", "RULE", "hotpotqa, 2wiki, musique or cover.")],
+    each: Annotated[bool, options.option("--each", None, "Also print the score of each line.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Score answers from any system by an official rule."""

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from hoptrail.index.syncing import IndexingReport
     from hoptrail.serving.server.workspaces import Workspace
 
-OPEN_SECONDS = 1.0
-"""Seconds until the page is opened, after which the server listens."""
+STOPPING = "stopping: requests in progress are finished, and what was indexed is kept. Ctrl-C again ends at once."
+OPEN_SECONDS = 1.0  # seconds until the page is opened, after which the server listens
 
 Served = Annotated[
     str | None,
@@ -108,10 +108,6 @@ def _refuse_taken(host: str, port: int) -> None:
         raise UsageError(f"cannot listen on {host}, port {port}: {reason}. `--port N` chooses another one.") from error
 
 
-def _say_stopping() -> None:
-    options.say("stopping: requests in progress are finished, and what was indexed is kept. Ctrl-C again ends at once.")
-
-
 def _indexes(unnamed: list[str], entries: list[str], opened: Callable[[str], Index]) -> dict[str, Index]:
     """The indexes to serve, `opened` by workspace name; if none is given, that of the current folder or of one above it.
     Raises: UsageError: there is none, an entry is not `NAME=INDEX`, or a name occurs twice.
@@ -153,7 +149,7 @@ def _running(workspace: Workspace, documents: str | None, host: str, port: int) 
     """While the body runs, keep the workspace in step with the folder of documents, if any, and open the page. Yields whether a
     signal has asked to stop.
     """
-    with interrupts.answered(_say_stopping, patience=None) as stopped:
+    with interrupts.answered(partial(options.say, STOPPING), patience=None) as stopped:
         if documents is None:
             yield stopped
             return

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import RenderableType
+import typer
 from rich.text import Text
 
 from hoptrail.corpus.snapshot import Snapshot
@@ -29,11 +29,11 @@ from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.ledger import FILE
 from hoptrail.recipes.catalogue import recipe_settings
+from hoptrail.serving.options import FAILED, console_of
 from hoptrail.serving.render import plain
 from hoptrail.types import Kind, Span, Unit
 
-QUESTIONS = 100
-"""Number of questions in the estimate."""
+QUESTIONS = 100  # number of questions in the estimate
 _ENDPOINT_ERRORS = (EndpointUnreached, EndpointRefused, Interrupted)
 """Errors that do not depend on the form of the reply."""
 
@@ -81,8 +81,15 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
                 yield Check("endpoint", works=False, says=str(error))
             else:
                 yield from _chat_checks(chat, own)
-    yield _embeddings(settings.encoder)
-    yield _estimate(settings)
+    try:
+        vectors = open_encoder(settings.encoder).encode(["Does it work?"])
+    except HoptrailError as error:
+        yield Check("embeddings", works=False, says=str(error))
+    else:
+        yield Check("embeddings", works=True, says=f"{settings.encoder}, {vectors.shape[1]} dimensions")
+    used, reading = recipe_settings(settings.recipe, settings.recipes), settings.chat.of("read")
+    estimate = estimate_asking(QUESTIONS, reading, evidence_tokens=used.evidence_tokens, effort=used.effort)
+    yield Check(f"{QUESTIONS} questions", works=True, says=f"by recipe {settings.recipe}: {estimate}")
 
 
 def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
@@ -126,24 +133,14 @@ def _faults(chat: PaidChat, settings: ChatSettings, rung: Rung) -> list[str]:
     return faults
 
 
-def _embeddings(name: str) -> Check:
-    try:
-        vectors = open_encoder(name).encode(["Does it work?"])
-    except HoptrailError as error:
-        return Check("embeddings", works=False, says=str(error))
-    return Check("embeddings", works=True, says=f"{name}, {vectors.shape[1]} dimensions")
-
-
-def _estimate(settings: Settings) -> Check:
-    own = recipe_settings(settings.recipe, settings.recipes)
-    estimate = estimate_asking(
-        QUESTIONS, settings.chat.of("read"), evidence_tokens=own.evidence_tokens, effort=own.effort
-    )
-    return Check(f"{QUESTIONS} questions", works=True, says=f"by recipe {settings.recipe}: {estimate}")
-
-
-def render_check(check: Check) -> RenderableType:
-    """One result of `hoptrail doctor`."""
-    state = ("works  ", "green") if check.works else ("fails  ", "red" if check.needed else "yellow")
-    line = Text.assemble(state, (f"{check.what}: ", "bold"), plain(check.says))
-    return Text.assemble(line, "\n       ", plain(check.advice)) if check.advice else line
+def report(settings: Settings, folder: Path | None) -> None:
+    """Print the results of `examine`. Raises: typer.Exit: something that is needed fails."""
+    failed = False
+    for check in examine(settings, folder):
+        failed = failed or (check.needed and not check.works)
+        state = ("works  ", "green") if check.works else ("fails  ", "red" if check.needed else "yellow")
+        line = Text.assemble(state, (f"{check.what}: ", "bold"), plain(check.says))
+        advice = ("\n       ", plain(check.advice)) if check.advice else ()
+        console_of().print(Text.assemble(line, *advice), soft_wrap=True)
+    if failed:
+        raise typer.Exit(FAILED)

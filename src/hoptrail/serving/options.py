@@ -41,8 +41,7 @@ OWED = (
     "text of removed documents is still in files of this index: a removal was cut off, or an earlier state was being read. "
     "Whatever changes the index next erases it: `hoptrail index` or `hoptrail remove`."
 )
-PATIENCE = 0.5
-"""Seconds before a spinner appears."""
+PATIENCE = 0.5  # seconds before a spinner appears
 HOW_TO_GO_ON = "The same command goes on from there; Ctrl-C again ends at once, and what was finished is kept."
 
 

@@ -13,8 +13,7 @@ from typing import TextIO, cast
 
 from hoptrail.errors import StorageError
 
-ESCAPED = "hoptrail-escaped"
-"""Name of the error handler that escapes characters as JSON does, so that JSON stays JSON."""
+ESCAPED = "hoptrail-escaped"  # name of the error handler that escapes characters as JSON does, so that JSON stays JSON
 
 
 class OutputRefused(StorageError):

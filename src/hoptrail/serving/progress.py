@@ -18,67 +18,56 @@ from hoptrail.serving.render import plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
 from hoptrail.types import Usage
 
-EVERY = 60.0
-"""Seconds between the lines of a log."""
+EVERY = 60.0  # seconds between the lines of a log
 
 
 @contextmanager
 def progress_reports(console: Console) -> Iterator[Watcher]:
     """A watcher that shows progress and spending while the body runs."""
     if not console.is_terminal:
-        log = _Log(console)
-        yield Watcher(log.report, progress=log.progress)
+        yield _logged(console)
         return
     said, spent = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[spent]"))
     with Progress(
         SpinnerColumn(), BarColumn(), said, spent, TimeElapsedColumn(), console=console, transient=True
     ) as bars:
-        shown = _Bar(bars)
-        yield Watcher(shown.report, spent=shown.spent, progress=shown.progress)
+        yield _drawn(bars)
 
 
-class _Log:
+def _logged(console: Console) -> Watcher:
     """Prints a line every `EVERY` seconds."""
+    last = time.monotonic()
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._last = time.monotonic()
-
-    def report(self, what: str, done: int, total: int) -> None:
-        self.progress(RunProgress(what, done, total))
-
-    def progress(self, progress: RunProgress) -> None:
+    def progress(reached: RunProgress) -> None:
+        nonlocal last
         now = time.monotonic()
-        if now - self._last >= EVERY:
-            self._last = now
-            self._console.print(plain(progress.line), soft_wrap=True)
+        if now - last >= EVERY:
+            last = now
+            console.print(plain(reached.line), soft_wrap=True)
+
+    return Watcher(lambda *step: progress(RunProgress(*step)), progress=progress)
 
 
-class _Bar:
-    """A bar for the whole run once its progress is reported, else for its steps, and what was spent."""
+def _drawn(bars: Progress) -> Watcher:
+    """Draws a bar for the whole run once its progress is reported, else for its steps, and what was spent."""
+    task, whole = bars.add_task("", total=None, spent=""), False
 
-    def __init__(self, bars: Progress) -> None:
-        self._bars, self._whole = bars, False
-        self._task = bars.add_task("", total=None, spent="")
+    def show(reached: RunProgress) -> None:
+        total = None if reached.share is None else 1.0
+        bars.update(task, description=one_line(reached.line), completed=reached.share or 0.0, total=total)
 
-    def report(self, what: str, done: int, total: int) -> None:
-        if not self._whole:
-            self._show(RunProgress(what, done, total, done / total if total else None))
+    def report(what: str, done: int, total: int) -> None:
+        if not whole:
+            show(RunProgress(what, done, total, done / total if total else None))
 
-    def progress(self, progress: RunProgress) -> None:
-        self._whole = True
-        self._show(progress)
+    def progress(reached: RunProgress) -> None:
+        nonlocal whole
+        whole = True
+        show(reached)
 
-    def spent(self, usage: Usage) -> None:
+    def spent(usage: Usage) -> None:
         if usage.calls:
             tokens = usage.prompt_tokens + usage.completion_tokens
-            self._bars.update(self._task, spent=f"{usage.calls:,} model calls, {tokens:,} tokens")
+            bars.update(task, spent=f"{usage.calls:,} model calls, {tokens:,} tokens")
 
-    def _show(self, progress: RunProgress) -> None:
-        share = progress.share
-        self._bars.update(
-            self._task,
-            description=one_line(progress.line),
-            completed=share or 0.0,
-            total=None if share is None else 1.0,
-        )
+    return Watcher(report, spent=spent, progress=progress)

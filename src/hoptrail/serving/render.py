@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
@@ -44,6 +45,7 @@ SHOWN_NOTES = 20
 SHOWN_EXTENSIONS = 8
 EXCERPT = 240
 DISAGREE = "your documents disagree, and no date tells which holds"
+_NUMERIC = frozenset("0123456789.,+-*[] ")
 ADVICE = "If none of these says it, ask for one thing at a time in words of your documents; `hoptrail search` shows more places."
 
 
@@ -55,6 +57,17 @@ def plain(text: str, style: str = "") -> Text:
 def lines_of(text: str) -> Text:
     """The lines of a text that say something, each as `plain`."""
     return Text("\n").join(plain(line) for line in text.splitlines() if line.strip())
+
+
+def table_of(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Rows of cells below their header, numbers aligned right and words left."""
+    table = Table(box=None, pad_edge=False)
+    for name, *cells in zip(header, *rows, strict=True):
+        numeric = all(set(cell) <= _NUMERIC for cell in cells)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(plain, row))
+    return table
 
 
 @dataclass(frozen=True)
@@ -310,8 +323,12 @@ def _left_out(files: Mapping[str, str]) -> list[Text]:
 def render_notes(notes: Sequence[str]) -> list[Text]:
     """One line each; of many, only the first."""
     lines = [Text.assemble(("note: ", "yellow"), plain(near(note))) for note in notes[:SHOWN_NOTES]]
-    hidden = len(notes) - SHOWN_NOTES
-    return lines + ([Text(f"and {hidden} more notes", style="dim")] if hidden > 0 else [])
+    return [*lines, *and_more(len(notes) - SHOWN_NOTES, " notes")]
+
+
+def and_more(number: int, what: str) -> list[Text]:
+    """How many lines are left out, if any are."""
+    return [Text(f"and {number:,} more{what}", style="dim")] if number > 0 else []
 
 
 def render_removed(documents: Sequence[Withdrawn]) -> list[Text]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hoptrail.serving.render import lines_of, near, number_of, plain
+from hoptrail.serving.render import and_more, lines_of, near, number_of, plain
 from hoptrail.types import Block, BlockKind, Document
 from hoptrail.types.sources import file_name
 
@@ -40,12 +39,16 @@ def render_contents(contents: Contents) -> RenderableType:
     kept = ", ".join(
         [*units, *links, f"{encoder.name} with {encoder.dimension} dimensions", f"format {contents.format}"]
     )
+    unread = [plain(f"{near(path)}: {reason}") for path, reason in contents.unread.items()]
+    if unread:
+        head = Text(f"not read: {len(unread):,}", style="bold")
+        unread = [head, *unread[:SHOWN_DOCUMENTS], *and_more(len(unread) - SHOWN_DOCUMENTS, "; --json lists all")]
     return Group(
         Text(number_of(len(contents.documents), "document"), style="bold"),
         *([plain(contents.reached.line, "yellow")] if contents.reached else []),
         table,
-        *_more(len(contents.documents)),
-        *_unread(contents.unread),
+        *and_more(-left, "; --json lists all"),
+        *unread,
         Text(f"stored: {kept}; built: {', '.join(contents.structures) or 'nothing'}; cost: {cost}", style="dim"),
     )
 
@@ -68,16 +71,3 @@ def render_document(document: Document) -> RenderableType:
         kind = " ".join(filter(None, (block.kind, str(block.level or ""), block.date)))
         blocks.add_row(plain(block.place), kind, lines_of(row or document.text[block.start : block.end].strip("\n")))
     return Group(about, "", blocks)
-
-
-def _unread(files: Mapping[str, str]) -> list[Text]:
-    """The files that were not read, with the reasons."""
-    if not files:
-        return []
-    lines = [plain(f"{near(path)}: {reason}") for path, reason in list(files.items())[:SHOWN_DOCUMENTS]]
-    return [Text(f"not read: {len(files):,}", style="bold"), *lines, *_more(len(files))]
-
-
-def _more(number: int) -> list[Text]:
-    hidden = number - SHOWN_DOCUMENTS
-    return [Text(f"and {hidden:,} more; --json lists all", style="dim")] if hidden > 0 else []

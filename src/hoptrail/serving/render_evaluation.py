@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.risk_coverage import SURE
-from hoptrail.serving.render import SHOWN_NOTES, plain
+from hoptrail.serving.render import SHOWN_NOTES, and_more, plain, table_of
 from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
@@ -24,83 +24,68 @@ SHOWS = f"shows@{HITS}"
 
 
 def render_evaluation(report: JsonObject) -> RenderableType:
-    """The contract's object as tables, one row per recipe."""
-    head = Text(f"{report['data']}: {report['questions']} questions, language {report['language']}")
-    recipes = report["recipes"]
+    """The contract's object as tables; those without rows are left out."""
+    recipes: JsonObject = report["recipes"]
     if any(SHOWS in result for result in recipes.values()):
-        by_type = [table for name, result in recipes.items() if (table := _by_type(name, result))]
-        return Group(*_apart(head, _outcomes(recipes), *([_sure(recipes)] if by_type else []), *by_type))
-    by_hops = _by_hops(recipes)
-    return Group(*_apart(head, _scores(recipes), *([by_hops] if by_hops else [])))
+        tables = [_outcomes(recipes), _sure(recipes), *(_by_type(*one) for one in recipes.items())]
+    else:
+        tables = [_scores(recipes), _by_hops(recipes)]
+    head = Text(f"{report['data']}: {report['questions']} questions, language {report['language']}")
+    first, *others = (table for table in tables if table.rows)
+    return Group(head, first, *(part for table in others for part in (Text(), table)))
 
 
 def _scores(recipes: JsonObject) -> Table:
-    table = _table("recipe", *COUNTS, *SCORES, *RECALLS, "s/question")
+    rows = []
     for name, result in recipes.items():
         retrieval = result["retrieval"] or {}
-        answers = [share(result.get(key)) for key in SCORES]
-        recalls = [share(retrieval.get(key)) for key in RECALLS]
-        table.add_row(name, *_counts(result), *answers, *recalls, _seconds(result))
-    return table
+        shares = [*map(result.get, SCORES), *map(retrieval.get, RECALLS)]
+        rows.append((name, *_counts(result), *map(share, shares), _seconds(result)))
+    return table_of(("recipe", *COUNTS, *SCORES, *RECALLS, "s/question"), rows)
 
 
-def _by_hops(recipes: JsonObject) -> Table | None:
-    """A row per recipe and number of hops; None if all questions have the same number."""
+def _by_hops(recipes: JsonObject) -> Table:
+    """A row per recipe and number of hops, unless all questions have the same number."""
     columns = (*RECALLS, "full@10")
-    table = _table("recipe", "hops", "n", *columns)
-    for name, result in recipes.items():
-        if len(result["by_hops"]) > 1:
-            for hops, scores in result["by_hops"].items():
-                counted = str(result["questions_by_hops"][hops])
-                table.add_row(name, hops, counted, *(share(scores[key]) for key in columns))
-    return table if table.rows else None
+    rows = [
+        (name, hops, str(result["questions_by_hops"][hops]), *(share(scores[key]) for key in columns))
+        for name, result in recipes.items()
+        if len(result["by_hops"]) > 1
+        for hops, scores in result["by_hops"].items()
+    ]
+    return table_of(("recipe", "hops", "n", *columns), rows)
 
 
 def _outcomes(recipes: JsonObject) -> Table:
     """Shares of the outcomes; of right and wrong answers also the 95 % intervals."""
     right, shown, missed, wrong = Outcome
-    table = _table("recipe", *COUNTS, right, "95 %", wrong, "95 %", shown, missed, SHOWS, "s/question")
+    rows = []
     for name, result in recipes.items():
         shares, intervals = result.get("outcomes", {}), result.get("outcome_intervals", {})
         tested = [cell for one in (right, wrong) for cell in (share(shares.get(one)), _ends(intervals.get(one)))]
-        others = [share(shares.get(one)) for one in (shown, missed)]
-        table.add_row(name, *_counts(result), *tested, *others, share(result[SHOWS]), _seconds(result))
-    return table
+        others = map(share, (shares.get(shown), shares.get(missed), result[SHOWS]))
+        rows.append((name, *_counts(result), *tested, *others, _seconds(result)))
+    header = ("recipe", *COUNTS, right, "95 %", wrong, "95 %", shown, missed, SHOWS, "s/question")
+    return table_of(header, rows)
 
 
 def _sure(recipes: JsonObject) -> Table:
     """Sure answers: their number, their share of all questions, and the share of them that is right."""
-    table = _table(f"confidence of {SURE} or more", "answers", "of all", "right", "95 %")
-    for name, result in recipes.items():
-        if sure := result.get("sure"):
-            right = (share(sure["precision"]), _ends(sure["interval"]))
-            table.add_row(name, str(sure["answers"]), share(sure["coverage"]), *right)
-    return table
+    found = [(name, sure) for name, result in recipes.items() if (sure := result.get("sure"))]
+    rows = [
+        (name, str(sure["answers"]), share(sure["coverage"]), share(sure["precision"]), _ends(sure["interval"]))
+        for name, sure in found
+    ]
+    return table_of((f"confidence of {SURE} or more", "answers", "of all", "right", "95 %"), rows)
 
 
-def _apart(head: Text, *tables: Table) -> Iterator[RenderableType]:
-    """The head and the tables, separated by empty lines."""
-    yield head
-    for place, table in enumerate(tables):
-        if place:
-            yield Text("")
-        yield table
-
-
-def _by_type(name: str, result: JsonObject) -> Table | None:
-    if "by_type" not in result:
-        return None
-    table = _table(name, "n", *Outcome)
-    for kind, shares in result["by_type"].items():
-        table.add_row(kind, str(result["questions_by_type"][kind]), *(share(shares[one]) for one in Outcome))
-    return table
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left", no_wrap=True)
-    return table
+def _by_type(name: str, result: JsonObject) -> Table:
+    types = result.get("by_type", {})
+    rows = [
+        (kind, str(result["questions_by_type"][kind]), *(share(shares[one]) for one in Outcome))
+        for kind, shares in types.items()
+    ]
+    return table_of((name, "n", *Outcome), rows)
 
 
 def _counts(result: JsonObject) -> list[str]:
@@ -122,8 +107,7 @@ def failures(report: EvaluationReport) -> list[Text]:
         for name, recipe in report.recipes
         for question, reason in recipe.failures
     ]
-    hidden = len(lines) - SHOWN_NOTES
-    return lines[:SHOWN_NOTES] + ([Text(f"and {hidden:,} more; --work keeps them all")] if hidden > 0 else [])
+    return [*lines[:SHOWN_NOTES], *and_more(len(lines) - SHOWN_NOTES, "; --work keeps them all")]
 
 
 def share(value: float | None) -> str:

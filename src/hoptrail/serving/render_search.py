@@ -11,7 +11,7 @@ from hoptrail.language.closeness import Wording, asked_words
 from hoptrail.recipes.closest import MOST_SHOWN, excerpt_start
 from hoptrail.serving.render import EXCERPT, render_source
 from hoptrail.text.dates import unit_date
-from hoptrail.text.statements import UnitStatement, statements_of
+from hoptrail.text.statements import statements_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import Ranking, Statement
 
@@ -29,21 +29,17 @@ def render_search(question: str, ranking: Ranking, sources: Mapping[str, str]) -
         best = sorted(statements, key=lambda said: -wording.share(said))[:MOST_SHOWN]
         saying = [said for said in best if asked & content_stems(said.alone)] or best[:1]
         lines = sorted(saying, key=lambda said: said.start)
+        block = lines[0].block if lines else None
         hit = Statement(
             *(unit.document, unit.title, 0, 0, unit.text, unit.id),
             path=lines[0].path if lines else unit.path,
-            place=_place(lines),
+            place=block.place if block else "",
             date=unit_date(unit),
             source=sources.get(unit.document, ""),
             said="\n".join(_excerpt(said.alone, asked) for said in lines) or unit.text[:EXCERPT],
         )
         shown.append(render_source(f"{100 * wording.share(*statements):3.0f} %", hit, asked))
     return Group(*shown)
-
-
-def _place(lines: list[UnitStatement]) -> str:
-    block = lines[0].block if lines else None
-    return block.place if block else ""
 
 
 def _excerpt(line: str, asked: frozenset[str]) -> str:

@@ -99,20 +99,15 @@ def setup(
 ) -> None:
     """Find a chat model on this machine, try it, and write the settings that use it."""
     from hoptrail.index.settings import Settings
-    from hoptrail.serving.doctor import examine, render_check
+    from hoptrail.serving.doctor import report
 
     if out.exists():
         raise UsageError(f"{out} is there already: name another file by --out, or remove it")
     named = url or configured_base_url()
     found = find_models((named.rstrip("/"),) if named else ())
     chosen = _choose([one for one in found if model in {None, one.model}], named)
-    failed = False
-    for check in examine(Settings(chat=chosen.chat), None):
-        failed = failed or (check.needed and not check.works)
-        options.console_of().print(render_check(check), soft_wrap=True)
-    if failed:
-        raise typer.Exit(options.FAILED)
     chat = chosen.chat
+    report(Settings(chat=chat), None)
     values = {name: getattr(chat, name) for name in ("base_url", "model", "context_window", "max_output_tokens")}
     lines = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
     replace_file(out, f'language = "chat"\n\n[chat]\n{lines}'.encode())

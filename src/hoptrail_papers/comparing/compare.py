@@ -8,26 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
-from hoptrail.serving.options import console_of, write_text
-from hoptrail.serving.render import plain
+from hoptrail.serving.options import console_of, option, write_text
+from hoptrail.serving.render import table_of
 
 if TYPE_CHECKING:
     from hoptrail_papers.comparing.run_tables import TextTable
-
-
-_NUMERIC = frozenset("0123456789.,+-*[] ")
 
 
 def compare(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN...", help="Folders in DIR/runs; the first is the baseline.")
     ],
-    markdown: Annotated[Path | None, typer.Option("--markdown", metavar="FILE.md", help="Write the tables.")] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE.csv", help="Write every mean and test.")] = None,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE.html", help="Write a page with plots.")] = None,
+    markdown: Annotated[Path | None, option("--markdown", "FILE.md", "Write the tables.")] = None,
+    csv: Annotated[Path | None, option("--csv", "FILE.csv", "Write every mean and test.")] = None,
+    html: Annotated[Path | None, option("--html", "FILE.html", "Write a page with plots.")] = None,
 ) -> None:
     """Compare runs: means with intervals and significant differences, also by hops and by type."""
     from hoptrail.evaluation.run_folder import open_run
@@ -47,13 +43,7 @@ def compare(
 
 
 def show_tables(tables: Iterable[TextTable]) -> None:
-    """Print tables with words aligned left and numbers right."""
     for table in tables:
-        shown = Table(box=None, pad_edge=False)
-        for name, column in zip(table.header, zip(*table.rows, strict=True), strict=True):
-            numeric = all(set(cell) <= _NUMERIC for cell in column)
-            shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
-        for row in table.rows:
-            shown.add_row(*(plain(cell) for cell in row))
         note = [Text(table.note, style="dim")] if table.note else []
+        shown = table_of(table.header, table.rows)
         console_of().print(Group(Text(table.title, style="bold"), shown, *note, Text("")))

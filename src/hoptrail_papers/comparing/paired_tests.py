@@ -9,7 +9,7 @@ bootstrap of Efron and Tibshirani (1993, chapter 13); Holm (1979) for several te
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,19 +19,12 @@ from numpy.typing import NDArray
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import ConfidenceInterval, mean_interval
 
-ROUNDS = 10_000
-"""Random changes of sign. A p of 0.05 then has a standard error of 0.002."""
-
+ROUNDS = 10_000  # random changes of sign. A p of 0.05 then has a standard error of 0.002.
 MOST_EXACT = 13
 """With up to this many differing pairs, all changes of sign are tried: there are at most 8,192, fewer than ROUNDS."""
 
-_PORTION = 1 << 20
-"""Numbers in memory at a time."""
-
-_TIE = 1e-12
-"""Relative tolerance for equal sums: the same numbers summed in another order may differ slightly."""
-
-FloatVector = NDArray[np.floating[Any]]
+_PORTION = 1 << 20  # numbers in memory at a time
+_TIE = 1e-12  # relative tolerance for equal sums: the same numbers summed in another order may differ slightly
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +57,7 @@ def paired_difference(first: Sequence[float], second: Sequence[float], *, seed: 
     )
 
 
-def randomisation_p(differences: Sequence[float] | FloatVector, seed: int) -> float:
+def randomisation_p(differences: Sequence[float] | NDArray[np.floating[Any]], seed: int) -> float:
     """The share of changes of sign under which the absolute mean is at least the observed one.
 
     With up to MOST_EXACT differences other than 0, all changes of sign are tried; otherwise ROUNDS random ones, with the observed
@@ -74,11 +67,15 @@ def randomisation_p(differences: Sequence[float] | FloatVector, seed: int) -> fl
     values = values[values != 0]
     if not values.size:
         return 1.0
-    exact = values.size <= MOST_EXACT
+    size, exact = values.size, values.size <= MOST_EXACT
+    if exact:
+        changes = iter([(np.arange(2**size)[:, np.newaxis] >> np.arange(size)) & 1])
+    else:
+        generator, rows = np.random.default_rng(seed), max(1, _PORTION // size)
+        changes = (generator.integers(0, 2, (min(rows, ROUNDS - start), size)) for start in range(0, ROUNDS, rows))
     observed = abs(values.sum()) - _TIE * np.abs(values).sum()
-    blocks = _every_sign(values.size) if exact else _random_signs(values.size, seed)
-    extreme = sum(int((np.abs(signs @ values) >= observed).sum()) for signs in blocks)
-    return extreme / 2**values.size if exact else (extreme + 1) / (ROUNDS + 1)
+    extreme = sum(int((np.abs((1.0 - 2.0 * change) @ values) >= observed).sum()) for change in changes)
+    return extreme / 2**size if exact else (extreme + 1) / (ROUNDS + 1)
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -88,17 +85,3 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     corrected = np.empty_like(values)
     corrected[order] = np.maximum.accumulate(np.minimum(1.0, values[order] * np.arange(len(values), 0, -1)))
     return tuple(corrected.tolist())
-
-
-def _every_sign(size: int) -> Iterator[FloatVector]:
-    """All 2^size rows of signs, (rows, size)."""
-    numbers = np.arange(2**size)
-    yield 1.0 - 2.0 * ((numbers[:, np.newaxis] >> np.arange(size)) & 1)
-
-
-def _random_signs(size: int, seed: int) -> Iterator[FloatVector]:
-    """ROUNDS rows of signs in portions, (rows, size) each."""
-    generator = np.random.default_rng(seed)
-    rows = max(1, _PORTION // size)
-    for start in range(0, ROUNDS, rows):
-        yield 1.0 - 2.0 * generator.integers(0, 2, (min(rows, ROUNDS - start), size))

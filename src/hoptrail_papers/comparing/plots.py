@@ -7,7 +7,6 @@ Plotted are its means, recall by k, passages reached hop by hop, risk by coverag
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
 from importlib import import_module
@@ -19,13 +18,14 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, recall_at
 from hoptrail.evaluation.risk_coverage import calibration_table, risk_coverage_curve
 from hoptrail.evaluation.run_folder import Run
-from hoptrail_papers.comparing import run_comparison
+from hoptrail.types.json_object import JsonObject
+from hoptrail_papers.comparing.run_comparison import RunComparison, common_questions, judged_answers, labelled
 from hoptrail_papers.comparing.run_tables import QUALITY, TextTable, tables_of
 
-WIDTH, HEIGHT = 420, 260
-"""The size of one plot in pixels."""
-
+WIDTH, HEIGHT = 420, 260  # the size of one plot in pixels
 _PERFECT = "as it should be"
+_RIGHT = "share of right answers"
+_REACHED = "share of questions"
 _STYLE = (
     "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}"
     "table{border-collapse:collapse;font-size:.85rem;display:block;overflow-x:auto}"
@@ -33,73 +33,60 @@ _STYLE = (
     "td:first-child,th:first-child{text-align:left}p{color:#555;font-size:.85rem}"
 )
 
-HOP_CUTOFF = 10
-"""A hop is reached if its gold passage is among this many passages."""
+HOP_CUTOFF = 10  # a hop is reached if its gold passage is among this many passages
+Points = list[JsonObject]  # the points of a chart: the `run`, and the values by the names of the axes
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One point of one run's curve."""
-
-    run: str
-    x: float
-    y: float
-
-
-@dataclass(frozen=True, slots=True)
-class HopPoint:
-    """The `share` of questions with this number of `hops` for which a run found all gold passages up to this `hop`."""
-
-    run: str
-    hops: int
-    hop: int
-    share: float
-
-
-def recall_by_k(runs: Sequence[Run]) -> list[Point]:
+def recall_by_k(runs: Sequence[Run]) -> Points:
     """Mean recall at every k up to the deepest cutoff; empty if no question has gold passages."""
-    questions = [question for question in run_comparison.common_questions(runs) if question.supporting]
+    questions = [question for question in common_questions(runs) if question.supporting]
     return [
-        Point(label, k, mean([recall_at(k, _found(run, question), question.supporting) for question in questions]))
-        for label, run in zip(run_comparison.labels_of(runs), runs, strict=True)
+        {
+            "run": label,
+            "passages": k,
+            "recall": mean([recall_at(k, _found(run, one), one.supporting) for one in questions]),
+        }
+        for label, run in labelled(runs)
         for k in range(1, DEEPEST_CUTOFF + 1)
         if questions
     ]
 
 
-def reached_by_hop(runs: Sequence[Run]) -> list[HopPoint]:
+def reached_by_hop(runs: Sequence[Run]) -> Points:
     """By number of hops and hop: the share of questions for which all gold passages up to this hop were found.
 
     Gold passages are in hop order if the data set knows it, so a question lost at one hop stays lost at all later ones.
     """
-    questions = run_comparison.common_questions(runs)
-    return [
-        HopPoint(
-            label, hops, hop, mean([_reached(run, question, hop) for question in questions if question.hops == hops])
-        )
-        for label, run in zip(run_comparison.labels_of(runs), runs, strict=True)
-        for hops in sorted({question.hops for question in questions if question.hops > 1})
-        for hop in range(1, hops + 1)
-    ]
+    questions = [question for question in common_questions(runs) if question.hops > 1]
+    points = []
+    for label, run in labelled(runs):
+        for hops in sorted({question.hops for question in questions}):
+            asked = [question for question in questions if question.hops == hops]
+            gold = [list(dict.fromkeys(question.supporting)) for question in asked]
+            found = [_found(run, question)[:HOP_CUTOFF] for question in asked]
+            for hop in range(1, hops + 1):
+                reached = [float(set(one[:hop]) <= set(there)) for one, there in zip(gold, found, strict=True)]
+                points.append({"run": label, "hops": hops, "hop": hop, _REACHED: mean(reached)})
+    return points
 
 
-def risk_by_coverage(runs: Sequence[Run]) -> list[Point]:
+def risk_by_coverage(runs: Sequence[Run]) -> Points:
     """The risk-coverage curves of the runs whose answers have a confidence."""
-    questions = run_comparison.common_questions(runs)
+    questions = common_questions(runs)
     return [
-        Point(label, point.coverage, point.risk)
-        for label, run in zip(run_comparison.labels_of(runs), runs, strict=True)
-        for point in risk_coverage_curve(run_comparison.judged_answers(run, questions), len(questions))
+        {"run": label, "coverage": point.coverage, "risk": point.risk}
+        for label, run in labelled(runs)
+        for point in risk_coverage_curve(judged_answers(run, questions), len(questions))
     ]
 
 
-def reliability(runs: Sequence[Run]) -> list[Point]:
+def reliability(runs: Sequence[Run]) -> Points:
     """The accuracy of answers by confidence, for the runs whose answers have a confidence."""
-    questions = run_comparison.common_questions(runs)
+    questions = common_questions(runs)
     return [
-        Point(label, row.confidence, row.accuracy)
-        for label, run in zip(run_comparison.labels_of(runs), runs, strict=True)
-        for row in calibration_table(run_comparison.judged_answers(run, questions))
+        {"run": label, "confidence": row.confidence, _RIGHT: row.accuracy}
+        for label, run in labelled(runs)
+        for row in calibration_table(judged_answers(run, questions))
     ]
 
 
@@ -108,12 +95,7 @@ def _found(run: Run, question: Question) -> tuple[str, ...]:
     return result.counted_passages if result else ()
 
 
-def _reached(run: Run, question: Question, hop: int) -> float:
-    gold = list(dict.fromkeys(question.supporting))[:hop]
-    return float(set(gold) <= set(_found(run, question)[:HOP_CUTOFF]))
-
-
-def to_page(comparison: run_comparison.RunComparison, runs: Sequence[Run]) -> str:
+def to_page(comparison: RunComparison, runs: Sequence[Run]) -> str:
     """The whole page: the plots of the compared runs in their order, and the tables.
     Raises: UsageError: the extra `plots` is not installed.
     """
@@ -151,56 +133,39 @@ def _table(table: TextTable) -> str:
     return f"<h2>{escape(table.title)}</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
-def _charts(comparison: run_comparison.RunComparison, runs: Sequence[Run]) -> Iterator[Any]:
+def _charts(comparison: RunComparison, runs: Sequence[Run]) -> Iterator[Any]:
     order = list(comparison.runs)
     if measured := [name for name in QUALITY if name in comparison.measures]:
         yield _ladder(comparison)
         yield _cost_against_quality(comparison, measured)
     if recall := recall_by_k(runs):
-        yield _lines(recall, order, "Recall by the number of passages", "passages", "recall")
+        yield _lines(recall, order, "passages", "recall", title="Recall by the number of passages", width=WIDTH)
     if hops := reached_by_hop(runs):
-        yield _hops(hops, order)
-    if risk := risk_by_coverage(runs):
-        yield _lines(
-            risk, order, "Wrong answers among those given, by how many are given", "coverage", "risk", step=0.1
-        )
-        points = [*(Point(_PERFECT, end, end) for end in (0.0, 1.0)), *reliability(runs)]
-        yield _lines(points, [*order, _PERFECT], "Reliability", "confidence", "share of right answers", step=0.1)
-
-
-def _lines(points: Sequence[Point], order: list[str], title: str, x: str, y: str, step: float = 1) -> Any:
-    """A line chart with one line per run and a y axis from 0 to 1; `step` is the minimal distance of ticks on the x axis."""
-    draw = _extra("altair")
-    return _line_chart(points, order, title=title, width=WIDTH).encode(
-        x=draw.X("x:Q", title=x, axis=draw.Axis(tickMinStep=step)),
-        y=draw.Y("y:Q", title=y, scale=draw.Scale(domain=[0, 1])),
-        tooltip=[draw.Tooltip("run:N"), draw.Tooltip("x:Q", title=x), draw.Tooltip("y:Q", title=y, format=".3f")],
-    )
-
-
-def _line_chart(points: Sequence[Point | HopPoint], order: list[str], **options: Any) -> Any:
-    draw = _extra("altair")
-    chart = draw.Chart(draw.Data(values=[asdict(point) for point in points]), height=HEIGHT, **options)
-    return chart.mark_line(point=True).encode(color=draw.Color("run:N", sort=order, title="run"))
-
-
-def _hops(points: Sequence[HopPoint], order: list[str]) -> Any:
-    draw = _extra("altair")
-    return (
-        _line_chart(points, order, width=WIDTH / 2)
-        .encode(
-            x=draw.X("hop:Q", title="hop", axis=draw.Axis(tickMinStep=1)),
-            y=draw.Y("share:Q", title="share of questions", scale=draw.Scale(domain=[0, 1])),
-            tooltip=[draw.Tooltip("run:N"), draw.Tooltip("hop:Q"), draw.Tooltip("share:Q", format=".3f")],
-        )
-        .facet(
-            facet=draw.Facet("hops:N", title="hops of the question"),
+        yield _lines(hops, order, "hop", _REACHED, width=WIDTH / 2).facet(
+            facet=_extra("altair").Facet("hops:N", title="hops of the question"),
             title=f"Questions whose gold passages up to this hop are among the first {HOP_CUTOFF}",
         )
+    if risk := risk_by_coverage(runs):
+        title = "Wrong answers among those given, by how many are given"
+        yield _lines(risk, order, "coverage", "risk", 0.1, title=title, width=WIDTH)
+        perfect: Points = [{"run": _PERFECT, "confidence": end, _RIGHT: end} for end in (0.0, 1.0)]
+        points, lines = [*perfect, *reliability(runs)], [*order, _PERFECT]
+        yield _lines(points, lines, "confidence", _RIGHT, 0.1, title="Reliability", width=WIDTH)
+
+
+def _lines(points: Points, order: list[str], x: str, y: str, step: float = 1, **options: Any) -> Any:
+    """A chart with one line per run and a y axis from 0 to 1; `step` is the minimal distance of ticks on the x axis."""
+    draw = _extra("altair")
+    chart = draw.Chart(draw.Data(values=points), height=HEIGHT, **options)
+    return chart.mark_line(point=True).encode(
+        x=draw.X(f"{x}:Q", title=x, axis=draw.Axis(tickMinStep=step)),
+        y=draw.Y(f"{y}:Q", title=y, scale=draw.Scale(domain=[0, 1])),
+        color=draw.Color("run:N", sort=order, title="run"),
+        tooltip=[draw.Tooltip("run:N"), draw.Tooltip(f"{x}:Q"), draw.Tooltip(f"{y}:Q", format=".3f")],
     )
 
 
-def _ladder(comparison: run_comparison.RunComparison) -> Any:
+def _ladder(comparison: RunComparison) -> Any:
     """Every run's quality with its interval, in the order of the runs, so that an ablation reads from left to right."""
     draw = _extra("altair")
     rows = [
@@ -222,20 +187,17 @@ def _ladder(comparison: run_comparison.RunComparison) -> Any:
     )
 
 
-def _cost_against_quality(comparison: run_comparison.RunComparison, measured: Sequence[str]) -> Any:
+def _cost_against_quality(comparison: RunComparison, measured: Sequence[str]) -> Any:
     """Tokens, else seconds, against right answers, else F1, else recall, whichever was measured."""
     draw = _extra("altair")
     quality = next(name for name in ("right", "f1", "recall@5", *measured) if name in measured)
-    everything = comparison.groups[0]
-    means = {
-        (run, name): comparison.score(run, everything, name) for run in comparison.runs for name in comparison.measures
-    }
-    spent = any((score := means[run, "tokens"]) is not None and score.mean > 0 for run in comparison.runs)
-    cost = "tokens" if spent else "seconds"
+    overall = (score for score in comparison.scores if score.group is comparison.groups[0])
+    means = {(score.run, score.measure): score.mean for score in overall}
+    cost = "tokens" if any(means.get((run, "tokens"), 0) > 0 for run in comparison.runs) else "seconds"
     rows = [
-        {"run": run, "cost": spending.mean, "quality": good.mean}
+        {"run": run, "cost": means[run, cost], "quality": means[run, quality]}
         for run in comparison.runs
-        if (spending := means[run, cost]) is not None and (good := means[run, quality]) is not None
+        if {(run, cost), (run, quality)} <= means.keys()
     ]
     tips = [draw.Tooltip("run:N"), draw.Tooltip("cost:Q", format=".4g"), draw.Tooltip("quality:Q", format=".3f")]
     return (

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from operator import attrgetter
 
 from hoptrail.errors import UsageError
@@ -21,18 +20,13 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.reports import INTERVAL_SEED, answer_score, counted_outcome, judged_by_confidence
 from hoptrail.evaluation.results import QuestionResult
-from hoptrail.evaluation.retrieval_measures import MEASURES_AT, RankingMeasure
+from hoptrail.evaluation.retrieval_measures import CUTOFFS, measured_at
 from hoptrail.evaluation.run_folder import Run
 from hoptrail_papers.comparing.paired_tests import PairedDifference, holm, paired_difference
 
-SIGNIFICANT = 0.05
-"""A corrected p below this is significant."""
-
-TESTED = frozenset({"recall@5", "full@5"})
-"""The measures of retrieval that are compared with the baseline."""
-
-OUTCOMES = "outcomes"
-"""In place of the rule for questions about own documents."""
+SIGNIFICANT = 0.05  # a corrected p below this is significant
+TESTED = frozenset({"recall@5", "full@5"})  # the measures of retrieval that are compared with the baseline
+OUTCOMES = "outcomes"  # in place of the rule for questions about own documents
 
 
 class Breakdown(StrEnum):
@@ -123,10 +117,7 @@ class RunComparison:
 
 def compare(runs: Sequence[Run]) -> RunComparison:
     """Compare runs over one data set; the first is the baseline.
-
-    Raises:
-        UsageError: there are fewer than two runs, they have no question in common, or their answers were scored by different
-            rules.
+    Raises: UsageError: there are fewer than two runs, they have no common question, or different rules scored their answers.
     """
     if len(runs) < 2:
         raise UsageError("name at least two runs to compare; the first is what the others are compared with.")
@@ -137,8 +128,8 @@ def compare(runs: Sequence[Run]) -> RunComparison:
             f"decides on the rule: run them over folders with the same name."
         )
     questions = common_questions(runs)
-    groups = _groups(questions)
-    measures = _measures(runs)
+    groups = tuple(_groups(questions))
+    measures = tuple(_measures(runs))
     scores = [score for by in Breakdown for score in _scores(runs, [one for one in groups if one.by is by], measures)]
     all_ids = {question.id for run in runs for question in run.questions}
     return RunComparison(
@@ -179,69 +170,60 @@ def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(str(run.path) for run in runs)
 
 
-def value_of_ranking(
-    measure: RankingMeasure, k: int, result: QuestionResult | None, question: Question
-) -> float | None:
-    """A measure at `k` for one question; None if it has no gold passages."""
-    return measure(k, result.counted_passages if result else (), question.supporting) if question.supporting else None
+def labelled(runs: Sequence[Run]) -> list[tuple[str, Run]]:
+    """The runs with their labels."""
+    return list(zip(labels_of(runs), runs, strict=True))
 
 
-def _is_outcome(outcome: Outcome, result: QuestionResult | None, _: Question) -> float:
-    return float(outcome is counted_outcome(result))
+def _measures(runs: Sequence[Run]) -> Iterator[Measure]:
+    """The measures; those of answers only if all runs answered."""
+    if not any(run.header.retrieval_only for run in runs):
+        if runs[0].header.rule is None:
+            yield from map(_share_of, Outcome)
+        else:
+            yield Measure("em", lambda result, _: answer_score(result).em, tested=True)
+            yield Measure("f1", lambda result, _: answer_score(result).f1, tested=True)
+        yield Measure("answered", lambda result, _: float(result is not None and result.prediction is not None))
+    yield Measure(f"shows@{HITS}", _settled, tested=True)
+    yield from (_at(name, k) for name, cutoffs in CUTOFFS.items() for k in cutoffs)
+    yield from (_spent(name, attrgetter(name)) for name in ("tasks", "calls", "tokens"))
+    yield _spent("seconds", lambda result: result.seconds_retrieval + result.seconds_language)
+
+
+def _share_of(outcome: Outcome) -> Measure:
+    tested = outcome in (Outcome.RIGHT, Outcome.WRONG)
+    return Measure(outcome.value, lambda result, _: float(outcome is counted_outcome(result)), tested=tested)
 
 
 def _settled(result: QuestionResult | None, question: Question) -> float | None:
     return float(result is not None and result.settled is True) if question.shows else None
 
 
-def _answered(result: QuestionResult | None, _: Question) -> float:
-    return float(result is not None and result.prediction is not None)
+def _at(name: str, k: int) -> Measure:
+    """A measure of rankings, undefined without gold passages."""
+
+    def value(result: QuestionResult | None, question: Question) -> float | None:
+        found = result.counted_passages if result else ()
+        return measured_at(k, found, question.supporting)[name] if question.supporting else None
+
+    return Measure(f"{name}@{k}", value, tested=f"{name}@{k}" in TESTED)
 
 
-def _spent(spending: Callable[[QuestionResult], float], result: QuestionResult | None, _: Question) -> float | None:
-    return None if result is None else spending(result)
+def _spent(name: str, spending: Callable[[QuestionResult], float]) -> Measure:
+    return Measure(name, lambda result, _: None if result is None else spending(result))
 
 
-def _measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
-    """The measures; those of answers only if all runs answered."""
-    answered = not any(run.header.retrieval_only for run in runs)
-    answers = (*_answer_measures(runs), Measure("answered", _answered)) if answered else ()
-    retrieval = (
-        Measure(f"shows@{HITS}", _settled, tested=True),
-        *(
-            Measure(f"{name}@{k}", partial(value_of_ranking, measure, k), tested=f"{name}@{k}" in TESTED)
-            for name, (measure, cutoffs) in MEASURES_AT.items()
-            for k in cutoffs
-        ),
-    )
-    counts = (Measure(name, partial(_spent, attrgetter(name))) for name in ("tasks", "calls", "tokens"))
-    seconds = partial(_spent, lambda result: result.seconds_retrieval + result.seconds_language)
-    return (*answers, *retrieval, *counts, Measure("seconds", seconds))
-
-
-def _answer_measures(runs: Sequence[Run]) -> tuple[Measure, ...]:
-    if runs[0].header.rule is not None:
-        em = Measure("em", lambda result, _: answer_score(result).em, tested=True)
-        return em, Measure("f1", lambda result, _: answer_score(result).f1, tested=True)
-    tested = (Outcome.RIGHT, Outcome.WRONG)
-    return tuple(Measure(outcome.value, partial(_is_outcome, outcome), tested=outcome in tested) for outcome in Outcome)
-
-
-def _groups(questions: Sequence[Question]) -> tuple[Slice, ...]:
+def _groups(questions: Sequence[Question]) -> Iterator[Slice]:
     """The group of all questions, then the groups of each breakdown with at least two."""
-    everything = Slice(Breakdown.ALL, "", tuple(questions))
-    hops = _grouped(questions, Breakdown.HOPS, lambda question: str(question.hops) if question.hops else None)
-    types = _grouped(questions, Breakdown.TYPE, lambda question: question.type)
-    return (everything, *hops, *types)
-
-
-def _grouped(
-    questions: Sequence[Question], by: Breakdown, value_of: Callable[[Question], str | None]
-) -> tuple[Slice, ...]:
-    values = sorted({value for question in questions if (value := value_of(question)) is not None})
-    if len(values) < 2:
-        return ()
-    return tuple(Slice(by, value, tuple(one for one in questions if value_of(one) == value)) for value in values)
+    yield Slice(Breakdown.ALL, "", tuple(questions))
+    values_by: dict[Breakdown, Callable[[Question], str | None]] = {
+        Breakdown.HOPS: lambda question: str(question.hops) if question.hops else None,
+        Breakdown.TYPE: lambda question: question.type,
+    }
+    for by, value_of in values_by.items():
+        values = sorted({value for question in questions if (value := value_of(question)) is not None})
+        for value in values if len(values) > 1 else ():
+            yield Slice(by, value, tuple(one for one in questions if value_of(one) == value))
 
 
 def _scores(runs: Sequence[Run], groups: Sequence[Slice], measures: Sequence[Measure]) -> list[Score]:
@@ -271,7 +253,7 @@ def judged_answers(run: Run, questions: Sequence[Question]) -> list[risk_coverag
 
 
 def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> Iterator[Confidence]:
-    for label, run in zip(labels_of(runs), runs, strict=True):
+    for label, run in labelled(runs):
         if answers := judged_answers(run, questions):
             sure = risk_coverage.sure_answers(answers)
             yield Confidence(

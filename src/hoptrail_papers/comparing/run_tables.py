@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.evaluation.risk_coverage import SURE
-from hoptrail_papers.comparing.run_comparison import SIGNIFICANT, Breakdown, RunComparison, Score, Slice
+from hoptrail_papers.comparing.run_comparison import SIGNIFICANT, Breakdown, RunComparison, Slice
 
 QUALITY = ("right", "shown", "wrong", "shows@5", "em", "f1", "recall@5", "full@5")
 COST = ("answered", "tasks", "tokens", "seconds")
@@ -21,8 +21,7 @@ CSV_COLUMNS = (
     *("baseline", "difference", "difference_low", "difference_high", "p", "corrected_p"),
 )
 
-MARK = "*"
-"""Follows a value that differs significantly from the baseline."""
+MARK = "*"  # follows a value that differs significantly from the baseline
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +36,18 @@ class TextTable:
 
 def tables_of(comparison: RunComparison) -> tuple[TextTable, ...]:
     """Tables of overall means, differences from the baseline, groups by hops and type, and confidences, without empty tables."""
-    tables = (
-        _means(comparison),
-        _differences(comparison),
-        *(_groups(comparison, by) for by in (Breakdown.HOPS, Breakdown.TYPE)),
-        _confidences(comparison),
-    )
+    by_group = (_groups(comparison, by) for by in (Breakdown.HOPS, Breakdown.TYPE))
+    tables = (_means(comparison), _differences(comparison), *by_group, _confidences(comparison))
     return tuple(table for table in tables if table.rows)
 
 
 def to_markdown(comparison: RunComparison) -> str:
     """All tables in GitHub Flavored Markdown."""
-    return "\n".join(_markdown(table) for table in tables_of(comparison))
+    lines: list[str] = []
+    for table in tables_of(comparison):
+        rows = map(_markdown_row, (table.header, ["---"] * len(table.header), *table.rows))
+        lines += [f"## {table.title}", "", *rows, "", *([table.note, ""] if table.note else [])]
+    return "\n".join(lines)
 
 
 def to_csv(comparison: RunComparison) -> str:
@@ -56,7 +55,11 @@ def to_csv(comparison: RunComparison) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    writer.writerows(_csv_row(comparison, score) for score in comparison.scores)
+    for score in comparison.scores:
+        group, paired = score.group, score.difference
+        tested = (comparison.runs[0], paired.mean, *paired.interval, paired.p, score.corrected) if paired else [""] * 6
+        row = (comparison.data, score.run, group.by.value, group.value, score.measure, score.n, score.mean)
+        writer.writerow([*row, *score.interval, *tested])
     return text.getvalue()
 
 
@@ -126,21 +129,6 @@ def _cells(comparison: RunComparison, run: str, group: Slice, measures: Sequence
             yield f"{score.mean:.3f}{mark} [{score.interval.low:.2f} {score.interval.high:.2f}]"
 
 
-def _markdown(table: TextTable) -> str:
-    lines = [f"## {table.title}", ""]
-    lines += [_markdown_row(row) for row in (table.header, ["---"] * len(table.header), *table.rows)]
-    return "\n".join([*lines, "", *([table.note, ""] if table.note else [])])
-
-
 def _markdown_row(cells: Iterable[str]) -> str:
     """A Markdown row. Line breaks in cells, such as question types from the data, become spaces."""
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
-
-
-def _csv_row(comparison: RunComparison, score: Score) -> list[object]:
-    values = (score.measure, score.n, score.mean, score.interval.low, score.interval.high)
-    own = [comparison.data, score.run, score.group.by.value, score.group.value, *values]
-    if (paired := score.difference) is None:
-        return [*own, "", "", "", "", "", ""]
-    tested = (paired.interval.low, paired.interval.high, paired.p, score.corrected)
-    return [*own, comparison.runs[0], paired.mean, *tested]

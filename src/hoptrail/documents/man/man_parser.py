@@ -16,7 +16,7 @@ from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.man.page import LONG_TAG, TAG, Page
 from hoptrail.documents.man.roff import RoffLine, arguments
-from hoptrail.documents.markup import OpenTable, TableCell
+from hoptrail.documents.markup import OpenTable, TableCell, table_rows
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
@@ -37,6 +37,7 @@ _SKIPPED = word_set(
 
 _UNTAGGED = frozenset(("-bullet", "-dash", "-hyphen", "-item", "-enum"))
 _EMPHASIS = frozenset(("Sy", "Em", "Li", "Cm", "Ic"))
+_Handler = Callable[[RoffLine], None]
 
 
 class _MdocLists:
@@ -47,8 +48,7 @@ class _MdocLists:
         self._open: list[tuple[str, OpenTable]] = []  # with their kinds
         self._displays: list[list[str] | None] = []
         self._is_row = False
-        self._is_header = False
-        self.handlers: dict[str, Callable[[RoffLine], Iterator[Piece]]] = {
+        self.handlers: dict[str, _Handler] = {
             "Bl": self._begin,
             "It": self._item,
             "El": self._end,
@@ -63,86 +63,78 @@ class _MdocLists:
         """Forget what is open, at a new section."""
         self._open, self._displays, self._is_row = [], [], False
 
-    def _gap(self, _line: RoffLine) -> Iterator[Piece]:
-        yield from self._flush()
+    def _gap(self, _line: RoffLine) -> None:
+        self._flush()
         if not self._open:
-            yield from self._page.close(self._page.bases[-1])
+            self._page.close(self._page.bases[-1])
 
-    def _flush(self) -> Iterator[Piece]:
+    def _flush(self) -> None:
         """End the paragraph, or the row."""
-        if self._page.code and self._displays:
-            self._page.code.append("")
+        page = self._page
+        if page.code and self._displays:
+            page.code.append("")
         elif not self._is_row:
-            yield from self._page.flush()
+            page.flush()
         else:
-            self._is_row, table = False, self._open[-1][1]
-            table.in_head = self._is_header
-            cells = [TableCell(cell) for cell in self._page.words.take_cells()]
-            yield table.row(cells, self._page.place)
+            self._is_row, cells = False, map(TableCell, page.words.take_cells())
+            page.flow.pieces.append(self._open[-1][1].row(list(cells), page.place))
 
-    def _begin(self, line: RoffLine) -> Iterator[Piece]:
-        yield from self._flush()
+    def _begin(self, line: RoffLine) -> None:
+        self._flush()
         given = arguments(line.rest)
         self._open.append((given[0] if given else "", OpenTable()))
-        yield from self._page.lists.waiting()
         self._page.begin_list(ordered="-enum" in given)
-        self._page.bases.append(self._page.lists.depth)
+        self._page.bases.append(self._page.flow.depth)
 
-    def _end(self, _line: RoffLine) -> Iterator[Piece]:
+    def _end(self, _line: RoffLine) -> None:
         if self._open:
-            yield from self._flush()
+            self._flush()
             self._open.pop()
-            yield from self._page.close(max(0, self._page.outdent() - 1))
+            self._page.close(max(0, self._page.outdent() - 1))
 
-    def _item(self, line: RoffLine) -> Iterator[Piece]:
+    def _item(self, line: RoffLine) -> None:
         """Begin an item with its tag, or a row of a table with its cells."""
-        yield from self._flush()
+        self._flush()
         parts, page = arguments(line.rest), self._page
         if self._open and self._open[-1][0] == "-column":
             parts = arguments(line.rest.replace("\t", " Ta "))
             starts = [parts[0], *(after for part, after in pairwise(parts) if part == "Ta")] if parts else []
             self._is_row, page.place = True, f"line {line.number}"
-            self._is_header = len(starts) > 1 and all(one in _EMPHASIS for one in starts)
+            self._open[-1][1].in_head = len(starts) > 1 and all(one in _EMPHASIS for one in starts)
             page.mdoc.write(["No", *parts], page.words)
             return
-        yield from page.close(page.bases[-1])
-        if not page.lists.depth:
+        page.close(page.bases[-1])
+        if not page.flow.depth:
             page.begin_list()
-        page.lists.item()
+        page.flow.item()
         if parts and not (self._open and self._open[-1][0] in _UNTAGGED):
             page.place = f"line {line.number}"
             page.mdoc.write(["No", *parts], page.words)
             page.expected = LONG_TAG
             if "Xo" not in parts or "Xc" in parts:
-                yield from page.flush()
+                page.flush()
         elif parts:
-            yield from page.write(replace(line, macro="No"))
+            page.write(replace(line, macro="No"))
 
-    def _end_tag(self, line: RoffLine) -> Iterator[Piece]:
-        """End a tag of several lines."""
-        page = self._page
-        page.mdoc.write(["Xc", *arguments(line.rest)], page.words)
-        if page.expected == LONG_TAG:
-            yield from page.flush()
+    def _end_tag(self, line: RoffLine) -> None:
+        self._page.mdoc.write(["Xc", *arguments(line.rest)], self._page.words)
+        if self._page.expected == LONG_TAG:
+            self._page.flush()
 
-    def _display(self, line: RoffLine) -> Iterator[Piece]:
-        yield from self._page.flush()
+    def _display(self, line: RoffLine) -> None:
+        self._page.flush()
         self._displays.append(self._page.code)
-        is_code = {"-literal", "-unfilled"} & set(arguments(line.rest))
-        self._page.code = [] if is_code else None
+        self._page.code = [] if {"-literal", "-unfilled"} & set(arguments(line.rest)) else None
 
-    def _end_display(self, _line: RoffLine) -> Iterator[Piece]:
-        yield from self._page.flush()
+    def _end_display(self, _line: RoffLine) -> None:
+        self._page.flush()
         if self._displays:
             self._page.code = self._displays.pop()
 
-    def _line(self, line: RoffLine) -> Iterator[Piece]:
+    def _line(self, line: RoffLine) -> None:
         """An example of one line."""
-        page = self._page
-        yield from page.flush()
-        yield from page.lists.waiting()
-        text = page.inline(replace(line, macro="No"))
-        yield page.lists.piece(BlockKind.CODE, text, f"line {line.number}")
+        self._page.flush()
+        self._page.flow.code(self._page.inline(replace(line, macro="No")), f"line {line.number}")
 
 
 class _Reader:
@@ -153,40 +145,40 @@ class _Reader:
         self._name, self._section = "", ""
         self._lists = _MdocLists(self.page)
         self._link = ""
-        handlers: tuple[tuple[str, Callable[[RoffLine], Iterator[Piece]]], ...] = (
+        handlers: tuple[tuple[str, _Handler], ...] = (
             ("TH Dt Dd", self._head),
             ("SH SS Sh Ss", self._heading),
-            ("PP P LP", self._paragraph),
+            ("PP P LP HP", self._paragraph),
             ("sp Sp YS", self._gap),
             ("TP TQ", self._tagged),
             ("IP", self._indented),
-            ("HP", self._hanging),
             ("RS RE", self._indent),
             ("nf fi EX EE Vb Ve CS CE", self._example),
             ("br ti in ce SY OP", self._new_line),
             ("UR MT UE ME MR URL MTO", self._reference),
-            ("so", self._refer),
         )
         self._handlers = {
             macro: handle for macros, handle in handlers for macro in macros.split()
         } | self._lists.handlers
 
-    def read(self, text: str) -> Iterator[Piece]:
+    def read(self, text: str) -> list[Piece]:
         lines = self.page.roff.lines(text)
         for line in lines:
             if line.macro == "TS":
-                yield from self.page.flush()
-                yield from read_table(_until("TE", lines), self.page.inline)
+                self.page.flush()
+                self.page.flow.pieces += read_table(_until("TE", lines), self.page.inline)
             elif line.macro == "PS":
                 _until("PE", lines)
+            elif line.macro == "so":
+                self.refers_to = self.refers_to or line.rest.strip()
             elif line.macro in self._handlers:
-                yield from self._handlers[line.macro](line)
-            elif line.macro or line.rest.strip():
-                if line.macro not in _SKIPPED:
-                    yield from self.page.write(line)
-            else:
-                yield from self._gap(line)
-        yield from self.page.close(0)
+                self._handlers[line.macro](line)
+            elif not line.macro and not line.rest.strip():
+                self._gap(line)
+            elif line.macro not in _SKIPPED:
+                self.page.write(line)
+        self.page.close(0)
+        return self.page.flow.pieces
 
     def title(self) -> str:
         """The name with the section, in the case in which the page's first section has it."""
@@ -194,7 +186,7 @@ class _Reader:
         name = next((one for one in names if one.lower() == self._name.lower()), self._name)
         return f"{name}({self._section})" if name and self._section else name
 
-    def _head(self, line: RoffLine) -> Iterator[Piece]:
+    def _head(self, line: RoffLine) -> None:
         """Note name, section and date; the rest becomes a row."""
         given = list(map(squeeze, self.page.shown(line)))
         if line.macro == "Dd":
@@ -204,76 +196,72 @@ class _Reader:
         if line.macro == "TH":
             self.date = find_date(date)
             cells = tuple((label, one) for label, one in zip(("Source", "Manual"), others, strict=False) if one)
-            yield Piece(BlockKind.ROW, cells=cells, place=f"line {line.number}", labelled=True)
+            self.page.flow.pieces.append(Piece(BlockKind.ROW, cells=cells, place=f"line {line.number}", labelled=True))
 
-    def _heading(self, line: RoffLine) -> Iterator[Piece]:
-        level = 1 if line.macro in {"SH", "Sh"} else 2
+    def _heading(self, line: RoffLine) -> None:
         self._lists.reset()
-        yield from self.page.heading(self.page.inline(RoffLine(0, "B", line.rest)), level, f"line {line.number}")
+        text = self.page.inline(RoffLine(0, "B", line.rest))
+        self.page.heading(text, 1 if line.macro in {"SH", "Sh"} else 2, f"line {line.number}")
 
-    def _paragraph(self, _line: RoffLine) -> Iterator[Piece]:
+    def _paragraph(self, line: RoffLine) -> None:
         if self.page.code is not None:
-            yield from self._gap(_line)
-            return
-        yield from self.page.close(self.page.bases[-1])
-        self.page.lines = 0
+            self._gap(line)
+        else:
+            self.page.close(self.page.bases[-1])
+            self.page.lines = 0
+        self.page.is_hanging = line.macro == "HP"
 
-    def _gap(self, _line: RoffLine) -> Iterator[Piece]:
+    def _gap(self, _line: RoffLine) -> None:
         """End the paragraph, but not its item; within an example, leave a line blank."""
         if self.page.code is None:
-            yield from self.page.flush()
+            self.page.flush()
         elif self.page.code:
             self.page.code.append("")
 
-    def _tagged(self, _line: RoffLine) -> Iterator[Piece]:
+    def _tagged(self, line: RoffLine) -> None:
         """Begin an item whose tag is the next line, or add a tag."""
-        if _line.macro == "TP" or not self.page.lists.depth:
-            yield from self.page.item()
+        if line.macro == "TP" or not self.page.flow.depth:
+            self.page.item()
         self.page.expected = TAG
 
-    def _indented(self, line: RoffLine) -> Iterator[Piece]:
+    def _indented(self, line: RoffLine) -> None:
         """Begin an item whose tag is an argument, or a hanging paragraph before it; without a tag, continue the item."""
-        tag = squeeze((self.page.shown(line) or [""])[0])
-        if tag:
-            yield from self.page.item(tag, f"line {line.number}")
+        page = self.page
+        if tag := squeeze((page.shown(line) or [""])[0]):
+            page.item(tag, f"line {line.number}")
             return
-        if self.page.is_hanging and self.page.words:
-            yield from self.page.item(self.page.words.take(), self.page.place)
-        yield from self.page.flush()
+        if page.is_hanging and page.words:
+            page.item(page.words.take(), page.place)
+        page.flush()
 
-    def _hanging(self, line: RoffLine) -> Iterator[Piece]:
-        yield from self._paragraph(line)
-        self.page.is_hanging = True
-
-    def _indent(self, line: RoffLine) -> Iterator[Piece]:
+    def _indent(self, line: RoffLine) -> None:
         """Begin or end an indentation. A paragraph of one line before it is the tag of an item, as DocBook and AsciiDoc write."""
         page = self.page
         if line.macro == "RE":
-            yield from page.close(page.outdent())
+            page.close(page.outdent())
             return
         if page.lines == 1 and page.words and page.code is None:
             text, place = page.words.take(), page.place
             if len(text) <= _LONGEST_TAG and not text.endswith(":"):
-                yield from page.item(text, place)
+                page.item(text, place)
             else:
                 page.words.add(text)
-        yield from page.flush()
-        page.bases.append(page.lists.depth)
+        page.flush()
+        page.bases.append(page.flow.depth)
 
-    def _example(self, line: RoffLine) -> Iterator[Piece]:
+    def _example(self, line: RoffLine) -> None:
         """Begin or end an example, in which lines are kept."""
-        yield from self.page.flush()
+        self.page.flush()
         self.page.code = [] if line.macro in {"nf", "EX", "Vb", "CS"} else None
 
-    def _new_line(self, line: RoffLine) -> Iterator[Piece]:
+    def _new_line(self, line: RoffLine) -> None:
         if self.page.code is None and not self.page.expected and line.macro != "OP":
             self.page.words.break_line()
         if line.macro in {"SY", "OP"}:
             shown = " ".join(self.page.shown(line))
             self.page.words.add(f"[{shown}]" if line.macro == "OP" else shown)
-        yield from ()
 
-    def _reference(self, line: RoffLine) -> Iterator[Piece]:
+    def _reference(self, line: RoffLine) -> None:
         """A link, whose address is written after its text, and a reference to another page."""
         given = [*self.page.shown(line), "", "", ""]
         if line.macro in {"UR", "MT"}:
@@ -285,11 +273,7 @@ class _Reader:
         elif line.macro in {"URL", "MTO"}:
             text = f"{given[1]} <{given[0]}>{given[2]}"
         quoted = text.replace("\\", "\\\\").replace('"', '""')
-        yield from self.page.write(RoffLine(line.number, "B", f'"{quoted}"'))
-
-    def _refer(self, line: RoffLine) -> Iterator[Piece]:
-        self.refers_to = self.refers_to or line.rest.strip()
-        yield from ()
+        self.page.write(RoffLine(line.number, "B", f'"{quoted}"'))
 
 
 def _until(macro: str, lines: Iterator[RoffLine]) -> list[RoffLine]:
@@ -302,7 +286,7 @@ def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
     coding = _CODING.match(data)
     decoded = decode(data, coding[1].decode() if coding is not None else None)
     reader = _Reader()
-    pieces = list(reader.read(decoded.text))
+    pieces = reader.read(decoded.text)
     notes = decoded.notes
     if reader.refers_to and not pieces:
         notes = (*notes, f"only refers to another page ({reader.refers_to})")
@@ -340,22 +324,20 @@ def read_table(lines: list[RoffLine], inline: Callable[[RoffLine], str]) -> Iter
         or (rows[0].is_bold and not rows[1].is_bold)
         or (rows[0].ruled and not any(row.ruled for row in rows[1:-1]))
     )
-    table = OpenTable()
     above: list[str] = []
-    for place, row in enumerate(rows):
-        cells = [above[at] if cell == "\\^" and at < len(above) else cell for at, cell in enumerate(row.cells)]
-        table.in_head = heads and place == 0
-        yield table.row([TableCell(cell) for cell in cells], f"line {row.number}")
-        above = cells
+    for row in rows:
+        above = [above[at] if cell == "\\^" and at < len(above) else cell for at, cell in enumerate(row.cells)]
+        row.cells = above
+    placed = [(f"line {row.number}", list(map(TableCell, row.cells))) for row in rows]
+    return table_rows(placed, int(heads))
 
 
 def _heads_by_format(formats: list[str]) -> bool:
     """Whether the first row has a rule below it, or a format of its own that is centred or bold in every column."""
     keys = [_KEY.findall(one) for one in formats[:2]]
     is_ruled = len(formats) > 2 and formats[1] != "" and not formats[1].strip("_= ")
-    return is_ruled or (
-        len(keys) == 2 and keys[0] != keys[1] and bool(keys[0]) and all(map(_EMPHASISED.search, keys[0]))
-    )
+    has_own = len(keys) == 2 and keys[0] != keys[1] and bool(keys[0])
+    return is_ruled or (has_own and all(map(_EMPHASISED.search, keys[0])))
 
 
 def _parts(lines: list[RoffLine], inline: Callable[[RoffLine], str]) -> tuple[list[str], list[_Row]]:

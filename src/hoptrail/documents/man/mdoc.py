@@ -31,10 +31,8 @@ _BREAKING = word_set("Nm In Ft Fd Cd Vt")
 """Macros that begin a new line in a synopsis."""
 _CLOSES, _OPENS = frozenset(".,:;)]?!"), frozenset("([")
 _TABS = re.compile(r"\t[\t ]*")
-_SYSTEMS = {"Ux": "UNIX", "Bsx": "BSD/OS", "Nx": "NetBSD", "Fx": "FreeBSD", "Ox": "OpenBSD", "Dx": "DragonFly"} | {
-    "At": "AT&T UNIX",
-    "Bx": "BSD",
-}
+_SYSTEMS = {"Ux": "UNIX", "Bsx": "BSD/OS", "Nx": "NetBSD", "Fx": "FreeBSD", "Ox": "OpenBSD", "Dx": "DragonFly"}
+_SYSTEMS |= {"At": "AT&T UNIX", "Bx": "BSD"}
 _SENTENCES = {
     "Ex": "The {} utility exits 0 on success, and >0 if an error occurs.",
     "Rv": "The {} function returns the value 0 if successful; otherwise the value -1 is returned and errno is set.",
@@ -82,7 +80,6 @@ class Words:
         return rows
 
     def take_cells(self) -> list[str]:
-        """The words between tabs."""
         cells = "".join(self._parts).split("\t")
         self._parts, self.glued = [], True
         return [squeeze(cell) for cell in cells]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hoptrail.documents.blocks import Piece
-from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.man.mdoc import MACROS, Mdoc, Words
 from hoptrail.documents.man.roff import Roff, RoffLine, arguments
-from hoptrail.documents.markup import OpenLists, OpenTable, TableCell
+from hoptrail.documents.markup import Flow, OpenTable, TableCell
 from hoptrail.types import BlockKind
 
 TAG, LONG_TAG = 8, 9
@@ -25,12 +24,12 @@ _DEEPEST = 100
 
 @dataclass(slots=True)
 class Page:
-    """Methods that end a paragraph yield its pieces. `bases`: the number of open lists outside each open indentation.
-    What is indented belongs to the open item, if there is one.
+    """`bases`: the number of open lists outside each open indentation. What is indented belongs to the open item, if there is
+    one.
     """
 
     roff: Roff = field(default_factory=Roff)
-    lists: OpenLists = field(default_factory=OpenLists)
+    flow: Flow = field(default_factory=Flow)
     words: Words = field(default_factory=Words)
     bases: list[int] = field(default_factory=lambda: [0])
     code: list[str] | None = None
@@ -60,7 +59,7 @@ class Page:
         self._write_macro(line, words)
         return words.take()
 
-    def write(self, line: RoffLine) -> Iterator[Piece]:
+    def write(self, line: RoffLine) -> None:
         """Add a line to the paragraph, example or tag."""
         if not (self.words or self.code):
             self.place = f"line {line.number}"
@@ -82,7 +81,7 @@ class Page:
         self._goes_on = goes_on
         self.lines = None if self.lines is None else self.lines + 1
         if self.expected not in {0, LONG_TAG} and self.words and not goes_on:
-            yield from self.flush()
+            self.flush()
 
     def _write_macro(self, line: RoffLine, words: Words) -> None:
         """Write a macro within the text; of an unknown one, the arguments."""
@@ -91,69 +90,65 @@ class Page:
         else:
             words.add(("" if line.macro in _ALTERNATING else " ").join(self.shown(line)))
 
-    def flush(self) -> Iterator[Piece]:
+    def flush(self) -> None:
         """End the paragraph, and the example so far."""
         if not self.expected:
-            yield from self._rows()
+            self._write_rows()
         text, expected = self.words.take(), self.expected
         self.expected, self.is_hanging, self.lines = 0, False, None
         if text and expected >= TAG:
-            self.lists.term(text, self.place)
+            self.flow.term(text, self.place)
         elif text and expected:
-            yield from self.heading(text, expected, self.place)
+            self.heading(text, expected, self.place)
         elif text:
             self.summary = self.summary or text
-            yield self.lists.piece(BlockKind.PARAGRAPH, text, self.place)
+            self.flow.text(text, self.place)
         if self.code:
-            code = textwrap.dedent("\n".join(self.code).expandtabs()).strip("\n")
+            if code := textwrap.dedent("\n".join(self.code).expandtabs()).strip("\n"):
+                self.flow.code(code, self.place)
             self.code.clear()
-            if code:
-                yield from self.lists.waiting()
-                yield self.lists.piece(BlockKind.CODE, code, self.place)
 
-    def _rows(self) -> Iterator[Piece]:
-        """Yield the rows of a paragraph that is a table with tabs. The first is a header if the second consists of rules."""
+    def _write_rows(self) -> None:
+        """Write a paragraph that is a table with tabs. The first row is a header if the second consists of rules."""
         rows = self.words.take_rows()
         table, is_headed = OpenTable(), len(rows) > 2 and not any(cell.strip("-=_") for cell in rows[1])
         for at, row in enumerate(rows):
             table.in_head = is_headed and at == 0
             if at != 1 or not is_headed:
-                yield from self.lists.waiting()
-                yield table.row([TableCell(cell) for cell in row], self.place)
+                self.flow.add(table.row([TableCell(cell) for cell in row], self.place))
 
-    def close(self, depth: int) -> Iterator[Piece]:
+    def close(self, depth: int) -> None:
         """End the paragraph and the lists within the outer `depth` ones."""
-        yield from self.flush()
-        while self.lists.depth > depth:
-            yield from self.lists.waiting()
-            self.lists.end()
+        self.flush()
+        while self.flow.depth > depth:
+            self.flow.end_list()
 
-    def heading(self, text: str, level: int, place: str) -> Iterator[Piece]:
+    def heading(self, text: str, level: int, place: str) -> None:
         """End everything that is open, and begin a section; without a text, the next line is its heading."""
-        yield from self.close(0)
+        self.close(0)
         self.bases, self.code, self.expected = [0], None, 0 if text else level
         if text:
             self.mdoc.in_synopsis = text.upper() == "SYNOPSIS"
-            yield Piece(BlockKind.HEADING, text, level, place=place)
+            self.flow.add(Piece(BlockKind.HEADING, text, level, place=place))
 
-    def item(self, tag: str = "", place: str = "") -> Iterator[Piece]:
+    def item(self, tag: str = "", place: str = "") -> None:
         """Begin an item, in a new list if none is open at this indentation. A bullet is left out; a number stays in the text."""
-        yield from self.close(self.bases[-1] + 1)
+        self.close(self.bases[-1] + 1)
         is_numbered = _NUMBER.fullmatch(tag) is not None and not _BULLET.fullmatch(tag)
-        if self.lists.depth == self.bases[-1]:
+        if self.flow.depth == self.bases[-1]:
             self.begin_list(ordered=is_numbered)
-        self.lists.item()
+        self.flow.item()
         if is_numbered:
             self.place = place
             self.words.add(tag)
         elif tag and not _BULLET.fullmatch(tag):
-            self.lists.term(tag, place)
+            self.flow.term(tag, place)
 
     def begin_list(self, *, ordered: bool = False) -> None:
         """Begin a list. Raises: Unreadable: there are too many within each other."""
-        if self.lists.depth == _DEEPEST:
+        if self.flow.depth == _DEEPEST:
             raise Unreadable("has lists nested too deep")
-        self.lists.begin(ordered=ordered)
+        self.flow.begin_list(ordered=ordered)
 
     def outdent(self) -> int:
         """End the innermost indentation. Returns the number of lists outside it."""

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.limits import Unreadable
 
 _COMMENT = re.compile(r'(?<!\\)((?:\\\\)*)\\["#].*')
 _REQUEST = re.compile(r"[.'][ \t]*(?P<name>[^ \t\\]*)[ \t]*(?P<rest>.*)", re.DOTALL)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from hoptrail.documents.decoding import Unreadable
+from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.pdf.parser import open_pdf
 from hoptrail.types.json_object import JsonObject
 
@@ -55,9 +55,8 @@ def _boxes(page: Any, words: str, width: int, height: int) -> Iterator[Box]:
     for place in range(letters[first][0], letters[first + len(wanted) - 1][0] + 1):
         left, bottom, right, top = text.get_charbox(place, loose=True)
         if right > left and top > bottom:
-            (x1, y1), (x2, y2) = (
-                _pixels(raw, page, width, height, *corner) for corner in ((left, top), (right, bottom))
-            )
+            corners = (left, top), (right, bottom)
+            (x1, y1), (x2, y2) = (_pixels(raw, page, width, height, *corner) for corner in corners)
             yield min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
 
 

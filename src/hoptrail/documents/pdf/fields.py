@@ -39,11 +39,9 @@ def field_fragments(document: Any, page: Any, fragments: Sequence[Fragment]) -> 
             else:
                 continue
             if text:
+                right, turned = max(rect.right, rect.left + 1), kind != pdfium.FPDF_ANNOT_WIDGET
                 base = _base(fragments, rect)
-                turned = kind != pdfium.FPDF_ANNOT_WIDGET
-                yield Fragment(
-                    text, rect.left, max(rect.right, rect.left + 1), base, size, lefts=(rect.left,), turned=turned
-                )
+                yield Fragment(text, rect.left, right, base, size, lefts=(rect.left,), turned=turned)
         finally:
             pdfium.FPDFPage_CloseAnnot(note)
 
@@ -58,9 +56,7 @@ def _base(fragments: Sequence[Fragment], rect: Any) -> float:
 def _value(pdfium: Any, document: Any, widget: Any) -> str:
     """The value of a field; of a box whether it is ticked, and nothing for a button."""
     form = document.formenv
-    if form is None:
-        return ""
-    kind = pdfium.FPDFAnnot_GetFormFieldType(form, widget)
+    kind = pdfium.FPDF_FORMFIELD_UNKNOWN if form is None else pdfium.FPDFAnnot_GetFormFieldType(form, widget)
     if kind in (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON):
         return "☑" if pdfium.FPDFAnnot_IsChecked(form, widget) else "☐"
     if kind in (pdfium.FPDF_FORMFIELD_PUSHBUTTON, pdfium.FPDF_FORMFIELD_SIGNATURE, pdfium.FPDF_FORMFIELD_UNKNOWN):
@@ -69,9 +65,8 @@ def _value(pdfium: Any, document: Any, widget: Any) -> str:
 
 
 def _noted(pdfium: Any, note: Any) -> str:
-    author, text = (
-        squeeze(_text(partial(pdfium.FPDFAnnot_GetStringValue, note, key), pdfium)) for key in (b"T", b"Contents")
-    )
+    read = partial(partial, pdfium.FPDFAnnot_GetStringValue, note)
+    author, text = (squeeze(_text(read(key), pdfium)) for key in (b"T", b"Contents"))
     return f"Note{f' by {author}' if author else ''}: {text}" if text else ""
 
 

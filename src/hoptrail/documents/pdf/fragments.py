@@ -12,14 +12,13 @@ import re
 import unicodedata
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from hoptrail.documents.markup import lowered, raised
-
-Item = TypeVar("Item")
+from hoptrail.documents.markup import lowered, raised, runs
 
 WIDE_GAP = 1.2
 """A gap between two characters wider than this many times their size separates fragments."""
@@ -79,11 +78,10 @@ class _Char:
 
 def page_fragments(page: Any) -> tuple[list[Fragment], bool]:
     """The fragments of a PDFium page in drawing order, rotated ones at the end; and whether it is written from right to left."""
-    textpage = page.get_textpage()
-    try:
-        words = list(_words(textpage))
-    finally:
-        textpage.close()
+    with closing(page.get_textpage()) as textpage:
+        reader = _CharReader(textpage)
+        chars = ((number, reader.text(number)) for number in range(textpage.count_chars()))
+        words = [reader.word(list(word)) for is_word, word in groupby(chars, lambda char: bool(char[1])) if is_word]
     turns = Counter(word[0].style.turn for word in words for _ in word if word)
     if not turns:
         return [], False
@@ -94,7 +92,7 @@ def page_fragments(page: Any) -> tuple[list[Fragment], bool]:
     for turn in sorted(turns, key=lambda turn: (turn != upright, turn)):
         of_turn = [word for word in words if word[0].style.turn == turn]
         joined = _join_words(list(_in_order(of_turn, backwards)))
-        fragments += joined if turn == upright else [replace(fragment, turned=True) for fragment in joined]
+        fragments += (replace(fragment, turned=turn != upright) for fragment in joined)
     return fragments, backwards
 
 
@@ -132,14 +130,6 @@ def _are_near(known: list[list[_Char]], word: list[_Char]) -> bool:
     return abs(one.base - other.base) < 0.5 * one.style.size and gap < WIDE_GAP * one.style.size
 
 
-def _words(textpage: Any) -> Iterator[list[_Char]]:
-    reader = _CharReader(textpage)
-    chars = ((number, reader.text(number)) for number in range(textpage.count_chars()))
-    for is_word, word in groupby(chars, lambda char: bool(char[1])):
-        if is_word:
-            yield reader.word(list(word))
-
-
 class _CharReader:
     """Reads characters from PDFium; the style is read once for each text object."""
 
@@ -171,13 +161,8 @@ class _CharReader:
         size = first.style.size
         between = 0.1 < (last.right - first.left) / (size * len(word)) < 1.3 and last.left > first.left
         mixed = len({text.isdecimal() for _, text in word[1:-1]} | {word[0][1].isdecimal()}) > 1  # as in H₂O
-        if (
-            len(word) > 2
-            and between
-            and not mixed
-            and first.style == last.style
-            and abs(first.base - last.base) < 0.1 * size
-        ):
+        alike = first.style == last.style and abs(first.base - last.base) < 0.1 * size
+        if len(word) > 2 and between and alike and not mixed:
             return [_Char("".join(text for _, text in word), first.left, last.right, first.base, first.style)]
         return [self._char(number, text) for number, text in word]
 
@@ -193,14 +178,10 @@ class _CharReader:
         return _Char(text, min(one, other, along), max(one, other), -base, style)
 
     def _style(self, number: int) -> _Style:
-        text_object = ctypes.cast(self._pdfium.FPDFText_GetTextObject(self._page, number), ctypes.c_void_p).value or 0
-        style = self._styles.get(text_object)
-        if style is None or not text_object:
-            style = self._styles[text_object] = self._read_style(number)
-        return style
-
-    def _read_style(self, number: int) -> _Style:
         pdfium = self._pdfium
+        text_object = ctypes.cast(pdfium.FPDFText_GetTextObject(self._page, number), ctypes.c_void_p).value or 0
+        if text_object in self._styles:
+            return self._styles[text_object]
         size = pdfium.FPDFText_GetFontSize(self._page, number)
         scale, turn = 1.0, 0
         if pdfium.FPDFText_GetMatrix(self._page, number, self._matrix):
@@ -210,24 +191,15 @@ class _CharReader:
         name = self._name.value.decode("utf-8", "replace")
         bold = pdfium.FPDFText_GetFontWeight(self._page, number) >= _BOLD_WEIGHT or _BOLD.search(name) is not None
         mono = bool(self._flags.value & _FIXED_PITCH) or _MONO.search(name) is not None
-        return _Style(abs(size) * scale or 1.0, turn, bold, mono)
+        style = _Style(abs(size) * scale or 1.0, turn, bold, mono)
+        if text_object:
+            self._styles[text_object] = style
+        return style
 
 
 def _turn_back(x: float, y: float, turn: int) -> tuple[float, float]:
     """Coordinates after the page is rotated so that text with this turn is upright."""
     return ((x, y), (y, -x), (-x, -y), (-y, x))[turn]
-
-
-def runs(items: Iterable[Item], joins: Callable[[list[Item], Item], bool]) -> Iterator[list[Item]]:
-    """Yield the items in runs: an item that does not join the run before it begins the next."""
-    run: list[Item] = []
-    for item in items:
-        if run and not joins(run, item):
-            yield run
-            run = []
-        run.append(item)
-    if run:
-        yield run
 
 
 def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:
@@ -257,8 +229,13 @@ class _Cell(NamedTuple):
     def is_below(self, other: _Cell) -> bool:
         """Whether this one stands in the same column, on the next line."""
         near = 0.5 * self.size < self.base - other.base <= 3 * self.size
-        off = self.left - other.left, self.right - other.right, (self.left + self.right - other.left - other.right) / 2
-        return near and min(map(abs, off)) < 0.35 * self.size
+        return near and offset_between(self, other) < 0.35 * self.size
+
+
+def offset_between(one: Fragment | _Cell, other: Fragment | _Cell) -> float:
+    """How far two are from standing below each other, aligned on the left, on the right or in the middle."""
+    left, right = one.left - other.left, one.right - other.right
+    return min(abs(left), abs(right), abs(left + right) / 2)
 
 
 def _column_starts(pieces: Sequence[list[list[_Char]]]) -> set[int]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate, groupby
 from statistics import median
 
-from hoptrail.documents.pdf.fragments import Fragment, runs
+from hoptrail.documents.markup import runs
+from hoptrail.documents.pdf.fragments import Fragment
 
 _SPANNING = 0.3
 """Maximal share of a page's lines that cross the gutter."""
@@ -26,49 +26,35 @@ _DEEPEST = 3
 """Nested splits: up to eight columns."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TextLine:
-    """Fragments beside each other, from left to right."""
+    """Fragments beside each other, from left to right. Baseline and font size are those of the longest one: a footnote mark or a
+    subscript does not move the line. It is bold or monospaced if all are.
+    """
 
     fragments: tuple[Fragment, ...]
+    text: str
+    left: float
+    right: float
+    base: float
+    size: float
+    bold: bool
+    mono: bool
 
-    @cached_property
-    def text(self) -> str:
-        """The texts of its fragments with a space between neighbours."""
-        return " ".join(fragment.text for fragment in self.fragments)
 
-    @property
-    def left(self) -> float:
-        return self.fragments[0].left
+def line_of(fragments: Sequence[Fragment]) -> TextLine:
+    """The line of fragments that stand beside each other."""
+    ordered = tuple(sorted(fragments, key=lambda one: one.left))
+    longest = max(ordered, key=lambda one: len(one.text))
+    left, right = ordered[0].left, max(one.right for one in ordered)
+    bold, mono = all(one.bold for one in ordered), all(one.mono for one in ordered)
+    text = " ".join(one.text for one in ordered)
+    return TextLine(ordered, text, left, right, longest.base, longest.size, bold, mono)
 
-    @cached_property
-    def right(self) -> float:
-        """The right edge of the fragment that reaches furthest, which need not be the last."""
-        return max(fragment.right for fragment in self.fragments)
 
-    @cached_property
-    def _main(self) -> Fragment:
-        return max(self.fragments, key=lambda fragment: len(fragment.text))
-
-    @property
-    def base(self) -> float:
-        """The baseline of its longest fragment: a footnote mark or a subscript does not move the line."""
-        return self._main.base
-
-    @property
-    def size(self) -> float:
-        """The font size of its longest fragment."""
-        return self._main.size
-
-    @property
-    def bold(self) -> bool:
-        """Whether all its fragments are bold."""
-        return all(fragment.bold for fragment in self.fragments)
-
-    @property
-    def mono(self) -> bool:
-        """Whether all its fragments are monospaced."""
-        return all(fragment.mono for fragment in self.fragments)
+def differ_in_size(one: TextLine | Fragment, other: TextLine | Fragment) -> bool:
+    """Whether two font sizes differ by more than 8 %."""
+    return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +74,10 @@ def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
     if gutter is None:
         return [_column(fragments)]
     columns: list[Column] = []
-    for band in _bands(fragments, gutter):
-        if any(_crosses(fragment, gutter) for fragment in band):
+    crossing = [one for one in fragments if one.left < gutter < one.right]
+    for crosses, lines in groupby(lines_of(fragments), lambda line: not set(line.fragments).isdisjoint(crossing)):
+        band = [fragment for line in lines for fragment in line.fragments]
+        if crosses:
             columns.append(_column(band))
         else:
             left = [fragment for fragment in band if fragment.right <= gutter]
@@ -107,10 +95,7 @@ def _unstaggered(lines: Sequence[TextLine]) -> Iterator[TextLine]:
     """Yield lines of two columns, each with a left edge, that stand beside each other at other heights: column by column."""
     for run in runs(lines, _is_staggered):
         left, right = min(line.left for line in run), max(line.left for line in run)
-        sides = (
-            [line for line in run if line.right < right],
-            [line for line in run if line.left > right - line.size / 2],
-        )
+        sides = [one for one in run if one.right < right], [one for one in run if one.left > right - one.size / 2]
         edges = [[line for line in run if abs(line.left - edge) < line.size / 2] for edge in (left, right)]
         apart = min(map(len, edges)) > 1 and len(sides[0]) + len(sides[1]) == len(run)
         yield from (*sides[0], *sides[1]) if apart else run
@@ -125,22 +110,8 @@ def _is_staggered(run: Sequence[TextLine], line: TextLine) -> bool:
 def lines_of(fragments: Sequence[Fragment]) -> Iterator[TextLine]:
     """Yield the lines from the top down. Small fragments slightly above or below a large one are on its line."""
     ordered = sorted(fragments, key=lambda fragment: (fragment.base, fragment.left))
-    for row in runs(ordered, _on_one_line):
-        yield TextLine(tuple(sorted(row, key=lambda fragment: fragment.left)))
-
-
-def _on_one_line(row: Sequence[Fragment], fragment: Fragment) -> bool:
-    size = max(fragment.size, *(known.size for known in row))
-    return fragment.base - row[0].base < 0.35 * size
-
-
-def _crosses(fragment: Fragment, gutter: float) -> bool:
-    return fragment.left < gutter < fragment.right
-
-
-def _bands(fragments: Sequence[Fragment], gutter: float) -> Iterator[list[Fragment]]:
-    for _, band in groupby(lines_of(fragments), lambda line: any(_crosses(part, gutter) for part in line.fragments)):
-        yield [fragment for line in band for fragment in line.fragments]
+    for row in runs(ordered, lambda row, one: one.base - row[0].base < 0.35 * max(part.size for part in (one, *row))):
+        yield line_of(row)
 
 
 def _gutter(fragments: Sequence[Fragment]) -> float | None:
@@ -167,9 +138,9 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
 
 
 def _is_prose(side: Sequence[Fragment], total: int) -> bool:
-    if len(side) < max(_FEWEST_LINES, _SIDE * total):
-        return False
     lines = list(lines_of(side))
+    if len(lines) < _FEWEST_LINES or len(side) < _SIDE * total:
+        return False
     width = max(line.right for line in lines) - min(line.left for line in lines)
     filled = median(line.right - line.left for line in lines) >= _FILLED * width
-    return filled and len(lines) >= _FEWEST_LINES and median(len(line.text.split()) for line in lines) >= _FEWEST_WORDS
+    return filled and median(len(line.text.split()) for line in lines) >= _FEWEST_WORDS

@@ -70,7 +70,6 @@ class Ocr:
         return lines
 
     def notes(self) -> Iterator[str]:
-        """Yield notes on pages read by OCR or skipped."""
         if self.read:
             pages = "1 page was" if len(self.read) == 1 else f"{len(self.read)} pages were"
             yield f"{pages} read from a picture by OCR: expect mistakes"

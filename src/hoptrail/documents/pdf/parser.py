@@ -18,11 +18,10 @@ from itertools import islice
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.forms import reads_pictures
 from hoptrail.documents.hyphens import HYPHENS, joined_word, vocabulary
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import BOLD_SHARE
 from hoptrail.documents.pdf.fields import field_fragments
 from hoptrail.documents.pdf.fragments import Fragment, page_fragments
@@ -30,7 +29,7 @@ from hoptrail.documents.pdf.layout import TextLine, lines_of
 from hoptrail.documents.pdf.ocr import INSTALL, Ocr
 from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
 from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
-from hoptrail.documents.sheet_rows import has_header, header_piece, row_piece, table_pieces
+from hoptrail.documents.sheet_rows import GridRow, grid_pieces, has_header, header_piece, row_piece
 from hoptrail.text.sentences import sentence_ends
 from hoptrail.types import BlockKind
 
@@ -60,10 +59,7 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")
     document = open_pdf(data)
-    if len(document) > limits.pages:
-        raise Unreadable(
-            f"has {len(document)} pages, more than the limit of {limits.pages}: split it, or raise the limit `pages`"
-        )
+    limits.check_pages(len(document))
     pages, notes = _pages(document, limits)
     empty = sum(not page.fragments for page in pages)
     advice = "run OCR first" if reads_pictures() else INSTALL
@@ -96,7 +92,6 @@ def _parsed(
     title: str = "",
     bookmarks: Mapping[tuple[int, str], int] = {},
 ) -> Parsed:
-    """The document of these pages, which declares this title."""
     style = _style(pages, bookmarks)
     remaining = zip(pages, _without_furniture([page.fragments for page in pages]), strict=True)
     parts = parts_of(((page.number, flow, grids_of(page.rules, flow)) for page, flow in remaining), style)
@@ -146,11 +141,9 @@ def _style(pages: Sequence[_Page], bookmarks: Mapping[tuple[int, str], int]) -> 
     fragments = [fragment for page in pages for fragment in page.fragments]
     weights: Counter[float] = Counter()
     for fragment in fragments:
-        if not fragment.mono:
-            weights[half_points(fragment.size)] += len(fragment.text)
-    body = half_points(fragments[0].size) if fragments else 0.0
-    body = weights.most_common(1)[0][0] if weights else body
-    larger = sorted((size for size in weights if size >= LARGER * body), reverse=True)
+        weights[half_points(fragment.size)] += 0 if fragment.mono else len(fragment.text)
+    body = weights.most_common(1)[0][0] if weights else 0.0
+    larger = sorted((size for size in +weights if size >= LARGER * body), reverse=True)
     total = sum(len(fragment.text) for fragment in fragments)
     bold = sum(len(fragment.text) for fragment in fragments if fragment.bold)
     levels = {size: min(level, DEEPEST_HEADING) for level, size in enumerate(larger, 1)}
@@ -159,9 +152,8 @@ def _style(pages: Sequence[_Page], bookmarks: Mapping[tuple[int, str], int]) -> 
 
 def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
     for bookmark in islice(document.get_toc(), _MOST_BOOKMARKS):
-        target = bookmark.get_dest()
+        target, words = bookmark.get_dest(), plain_words(bookmark.get_title() or "")
         page = target.get_index() if target else None
-        words = plain_words(bookmark.get_title() or "")
         if page is not None and words:
             yield (page + 1, words), min(bookmark.level + 1, DEEPEST_HEADING)
 
@@ -221,7 +213,7 @@ def _table(part: Part, headers: Sequence[str], place: str) -> tuple[Sequence[str
         return (), [*named, *(row_piece(names, row, place) for row in rows[part.headers :])]
     if len(headers) != len(rows[0]):
         headers = rows[0] if has_header(rows) else ()
-        return headers, table_pieces(rows, place)
+        return headers, grid_pieces([GridRow(place, cells) for cells in rows])
     if rows[0] == headers:
         rows.pop(0)
     return headers, (row_piece(headers, row, place) for row in rows)
@@ -255,19 +247,16 @@ def _doubts(pages: Sequence[_Page]) -> Iterator[str]:
 
 
 def joined(lines: Sequence[TextLine], known: frozenset[str]) -> str:
-    """The lines as one text."""
+    """The lines as one text, without the hyphens of words that were divided."""
     text = ""
-    for line in lines:
-        text = _append(text, line.text, known) if text else line.text
+    for line in (line.text for line in lines):
+        if text.endswith(HYPHENS) and text[-2:-1].isalpha():
+            head, tail = text[:-1].rsplit(" ", 1)[-1], line.split(" ", 1)[0]
+            text = f"{text[: -len(head) - 1]}{joined_word(head, tail, known)}{line[len(tail) :]}"
+        else:
+            text = f"{text} {line}" if text else line
     # A soft hyphen at the end or before white space becomes a hyphen; elsewhere it is removed.
     return re.sub(r"\xad(?=\s|$)", "-", text).replace("\xad", "")
-
-
-def _append(text: str, line: str, known: frozenset[str]) -> str:
-    if not text.endswith(HYPHENS) or not text[-2:-1].isalpha():
-        return f"{text} {line}"
-    head, tail = text[:-1].rsplit(" ", 1)[-1], line.split(" ", 1)[0]
-    return f"{text[: -len(head) - 1]}{joined_word(head, tail, known)}{line[len(tail) :]}"
 
 
 _EDGE = 3
@@ -326,4 +315,4 @@ def _is_repeated(number: int, line: TextLine, pages_by_key: dict[_Key, list[int]
     if (match := _PAGE_NUMBER.fullmatch(line.text)) and int(match["page"]) == number + 1:
         return True
     near = max(sum(abs(page - number) <= _NEAR for page in pages_by_key[key]) for key in _keys(line))
-    return near >= 2 and _NUMBER.search(line.text) is not None if pages == 2 else near >= 3
+    return near >= 3 or (near == pages == 2 and _NUMBER.search(line.text) is not None)

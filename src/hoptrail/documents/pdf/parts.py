@@ -15,7 +15,7 @@ from statistics import median
 from hoptrail.documents.blocks import DEEPEST_HEADING
 from hoptrail.documents.markup import LONGEST_BOLD_HEADING
 from hoptrail.documents.pdf.fragments import Fragment
-from hoptrail.documents.pdf.layout import Column, TextLine, columns_of
+from hoptrail.documents.pdf.layout import Column, TextLine, columns_of, differ_in_size, line_of
 from hoptrail.documents.pdf.tables import LEADERS, Grid, TableRows, aligned_tables
 from hoptrail.types import BlockKind
 
@@ -86,10 +86,8 @@ def parts_of(pages: Iterable[tuple[int, Sequence[Fragment], Sequence[Grid]]], st
         inside = {fragment for grid in grids for fragment in grid.fragments}
         flow = [fragment for fragment in fragments if fragment not in inside and not fragment.turned]
         turned = [fragment for fragment in fragments if fragment.turned]
-        flow += [
-            Fragment(f"{GRID}{place}", grid.xs[0], grid.xs[-1], grid.ys[0] + 1, style.body)
-            for place, grid in enumerate(grids)
-        ]
+        for place, grid in enumerate(grids):
+            flow.append(Fragment(f"{GRID}{place}", grid.xs[0], grid.xs[-1], grid.ys[0] + 1, style.body))
         for column in (*columns_of(flow), *columns_of(turned)):
             lines = tuple(line for line in column.lines if line.mono or not _DRAWN_RULE.fullmatch(line.text))
             builder.add(replace(column, lines=lines), number, grids)
@@ -127,15 +125,16 @@ class _Builder:
             if fragment.text.startswith(GRID):
                 self.parts.append(Part(BlockKind.ROW, page, rows=grids[int(fragment.text[len(GRID) :])].rows))
             else:
-                self.parts.append(Part(BlockKind.PARAGRAPH, page, [TextLine((fragment,))]))
+                self.parts.append(Part(BlockKind.PARAGRAPH, page, [line_of([fragment])]))
 
     def _line(self, line: TextLine, before: TextLine | None, column: Column, page: int, leading: float) -> None:
         last = self.parts[-1] if self.parts else None
         level = self._heading_level(line, before, page, leading)
         if level:
-            self._heading(line, before, page, level)
+            near = before is not None and line.base - before.base < 1.7 * line.size
+            self._extend(BlockKind.HEADING, line, page, level, goes_on=near)
         elif line.mono:
-            self._code(line, before, page)
+            self._extend(BlockKind.CODE, line, page, goes_on=before is None or before.mono)
         elif _is_entry(line):
             self.parts.append(Part(BlockKind.ITEM, page, [line], 1))
         elif self._begins_item(line, before, column, leading):
@@ -151,20 +150,19 @@ class _Builder:
             else:
                 self.parts.append(Part(BlockKind.PARAGRAPH, page, [line]))
 
-    def _heading(self, line: TextLine, before: TextLine | None, page: int, level: int) -> None:
-        last = self._last(BlockKind.HEADING)
-        near = before is not None and line.base - before.base < 1.7 * line.size
-        if last is not None and last.level == level and near:
+    def _extend(self, kind: BlockKind, line: TextLine, page: int, level: int = 0, *, goes_on: bool) -> None:
+        """Add a line to the last part if it goes on and is of this kind, else begin a part."""
+        last = self._last(kind)
+        if last is not None and last.level == level and goes_on:
             last.lines.append(line)
         else:
-            self.parts.append(Part(BlockKind.HEADING, page, [line], level))
+            self.parts.append(Part(kind, page, [line], level))
 
     def _heading_level(self, line: TextLine, before: TextLine | None, page: int, leading: float) -> int:
         text = line.text
         words = plain_words(text)
-        known = self._style.bookmarks.get((page, words))
-        if known is not None:
-            return known
+        if (page, words) in self._style.bookmarks:
+            return self._style.bookmarks[page, words]
         by_size = self._style.levels.get(half_points(line.size), 0)
         heading = self._last(BlockKind.HEADING)
         continues = by_size and heading is not None and heading.level == by_size
@@ -176,20 +174,11 @@ class _Builder:
         apart = before is None or line.base - before.base > 1.2 * leading or (heading and line.bold)
         short = len(text) <= LONGEST_BOLD_HEADING and not text.endswith((".", ":"))
         plain = self._style.bold_stands_out and line.bold and not line.mono
-        sized = line.size >= 0.95 * self._style.body
-        if plain and sized and short and apart:
-            return min(DEEPEST_HEADING, len(set(self._style.levels.values())) + 1)
-        return 0
+        is_bold_line = plain and line.size >= 0.95 * self._style.body and short and apart
+        return min(DEEPEST_HEADING, len(set(self._style.levels.values())) + 1) if is_bold_line else 0
 
     def _last(self, kind: BlockKind) -> Part | None:
         return self.parts[-1] if self.parts and self.parts[-1].kind is kind else None
-
-    def _code(self, line: TextLine, before: TextLine | None, page: int) -> None:
-        last = self._last(BlockKind.CODE)
-        if last is not None and (before is None or before.mono):
-            last.lines.append(line)
-        else:
-            self.parts.append(Part(BlockKind.CODE, page, [line]))
 
     def _begins_item(self, line: TextLine, before: TextLine | None, column: Column, leading: float) -> bool:
         if BULLET.match(line.text) and len(line.text) > 2:
@@ -209,12 +198,10 @@ class _Builder:
         return len(self._indents)
 
     def _belongs_to(self, last: Part, before: TextLine, line: TextLine, column: Column, leading: float) -> bool:
-        if last.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM} or _differ(before, line):
+        if last.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM} or differ_in_size(before, line):
             return False
         gap = line.base - before.base
-        if NOTICE.match(line.text):
-            return False
-        if gap > 1.35 * leading and gap > 1.3 * line.size:
+        if NOTICE.match(line.text) or (gap > 1.35 * leading and gap > 1.3 * line.size):
             return False
         first = last.lines[0]
         if last.kind is BlockKind.ITEM and len(last.lines) == 1 and line.left > first.left + 0.3 * line.size:
@@ -249,11 +236,6 @@ def _leading(lines: Sequence[TextLine]) -> float:
     return median(usual) if usual else 1.3 * median(line.size for line in lines)
 
 
-def _differ(one: TextLine, other: TextLine) -> bool:
-    """Whether two lines differ in font size by more than 8 %."""
-    return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
-
-
 def _ended_early(before: TextLine, line: TextLine, column: Column) -> bool:
     """Whether the first word of a line would have fitted on the line before, which ends a sentence or is much shorter."""
     word = line.text.split(" ", 1)[0]
@@ -267,7 +249,7 @@ def _ended_early(before: TextLine, line: TextLine, column: Column) -> bool:
 def _continues(part: Part, line: TextLine) -> bool:
     """Whether a line continues the sentence of a part in another column or page."""
     before = part.lines[-1]
-    if _differ(before, line) or _ENDED.search(before.text):
+    if differ_in_size(before, line) or _ENDED.search(before.text):
         return False
     full = before.right > part.right - 1.5 * before.size
     return line.text[:1].islower() or full or before.text.endswith(("\xad", "-", ","))

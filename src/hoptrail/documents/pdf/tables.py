@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from hoptrail.documents.pdf.fragments import MARK, Fragment
-from hoptrail.documents.pdf.layout import TextLine, lines_of
+from hoptrail.documents.pdf.fragments import MARK, Fragment, offset_between
+from hoptrail.documents.pdf.layout import TextLine, differ_in_size, lines_of
 
 _MOST_PATHS = 4000
 """Paths examined per page; only drawings have more."""
@@ -39,8 +39,9 @@ class Grid:
     fragments: frozenset[Fragment]
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
+class _Box(NamedTuple):
+    """What is drawn on a page: the edges of a line or rectangle."""
+
     left: float
     top: float
     right: float
@@ -55,12 +56,13 @@ def rules_of(page: Any, *, backwards: bool = False) -> Rules:
     """The ruled lines of an upright page, including the edges of rectangles. `backwards`: x grows to the left."""
     horizontal, vertical = [], []
     for drawn in _boxes(page):
-        box = replace(drawn, left=-drawn.right, right=-drawn.left) if backwards else drawn
-        if box.bottom - box.top <= _THIN and box.right - box.left >= _SHORTEST:
+        box = drawn._replace(left=-drawn.right, right=-drawn.left) if backwards else drawn
+        width, height = box.right - box.left, box.bottom - box.top
+        if height <= _THIN and width >= _SHORTEST:
             horizontal.append(box)
-        elif box.right - box.left <= _THIN and box.bottom - box.top >= _SHORTEST:
+        elif width <= _THIN and height >= _SHORTEST:
             vertical.append(box)
-        elif box.right - box.left > _THIN and box.bottom - box.top > _THIN:
+        elif width > _THIN and height > _THIN:
             horizontal += [_Box(box.left, y, box.right, y) for y in (box.top, box.bottom)]
             vertical += [_Box(x, box.top, x, box.bottom) for x in (box.left, box.right)]
     return _merge(horizontal, across=True), _merge(vertical, across=False)
@@ -104,19 +106,16 @@ def _boxes(page: Any) -> Iterator[_Box]:
 
 
 def _segments(pdfium: Any, path: Any) -> Iterator[_Box]:
-    matrix = pdfium.FS_MATRIX()
+    matrix, x, y = pdfium.FS_MATRIX(), ctypes.c_float(), ctypes.c_float()
     if not pdfium.FPDFPageObj_GetMatrix(path, matrix):
         return
-    x, y = ctypes.c_float(), ctypes.c_float()
     before: tuple[float, float] | None = None
     for number in range(min(pdfium.FPDFPath_CountSegments(path), _MOST_PATHS)):
         segment = pdfium.FPDFPath_GetPathSegment(path, number)
         if not pdfium.FPDFPathSegment_GetPoint(segment, x, y):
             continue
-        point = (
-            matrix.a * x.value + matrix.c * y.value + matrix.e,
-            -(matrix.b * x.value + matrix.d * y.value + matrix.f),
-        )
+        across = matrix.a * x.value + matrix.c * y.value + matrix.e
+        point = across, -(matrix.b * x.value + matrix.d * y.value + matrix.f)
         if before is not None and pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_LINETO:
             yield _Box(*map(min, before, point), *map(max, before, point))
         before = point
@@ -177,8 +176,7 @@ def _split_at_columns(fragment: Fragment, xs: Sequence[float]) -> Iterator[tuple
 
 
 def _is_table(rows: Sequence[Sequence[str]]) -> bool:
-    full = sum(map(any, rows))
-    columns = sum(map(any, zip(*rows, strict=True)))
+    full, columns = sum(map(any, rows)), sum(map(any, zip(*rows, strict=True)))
     cells = sum(bool(cell) for row in rows for cell in row)
     return full > 1 and columns > 1 and cells >= _FILLED * full * columns
 
@@ -260,15 +258,13 @@ def _is_pair(rows: Sequence[Sequence[TextLine]]) -> bool:
     above, below = rows[0][0], rows[1][0]
     pairs = zip(above.fragments, below.fragments, strict=True)
     level = all(abs(one.left - other.left) < 0.3 * one.size for one, other in pairs)
-    named = len(above.fragments) >= _FEWEST_ROWS and all(
-        sum(map(str.isalpha, cell.text)) > 1 for cell in above.fragments
-    )
-    return level and (named or _differs(above, below))
+    worded = all(sum(map(str.isalpha, cell.text)) > 1 for cell in above.fragments)
+    return level and ((worded and len(above.fragments) >= _FEWEST_ROWS) or _differs(above, below))
 
 
 def _differs(one: TextLine | Fragment, other: TextLine | Fragment) -> bool:
     """Whether labels are of another type than their values: bold, or of another size."""
-    return one.bold > other.bold or abs(one.size - other.size) > 0.08 * max(one.size, other.size)
+    return one.bold > other.bold or differ_in_size(one, other)
 
 
 def _alternate(rows: Sequence[Sequence[TextLine]]) -> bool:
@@ -304,9 +300,8 @@ def _name_columns(heads: Sequence[Fragment], rows: Sequence[Sequence[TextLine]])
 def _beside(rows: Sequence[Sequence[TextLine]], start: int, end: int, names: Sequence[str]) -> TableRows:
     """The columns of a form one after another, each row after the name of its column."""
     texts = list(map(_texts, rows))
-    columns = range(0, len(texts[0]), 2)
-    named: list[tuple[str, ...]] = [(name,) for name in names] or [()] * len(columns)
-    fields = [(*name, *row[column : column + 2]) for name, column in zip(named, columns, strict=True) for row in texts]
+    columns = enumerate(range(0, len(texts[0]), 2))
+    fields = [(*names[at : at + 1], *row[column : column + 2]) for at, column in columns for row in texts]
     return TableRows(tuple(fields), start, end - 1, 0)
 
 
@@ -332,15 +327,7 @@ def _under(heads: Sequence[Fragment], part: Fragment) -> int:
     """The column under whose header a part stands, aligned on the left, on the right or in the middle; -1 for none."""
     if len(part.text) > _LONGEST_CELL:
         return -1
-    aligned = (
-        min(
-            abs(part.left - head.left),
-            abs(part.right - head.right),
-            abs(part.left + part.right - head.left - head.right) / 2,
-        )
-        < 0.5 * part.size
-        for head in heads
-    )
+    aligned = (offset_between(part, head) < 0.5 * part.size for head in heads)
     return next((number for number, is_aligned in enumerate(aligned) if is_aligned), -1)
 
 
@@ -389,8 +376,7 @@ def _in_columns(lines: Sequence[TextLine]) -> bool:
 
 def _is_aligned(cells: Sequence[Fragment]) -> bool:
     tolerance = 0.5 * cells[0].size
-    for places in zip(*((cell.left, cell.right, (cell.left + cell.right) / 2) for cell in cells), strict=True):
-        middle = sorted(places)[len(places) // 2]
-        if sum(abs(place - middle) <= tolerance for place in places) / len(places) >= _ALIGNED:
-            return True
-    return False
+    edges = zip(*((cell.left, cell.right, (cell.left + cell.right) / 2) for cell in cells), strict=True)
+    middles = ((sorted(places)[len(places) // 2], places) for places in edges)
+    near = (sum(abs(place - middle) <= tolerance for place in places) for middle, places in middles)
+    return any(count / len(cells) >= _ALIGNED for count in near)

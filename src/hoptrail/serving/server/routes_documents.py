@@ -25,8 +25,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from hoptrail.documents.child import Parsing
-from hoptrail.documents.decoding import Unreadable
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.marks import times_of
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.index.contents import DocumentSummary

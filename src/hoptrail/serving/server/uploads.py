@@ -26,9 +26,9 @@ from hoptrail.corpus.durable import NEW, make_folder, remove_files, sync_folder,
 from hoptrail.corpus.journal import Item
 from hoptrail.documents import walking
 from hoptrail.documents.blocks import document_id
-from hoptrail.documents.decoding import Unreadable
 from hoptrail.documents.file_contents import ending_of, is_readable, without_packing
 from hoptrail.documents.forms import ENDINGS, name_of
+from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.marks import FILE_TIME
 from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, disk_errors
