@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, field_validator
 
 from hoptrail.index.conversation import MOST_TURNS
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
@@ -103,6 +103,13 @@ class ChatBody(Body):
     response_format: JsonObject | None = None
     modalities: list[str] | None = None
     logprobs: bool | None = None
+
+    @field_validator("messages")
+    @classmethod
+    def _with_roles(cls, messages: list[ChatMessage]) -> list[ChatMessage]:
+        if any(message.role is None for message in messages):
+            raise ValueError("every message needs a role")
+        return messages
 
     def unsupported(self) -> Mapping[str, object]:
         return {
