@@ -78,7 +78,7 @@ def learned_texts(data: Path, seed: int) -> Iterator[str]:
     for choice in (*material.written, *material.paragraphs):
         yield from filter(None, (choice.question, choice.settling, *choice.others))
     for message in examples_of_tagger(data):
-        yield from filter(None, (message.message, message.question))
+        yield from filter(None, (message.message, message.question, message.text))
     for folder in MULTI_HOP:
         yield from (line["id"] for line in read_lines(data / folder / "questions.jsonl"))
 

@@ -4,6 +4,8 @@
     follow-ups.jsonl  a question and its answer before, and a message; `[[ ]]` marks the piece and what it replaces or points to
     plans.jsonl       `When was [[the person who signed the lease]] born?`, `Is {{A}} older than {{B}}?`, or neither
     kinds.jsonl       questions of `training/written` with the kind of answer that they want
+    lists.jsonl       a piece of a document, a question that wants several items, and the items with the lines they stand in
+    comparisons.jsonl    a piece of a document, a question that compares two things, the value of each, and which one wins
 
 Marks are not part of a text. `judged/` has rows by another hand, which are never learned from. QDMR (Wolfson et al. 2020) and the
 training sets with decompositions give further plans, where the first step stands in the question word for word.
@@ -19,8 +21,9 @@ from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Any
 
-from hoptrail.models.question_tagger import Extent, WantedReply
+from hoptrail.models.question_tagger import Extent, QuestionForm, WantedReply
 from training.sources import DATA, read_lines
+from training.stretches import listed_text
 
 FOLDER = Path(__file__).parent / "asked"
 JUDGED = FOLDER / "judged"
@@ -40,14 +43,6 @@ _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 """Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
 
 
-class QuestionForm(Enum):
-    """Whether a question is to be taken apart, in the order of the head's columns."""
-
-    SINGLE = 0
-    CHAIN = 1
-    COMPARE = 2
-
-
 class Follow(StrEnum):
     """How a message follows the question before it."""
 
@@ -61,12 +56,22 @@ class Follow(StrEnum):
     """It asks nothing that could be completed."""
 
 
+class Wins(Enum):
+    """Which value decides a comparison, in the order of the head's columns."""
+
+    LESS = 0
+    """The smaller number, or the earlier date."""
+    MORE = 1
+    SAME = 2
+    """Whether both are the same is asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionExample:
-    """A message, perhaps with the `question` and `answer` before, and what is known of it; None: that is not taught.
+    """A message, perhaps with the `question` and `answer` before or a `text`, and what is known; None: that is not taught.
 
-    `asked` are the places of its questions; `inner` is that of a chain's innermost description; `piece` and `target` are those of
-    a follow-up, the target in the answer if `in_answer`.
+    `asked` are the places of its questions; `inner` is that of a chain's innermost description, `sides` are what is compared;
+    `piece` and `target` are those of a follow-up, the target in the answer if `in_answer`; `items` are those in the text.
     """
 
     message: str
@@ -74,12 +79,16 @@ class QuestionExample:
     answer: str = ""
     asked: tuple[Extent, ...] | None = None
     kind: int | None = None
-    shape: QuestionForm | None = None
+    form: QuestionForm | None = None
     inner: Extent | None = None
+    sides: tuple[Extent, ...] | None = None
     follow: Follow | None = None
     piece: Extent | None = None
     target: Extent | None = None
     in_answer: bool = False
+    text: str = ""
+    items: tuple[Extent, ...] | None = None
+    wins: Wins | None = None
     reply: WantedReply | None = None
     weight: float = 1.0
 
@@ -108,6 +117,8 @@ def examples(data: Path = DATA, seed: int = 5) -> list[QuestionExample]:
     found += [example for row in public_plans(data) for example in of_plan(row, _PUBLIC)]
     found += _nested_deeper(plans, rng)
     found += _unrelated(rows_of(FOLDER / "follow-ups.jsonl"), plans, rng)
+    found += [example for row in rows_of(FOLDER / "lists.jsonl") for example in of_list(row)]
+    found += [example for row in rows_of(FOLDER / "comparisons.jsonl") for example in of_comparison(row)]
     whole = [one.message for one in kinds if 12 < len(one.message) < 110 and one.message.endswith("?")]
     return [*found, *kinds, *_rewrapped(messages, whole, rng), *_joined(whole, rng)]
 
@@ -116,7 +127,9 @@ def judged() -> list[QuestionExample]:
     """The rows that are kept for judging."""
     found = [example for row in rows_of(JUDGED / "messages.jsonl") for example in of_message(row)]
     found += [example for row in rows_of(JUDGED / "follow-ups.jsonl") for example in of_follow_up(row)]
-    return [*found, *(example for row in rows_of(JUDGED / "plans.jsonl") for example in of_plan(row))]
+    found += [example for row in rows_of(JUDGED / "plans.jsonl") for example in of_plan(row)]
+    found += [example for row in rows_of(JUDGED / "lists.jsonl") for example in of_list(row)]
+    return [*found, *(example for row in rows_of(JUDGED / "comparisons.jsonl") for example in of_comparison(row))]
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -174,12 +187,41 @@ def of_follow_up(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
 def of_plan(row: Mapping[str, Any], weight: float = _OWN) -> Iterator[QuestionExample]:
     """A question and how it is taken apart; nothing if a chain has other than one mark."""
     question, places = unmarked(row["question"])
-    shape = QuestionForm[row["how"].upper()]
-    if (shape is QuestionForm.CHAIN and len(places) != 1) or (shape is QuestionForm.COMPARE and len(places) < 2):
+    form = QuestionForm[row["how"].upper()]
+    if (form is QuestionForm.CHAIN and len(places) != 1) or (form is QuestionForm.COMPARE and len(places) < 2):
         return
-    inner = places[0] if shape is QuestionForm.CHAIN else None
-    whole = ((0, len(question)),)
-    yield QuestionExample(question, asked=whole, kind=_kind(row.get("kind")), shape=shape, inner=inner, weight=weight)
+    inner = places[0] if form is QuestionForm.CHAIN else None
+    sides = places if form is QuestionForm.COMPARE else None
+    whole, kind = ((0, len(question)),), _kind(row.get("kind"))
+    yield QuestionExample(question, asked=whole, kind=kind, form=form, inner=inner, sides=sides, weight=weight)
+
+
+def of_list(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
+    """The question and the piece of a document, as `hoptrail.language.offline.listing` writes it; the question alone."""
+    above = " > ".join(part for part in (row["title"], row["headings"]) if part)
+    lines = [line.replace(" | ", "; ") for line in row["lines"]]
+    text, starts = listed_text(above, lines)
+    places = []
+    for item, line in zip(row["items"], row["line"], strict=True):
+        start = starts[line] + lines[line].index(item.replace(" | ", "; "))
+        places.append((start, start + len(item)))
+    yield QuestionExample(row["question"], text=text, items=tuple(sorted(places)), weight=_OWN)
+    yield _alone(row["question"], "list", _PARTS if len(places) > 1 else _PARTS / 2)
+
+
+def of_comparison(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
+    """The question and the piece of a document, with the values that decide marked; the question alone."""
+    question, sides = unmarked(row["question"])
+    lines = [line.replace(" | ", "; ") for line in row["lines"]]
+    text, starts = listed_text(" > ".join(part for part in (row["title"], row["headings"]) if part), lines)
+    places = []
+    for value, line in zip(row["values"], row["line"], strict=True):
+        if value is not None:
+            start = starts[line] + lines[line].index(value.replace(" | ", "; "))
+            places.append((start, start + len(value)))
+    wins = Wins[row["wins"].upper()]
+    yield QuestionExample(question, text=text, items=tuple(sorted(set(places))), wins=wins, weight=_OWN)
+    yield QuestionExample(question, asked=((0, len(question)),), form=QuestionForm.COMPARE, sides=sides, weight=_PARTS)
 
 
 def _alone(question: str, kind: str, weight: float) -> QuestionExample:

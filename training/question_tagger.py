@@ -29,21 +29,32 @@ from torch.nn import functional
 
 from hoptrail.models.learned import TRAINED, Trained, read_trained
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
-from hoptrail.models.question_tagger import PIECE_HEADS, QUESTIONS, WHOLE_HEADS, Extent
+from hoptrail.models.question_tagger import (
+    PIECE_HEADS,
+    QUESTIONS,
+    WHOLE_HEADS,
+    Extent,
+    QuestionForm,
+)
 from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
+from training.listed import listed
 from training.manifest import MANIFEST, PACKAGE, digest_of_file, in_eight_bits, shipped_manifest, trained_on
 from training.model import WORDS, Sequences, Trunk
-from training.question_rows import Follow, QuestionExample, QuestionForm, examples
+from training.question_rows import Follow, QuestionExample, examples
 from training.sizes import MINILM
 from training.sources import DATA
 
 _CLS, _SEP = 101, 102
-_LONGEST, _LONGEST_QUESTION, _LONGEST_ANSWER = 96, 64, 48
+_LONGEST, _LONGEST_QUESTION, _LONGEST_ANSWER, _LONGEST_TEXT = 96, 64, 48, 256
 _BUDGET, _SORTED = 1024, 512
 """Word pieces of a step, and examples that are sorted by length together."""
 _WARM_UP, _LEAST_RATE, _DROPPED = 100, 0.02, 0.1
 UNTAUGHT = -100
+
+
+TAGS = ("asked", "items", "sides")
+"""The heads that tag every piece of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,7 @@ class Taught:
     segments: list[int]
     weight: float
     whole: dict[str, int]
-    tags: list[int] = field(default_factory=list)
+    tags: dict[str, list[int]] = field(default_factory=dict)
     places: dict[str, Extent] = field(default_factory=dict)
 
 
@@ -82,41 +93,49 @@ class Tagger(Trunk):
 
 def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
     """An example as word pieces with labels."""
-    message, question, answer = (
-        tokenizer.encode(text, add_special_tokens=False) for text in (example.message, example.question, example.answer)
-    )
-    own = message.offsets[:_LONGEST]
-    ids = [_CLS, *message.ids[:_LONGEST], _SEP]
-    segments = [0] * len(ids)
-    asked_at = len(ids)
-    answer_at = asked_at + len(question.ids[:_LONGEST_QUESTION]) + 1
-    if example.question:
-        ids += [*question.ids[:_LONGEST_QUESTION], _SEP, *answer.ids[:_LONGEST_ANSWER], _SEP]
-        segments += [1] * (len(ids) - len(segments))
+    after = (example.text,) if example.text else (example.question, example.answer) if example.question else ()
+    texts = (example.message, *after)
+    longest = (_LONGEST_QUESTION, _LONGEST_TEXT) if example.text else (_LONGEST, _LONGEST_QUESTION, _LONGEST_ANSWER)
+    ids, starts, offsets = [_CLS], [], []
+    for text, most in zip(texts, longest, strict=False):
+        encoded = tokenizer.encode(text, add_special_tokens=False)
+        starts.append(len(ids))
+        offsets.append(encoded.offsets[:most])
+        ids += [*encoded.ids[:most], _SEP]
+    own = len(offsets[0]) + 2
+    segments = [0] * own + [1] * (len(ids) - own)
     judgements = {
         "kind": example.kind,
-        "how": None if example.shape is None else example.shape.value,
+        "form": None if example.form is None else example.form.value,
         "follow": None if example.follow is None else list(Follow).index(example.follow),
         "reply": None if example.reply is None else example.reply.value,
+        "wins": None if example.wins is None else example.wins.value,
     }
     whole = {name: column for name, column in judgements.items() if column is not None}
-    tags = [UNTAUGHT] * len(ids)
-    if example.asked is not None:
-        tags[1 : len(own) + 1] = [0] * len(own)
-        for first, last in filter(None, (_pieces(own, place, 1) for place in example.asked)):
-            tags[first : last + 1] = [1, *[2] * (last - first)]
+    tags = {
+        name: _tags(offsets[at], places, starts[at], len(ids))
+        for name, at, places in (("asked", 0, example.asked), ("items", -1, example.items), ("sides", 0, example.sides))
+        if places is not None
+    }
     places: dict[str, Extent | None] = {}
-    if example.shape is not None:
-        places["inner"] = (
-            _pieces(own, example.inner, 1) if example.shape is QuestionForm.CHAIN and example.inner else (0, 0)
-        )
+    if example.form is not None:
+        is_chain = example.form is QuestionForm.CHAIN and example.inner
+        places["inner"] = _pieces(offsets[0], example.inner, 1) if is_chain and example.inner else (0, 0)
     if example.follow is not None:
-        before = answer.offsets[:_LONGEST_ANSWER] if example.in_answer else question.offsets[:_LONGEST_QUESTION]
-        places["piece"] = _pieces(own, example.piece, 1) if example.piece else (0, 0)
-        at = answer_at if example.in_answer else asked_at
-        places["target"] = _pieces(before, example.target, at) if example.target else (0, 0)
+        at = 2 if example.in_answer else 1
+        places["piece"] = _pieces(offsets[0], example.piece, 1) if example.piece else (0, 0)
+        places["target"] = _pieces(offsets[at], example.target, starts[at]) if example.target else (0, 0)
     known = {name: place for name, place in places.items() if place}
     return Taught(ids, segments, example.weight, whole, tags, known)
+
+
+def _tags(offsets: Sequence[Extent], places: Sequence[Extent], first: int, length: int) -> list[int]:
+    """The tag of each piece of the input: 1 begins a place, 2 belongs to it, 0 stands around; none outside the text."""
+    tags = [UNTAUGHT] * length
+    tags[first : first + len(offsets)] = [0] * len(offsets)
+    for begins, ends in filter(None, (_pieces(offsets, place, first) for place in places)):
+        tags[begins : ends + 1] = [1, *[2] * (ends - begins)]
+    return tags
 
 
 def _pieces(offsets: Sequence[Extent], place: Extent, first: int) -> Extent | None:
@@ -156,9 +175,11 @@ def loss_of(tagger: Tagger, step: Sequence[Taught]) -> Tensor:
     for name in WHOLE_HEADS:
         labels = torch.tensor([item.whole.get(name, UNTAUGHT) for item in step])
         total = total + (_unlikely(whole[name], labels) * weights).sum()
-    tags = torch.tensor([tag for item in step for tag in item.tags])
-    known = [max(1, sum(tag != UNTAUGHT for tag in item.tags)) ** 0.5 for item in step]
-    total = total + (_unlikely(pieces["asked"], tags) * (weights / torch.tensor(known))[sequences.owner]).sum()
+    for name in TAGS:
+        own = [item.tags.get(name, [UNTAUGHT] * len(item.ids)) for item in step]
+        known = torch.tensor([max(1, sum(tag != UNTAUGHT for tag in tags)) ** 0.5 for tags in own])
+        labels = torch.tensor([tag for tags in own for tag in tags])
+        total = total + (_unlikely(pieces[name], labels) * (weights / known)[sequences.owner]).sum()
     for at, item in enumerate(step):
         for name, place in item.places.items():
             logits = pieces[name][starts[at] : starts[at + 1]]
@@ -203,7 +224,7 @@ def train(items: Sequence[Taught], epochs: float, rate: float, seed: int, begun:
 def describe(learned: Sequence[QuestionExample]) -> None:
     """Enter the shipped weights of the tagger in the manifest, and what it learned from in the fingerprints."""
     known = read_trained(PACKAGE / TRAINED).fingerprints
-    own = trained_on(text for one in learned for text in (one.message, one.question) if text).fingerprints
+    own = trained_on(text for one in learned for text in (one.message, one.question, one.text) if text).fingerprints
     Trained(np.union1d(known, own)).write(PACKAGE / TRAINED)
     digests = {"tagger_sha256": PACKAGE / QUESTIONS, "trained_sha256": PACKAGE / TRAINED}
     update = {name: digest_of_file(path) for name, path in digests.items()} | {"tagger_examples": len(learned)}
@@ -223,7 +244,7 @@ def main() -> None:
     tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    learned = examples(options.data)
+    learned = [*examples(options.data), *listed(options.seed)]
     items = [taught(example, tokenizer) for example in learned]
     tagger = train(items, options.epochs, options.rate, options.seed, options.begun)
     tensors = {name: one.numpy() for name, one in tagger.state_dict().items() if name != WORDS}

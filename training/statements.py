@@ -109,22 +109,22 @@ def choices_of(world: Path) -> Iterator[Choice]:
     alone = [content_stems(said.alone) for said in statements]
     shown = [under_headings(said) for said in statements]
     for asked, order in zip(questions, closeness.orders([one.question for one in questions]), strict=True):
-        settling = None if asked.kind == "none" else _settling(asked, statements, files.get(asked.file))
-        if settling is None and asked.kind != "none":
+        place_of_quote = None if asked.kind == "none" else settling(asked, statements, files.get(asked.file))
+        if place_of_quote is None and asked.kind != "none":
             continue
         answer = asked.answer.lower() if asked.kind == "span" else ""
         others = [
             shown[place]
             for place in order[: 2 * CLOSEST]
             if not (answer and answer in shown[place].lower())
-            and not (settling is not None and _is_alike(alone[settling], alone[place]))
+            and not (place_of_quote is not None and _is_alike(alone[place_of_quote], alone[place]))
         ]
-        settled = None if settling is None else shown[settling]
+        settled = None if place_of_quote is None else shown[place_of_quote]
         answer = "" if settled is None or asked.kind != "span" else asked.answer
         yield Choice(asked.question, settled, tuple(others[:CLOSEST]), answer, VERDICTS.get(asked.kind))
 
 
-def _settling(asked: Question, statements: Sequence[UnitStatement], document: str | None) -> int | None:
+def settling(asked: Question, statements: Sequence[UnitStatement], document: str | None) -> int | None:
     """The place of the statement of the document that shares the most words with the quote, and has the answer."""
     quoted, best, most = content_stems(asked.quote), None, 0
     for place, said in enumerate(statements):

@@ -22,6 +22,7 @@ from hoptrail.models.question_tagger import (
     QuestionTagger,
     WantedReply,
     tag_message,
+    tag_question,
 )
 from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
@@ -48,12 +49,17 @@ def test_places_are_those_of_the_text() -> None:
     message = "Hi, quick one: when was the boiler last serviced? Thanks!"
     ((start, end),) = tag_message(message).asked
     assert message[start:end] == "when was the boiler last serviced?"
+    question = "When was the person who signed the lease of Unit 4 born?"
+    described = tag_question(question).inner
+    assert described
+    assert question[slice(*described)] == "the person who signed the lease of Unit 4"
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "\x00\x01", "\ud83d", "😀 when?", "ﬁ", "a" * 3000])
 def test_odd_texts_are_tagged(text: str) -> None:
     tags = tag_message(text)
-    assert all(0 <= start <= end <= len(text) for start, end in tags.asked)
+    described = tag_question(text).inner
+    assert all(0 <= start <= end <= len(text) for start, end in (*tags.asked, *filter(None, [described])))
 
 
 @given(st.text(max_size=80))
@@ -91,6 +97,11 @@ def finds_questions(example: QuestionExample) -> bool:
     return [plain(example.message[start:end]) for start, end in tags.asked] == pieces_of(example)
 
 
+def finds_description(example: QuestionExample) -> bool:
+    places = (tag_question(example.message).inner, example.inner)
+    return len({" ".join(plain(example.message[slice(*place)])) if place else "" for place in places}) == 1
+
+
 @pytest.mark.parametrize(
     ("concerns", "is_right", "least"),
     [
@@ -100,8 +111,9 @@ def finds_questions(example: QuestionExample) -> bool:
             0.93,
         ),
         (lambda one: one.reply and one.asked is not None, finds_questions, 0.8),
+        (lambda one: one.form is not None, finds_description, 0.75),
     ],
-    ids=["reply", "asked"],
+    ids=["reply", "asked", "description"],
 )
 def test_rows_by_another_hand_are_tagged_rightly(
     concerns: Callable[[QuestionExample], bool], is_right: Callable[[QuestionExample], bool], least: float

@@ -60,15 +60,11 @@ class Decomposition:
 
 @dataclass(frozen=True, slots=True)
 class Decompose(Task[Decomposition]):
-    """Split `question` into sub-questions, or give only the next one after `findings` (none if they settle it).
-
-    `names` may occur in the question and are not to be cut.
-    """
+    """Split `question` into sub-questions, or give only the next one after `findings` (none if they settle it)."""
 
     question: str
     findings: tuple[Finding, ...] = ()
     one_at_a_time: bool = False
-    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

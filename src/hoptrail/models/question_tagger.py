@@ -1,15 +1,19 @@
-"""The trained tagger of messages: which words are questions, and what a message wants that asks nothing.
+"""The trained tagger: which words of a message are questions, what a message wants that asks nothing, and which words of a
+question describe something that has to be found first.
 
     [CLS] message [SEP]
 
 A BERT as the reader's, from whose layers its training began (`training/question_tagger.py`); its weights ship beside the
-reader's, as `questions.npz`. A head tags word pieces, another judges the whole at [CLS]:
+reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [CLS]:
 
     asked    pieces that begin a question, belong to it, or stand around it    (Ramshaw and Marcus 1995, section 3, for tags)
+    inner    first and last piece of the innermost description                 (Devlin et al. 2019, section 4.2, for spans)
+    form     whether a question is to be taken apart
     reply    what a message wants that asks nothing
 
-Further heads were trained with them and are not used yet: the kind of answer, the description to find first, and what a follow-up
-replaces or points to (docs/decisions/reading.md). It reads English. Longer messages are tagged in stretches of 96 word pieces.
+Further heads were trained with them and are not used yet: the kind of answer, the sides of a comparison, the items and values
+in a text, and what a follow-up replaces or points to (docs/decisions/reading.md). It reads English. Longer messages are tagged
+in stretches of 96 word pieces.
 """
 
 from __future__ import annotations
@@ -28,8 +32,8 @@ from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.reader import open_network, reader_folder
 
 QUESTIONS = "questions.npz"
-PIECE_HEADS = {"asked": 3, "inner": 2, "piece": 2, "target": 2}
-WHOLE_HEADS = {"kind": 5, "how": 3, "follow": 4, "reply": 6}
+PIECE_HEADS = {"asked": 3, "inner": 2, "piece": 2, "target": 2, "items": 3, "sides": 3}
+WHOLE_HEADS = {"kind": 5, "form": 3, "follow": 4, "reply": 6, "wins": 3}
 """The heads in the order of their columns, with how many each has."""
 _CLS, _SEP = 101, 102
 _LONGEST = 96
@@ -50,12 +54,28 @@ class WantedReply(Enum):
     OTHER = 5
 
 
+class QuestionForm(Enum):
+    """Whether a question is to be taken apart, in the order of the head's columns."""
+
+    SINGLE = 0
+    CHAIN = 1
+    COMPARE = 2
+
+
 @dataclass(frozen=True, slots=True)
 class MessageTags:
     """The places of a message's questions, and what it wants if it has none."""
 
     asked: tuple[Extent, ...]
     reply: WantedReply
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTags:
+    """Whether a question is to be taken apart, and the place of the innermost description of a chain."""
+
+    form: QuestionForm
+    inner: Extent | None = None
 
 
 class QuestionTagger:
@@ -75,9 +95,20 @@ class QuestionTagger:
             asked += [(start + first, start + last) for first, last in places]
         return MessageTags(tuple(asked), replies[0] if replies else WantedReply.OTHER)
 
+    def tag_question(self, question: str) -> QuestionTags:
+        """Whether and where a question is to be taken apart."""
+        offsets, pieces, whole = self._run(question)
+        form = QuestionForm(int(_head(whole, "form", WHOLE_HEADS).argmax()))
+        if form is not QuestionForm.CHAIN or not offsets:
+            return QuestionTags(form)
+        logits = _head(pieces, "inner", PIECE_HEADS)
+        spans = np.where(np.tri(len(offsets), k=-1, dtype=bool), -np.inf, logits[:, :1] + logits[:, 1])
+        first, last = divmod(int(spans.argmax()), len(offsets))
+        return QuestionTags(form, (offsets[first][0], offsets[last][1]))
+
     def _run(self, text: str) -> tuple[list[Extent], FloatMatrix, FloatMatrix]:
-        """The offsets of the text's word pieces, and the logits of the heads: for each piece, shape (pieces, 9), and for the
-        whole, shape (18).
+        """The offsets of the text's word pieces, and the logits of the heads: for each piece, shape (pieces, 15), and for the
+        whole, shape (21).
         """
         encoded = self._tokenizer.encode(whole_text(text), add_special_tokens=False)
         ids = [_CLS, *encoded.ids[:_LONGEST], _SEP]
@@ -112,6 +143,12 @@ def _installed() -> QuestionTagger:
 def tag_message(message: str) -> MessageTags:
     """The questions in a message, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
     return _installed().tag_message(message)
+
+
+@lru_cache(1024)
+def tag_question(question: str) -> QuestionTags:
+    """How a question is to be taken apart, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
+    return _installed().tag_question(question)
 
 
 def _head(logits: FloatMatrix, name: str, heads: dict[str, int]) -> FloatMatrix:

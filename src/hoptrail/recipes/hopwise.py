@@ -84,12 +84,11 @@ def next_questions(
     most: int,
     ask: Callable[[str, str], CitedHop],
     goes_on: Callable[[Sequence[CitedHop]], bool] = lambda _: True,
-    names: tuple[str, ...] = (),
     known: Collection[str] = (),
     left_open_counts: bool = False,
 ) -> list[CitedHop]:
     """Ask one sub-question after another until none is left, one repeats or is `known`, a task fails, there are `most` hops, or
-    `goes_on` (called with the hops so far) returns False. `names` are not to be cut.
+    `goes_on` (called with the hops so far) returns False.
 
     Each sub-question is chosen given the findings so far and, if it points back, completed from them. `ask` gets the
     sub-question and its completed form, without numbers. A hop whose completed form still says `she` or `this author` counts as
@@ -100,7 +99,7 @@ def next_questions(
     while len(hops) < most and goes_on(hops):
         findings = findings_of(hops)
         try:
-            following = meter.perform(Decompose(question, findings, one_at_a_time=True, names=names)).questions
+            following = meter.perform(Decompose(question, findings, one_at_a_time=True)).questions
             if not following:
                 break
             sub_question, completed, left_open = following[0], following[0], False

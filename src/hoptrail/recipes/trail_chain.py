@@ -31,7 +31,7 @@ from hoptrail.retrieval.paths.search import search_paths
 from hoptrail.retrieval.rankings import interleave, pack, without_repeats
 from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
-from hoptrail.text.normal_forms import base_title, same_words
+from hoptrail.text.normal_forms import same_words
 from hoptrail.types import AnswerKind, Hop, Ranking, Span, Verdict
 
 
@@ -156,10 +156,8 @@ class Chain:
         """
         if not self.settings.most_hops or not self._may_continue([]):
             return
-        titles = tuple(dict.fromkeys(base_title(hit.unit.title) for hit in self.found))
-        hops = next_questions(
-            question, self.budget.meter, self.settings.most_hops, self._hop, self._may_continue, titles, {question}
-        )
+        most = self.settings.most_hops
+        hops = next_questions(question, self.budget.meter, most, self._hop, self._may_continue, {question})
         if not hops:
             return
         if any(cited.hop.answer is None for cited in hops):

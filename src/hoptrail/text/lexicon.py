@@ -137,24 +137,6 @@ RELATED_WORDS = {
 }
 """By the word for a relation: other words that express it or its inverse."""
 
-KINSHIP = {
-    "paternal grandfather": ("father", "father"),
-    "paternal grandmother": ("father", "mother"),
-    "maternal grandfather": ("mother", "father"),
-    "maternal grandmother": ("mother", "mother"),
-    "father-in-law": ("spouse", "father"),
-    "mother-in-law": ("spouse", "mother"),
-    "child-in-law": ("child", "spouse"),
-    "son-in-law": ("daughter", "husband"),
-    "daughter-in-law": ("son", "wife"),
-    "sibling-in-law": ("spouse", "sibling"),
-    "brother-in-law": ("spouse", "brother"),
-    "sister-in-law": ("spouse", "sister"),
-    "stepmother": ("father", "wife"),
-    "stepfather": ("mother", "husband"),
-}
-"""Kin two steps away, as the two steps from the person named: the first relative, then that relative's relative."""
-
 IRREGULAR_PASTS = word_set(
     "born built made held found founded known set sung won written begun sold lost left led buried shot fought "
     "spoken taught grown brought sent given taken drawn struck named wrote sang began went came gave took drew rose fell ran "
@@ -214,11 +196,6 @@ ORGANISATION_NOUNS = word_set(
     "orchestra employer organisation organization institution museum newspaper magazine museum agency bank brand "
     "headquarters birthplace"
 )
-PARTITIVES = word_set(
-    "part piece bit half rest side top bottom end middle beginning start number percentage lot group kind type sort form version "
-    "example member members name names meaning use result list"
-)
-"""Nouns before `of` that select a part, amount or kind: `half of`, `version of`."""
 DATE_NOUNS = word_set("year date day month century decade time")
 NUMBER_NOUNS = word_set(
     "number population length height width depth weight area percentage age size speed price cost distance amount"

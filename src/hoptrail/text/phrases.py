@@ -1,4 +1,4 @@
-"""A question as a sequence of tokens, each name being one token, with its noun groups and verbs.
+"""A question as a sequence of tokens, each name being one token.
 
 There is no part-of-speech tagger: a word is taken for a verb by its ending, its position and short lists of common verbs.
 """
@@ -17,19 +17,13 @@ from hoptrail.text.lexicon import (
     FUNCTION_WORDS,
     IRREGULAR_PASTS,
     NAMED_AFTER_OF,
-    PREPOSITIONS,
     word_set,
 )
 from hoptrail.text.mentions import Shape, find_names
-from hoptrail.text.questions import is_person_noun
 from hoptrail.text.words import words
 
-CLAUSE_WORDS = word_set("who that which where whose whom when")
 REFERENCE = re.compile(r"#\d{1,3}")
-_LONGEST_GROUP = 5
 _SUBJECTS = ARTICLES | word_set("he she it they we you i his her its their our your my this these")
-_BEFORE_VERBS = word_set("last first once just still recently originally")
-"""Adverbs that may stand before a clause's verb: `that last wore`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,41 +85,3 @@ def tokens_of(question: str) -> tuple[Token, ...]:
 def adjacent(tokens: Sequence[Token], at: int) -> bool:
     """Whether at most one character separates token `at` from the one before it."""
     return at > 0 and tokens[at].start - tokens[at - 1].end <= 1
-
-
-def group_start(tokens: Sequence[Token], head: int) -> int | None:
-    """Where the noun group that ends at token `head` begins; None without an article, which only a bare `person` can lack."""
-    if head < 1 or tokens[head].name or not tokens[head].content or tokens[head].lower.endswith("ed"):
-        return None
-    at = head
-    while at > 0 and head - at < _LONGEST_GROUP and adjacent(tokens, at):
-        before = tokens[at - 1]
-        if before.lower in ARTICLES:
-            return at - 1
-        if before.lower == "of" and at > 1 and tokens[at - 2].content and not tokens[at - 2].name:
-            at -= 2
-        elif before.content and not before.participle:
-            at -= 1
-        else:
-            break
-    bare = at == head and is_person_noun(tokens[head].text) and tokens[head - 1].lower in AUXILIARIES | PREPOSITIONS
-    return head if bare else None
-
-
-def own_verb(tokens: Sequence[Token], opener: int) -> int:
-    """The last token of the main verb (`was born`, `plays`) of the clause that token `opener` opens."""
-    at = opener + 1 + (tokens[opener].lower == "whose")
-    last = len(tokens) - 1
-    if at > last:
-        return last
-    if tokens[at].subject or tokens[opener].lower in {"where", "whose", "when"} or tokens[opener].name:
-        while at < last and not tokens[at].verb:
-            at += 1
-    while at < last and tokens[at].lower in _BEFORE_VERBS and tokens[at + 1].verb:
-        at += 1
-    while at < last and (tokens[at].lower in AUXILIARIES | COPULAS or tokens[at].lower in {"also", "not", "later"}):
-        following = tokens[at + 1]
-        if not (following.participle or following.lower in AUXILIARIES | COPULAS or following.lower in {"also", "not"}):
-            break
-        at += 1
-    return at

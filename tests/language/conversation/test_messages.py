@@ -26,7 +26,6 @@ MAN = "Who is the man who built Foss Bridge and who wrote Night Ferry?"
         f"Q: {BORN}",
         "Hi, quick one: where was Peter Hahn born?",
         "Based on the documents, where was Peter Hahn born?",
-        "According to the staff list, where was Peter Hahn born?",
         "Using the documents below, where was Peter Hahn born?",
         f"Please answer in one word: {BORN}",
         "My question is: where was Peter Hahn born?",
@@ -74,7 +73,7 @@ def test_what_a_question_needs_stays(message: str) -> None:
         (f"{BORN} Who leads the PR team?", (BORN, "Who leads the PR team?")),
         ("Where was Peter Hahn born and when did Omar fly?", (BORN, "When did Omar fly?")),
         ("Who wrote the book and who illustrated it?", ("Who wrote the book?", "Who illustrated it?")),
-        ("Is the gym open and can guests use it?", ("Is the gym open?", "Can guests use it?")),
+        ("Who leads it, and what does PR stand for?", ("Who leads it?", "What does PR stand for?")),
         ("Thanks, and where was she born?", ("Where was she born?",)),
         ("Ok, and when?", ("When?",)),
         (f"Hi, {BORN.lower()} And when?", ("Where was peter hahn born?", "When?")),
@@ -90,7 +89,8 @@ def test_several_questions_are_told_apart(message: str, questions: tuple[str, ..
     [
         ("Hello, where was Peter Hahn born?", (BORN,)),
         (MAN, (MAN,)),
-        ("Who leads it, and what does PR stand for?", ("Who leads it?", "What does PR stand for?")),
+        ("According to the staff list, where was Peter Hahn born?", (BORN,)),
+        ("Is the gym open and can guests use it?", ("Is the gym open?", "Can guests use it?")),
         ("When and where was Peter Hahn born?", ("When was Peter Hahn born?", BORN)),
     ],
 )

@@ -110,7 +110,6 @@ def test_a_unit_that_is_found_twice_is_read_once(passage: MakeUnit) -> None:
     gull, tern = passage("The Gull (ship)", "It is white."), passage("The Tern", "It is grey.")
     evidence = open_evidence((gull, tern, gull), OfflineSettings())
     assert evidence.units == (gull, tern)
-    assert evidence.titles == ("The Gull (ship)", "The Gull", "The Tern")
 
 
 def test_a_list_may_be_asked_for_without_a_content_word(passage: MakeUnit) -> None:

@@ -49,4 +49,4 @@ def test_kinds_and_hops_are_those_of_the_plain_question() -> None:
     assert kind_asked("Can you tell me if the mill is open on Sundays?") is AnswerKind.YES_NO
     asked = "Give me the number of the lady who has replaced Ida Berg."
     plan = make_plan(asked, 8, 2_000)
-    assert plan.questions == ("Who is the lady who has replaced Ida Berg?", "What is the number of #1?")
+    assert plan.questions == ("Who is the lady who has replaced Ida Berg?", "Give me the number of #1.")

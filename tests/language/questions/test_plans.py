@@ -1,98 +1,133 @@
-"""Plans around names that must not be cut."""
+"""Plans of questions: every step is a piece of the question, from the inside out."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from training.question_rows import judged
 
 from hoptrail.language.questions.plans import make_plan
+from hoptrail.models.question_tagger import QuestionForm
 
 MOST, LONGEST = 6, 300
 
+CHAINS = {
+    "Where was the inventor of the Halden Valve born?": (
+        "Who is the inventor of the Halden Valve?",
+        "Where was #1 born?",
+    ),
+    "Where was the author of Edda and the Rude, Loud, Awful Goose born?": (
+        "Who is the author of Edda and the Rude, Loud, Awful Goose?",
+        "Where was #1 born?",
+    ),
+    "In which hills does the river that flows through the birthplace of the Tallow Bridge's designer rise?": (
+        "Who is the Tallow Bridge's designer?",
+        "What is the birthplace of #1?",
+        "What is the river that flows through #2?",
+        "In which hills does #3 rise?",
+    ),
+    "What is the capital of the country where the founder of the company that makes Kestrel Cider was born?": (
+        "What is the company that makes Kestrel Cider?",
+        "Who is the founder of #1?",
+        "What is the country where #2 was born?",
+        "What is the capital of #3?",
+    ),
+    "On which hill does the stream that flows past the mill where the painter of The Grey Hen died rise?": (
+        "Who is the painter of The Grey Hen?",
+        "What is the mill where #1 died?",
+        "What is the stream that flows past #2?",
+        "On which hill does #3 rise?",
+    ),
+    "Who is the mother of the playwright whose play opened the theatre that Ada Lunt built?": (
+        "What is the theatre that Ada Lunt built?",
+        "Who is the playwright whose play opened #1?",
+        "Who is the mother of #2?",
+    ),
+    "Did the author of Tea and Salt die in Port Arden?": (
+        "Who is the author of Tea and Salt?",
+        "Did #1 die in Port Arden?",
+    ),
+    "Since when has the manager of the Foss evening been a member?": (
+        "Who is the manager of the Foss evening?",
+        "Since when has #1 been a member?",
+    ),
+    "Which stadium lies in the city where the striker who scored for Port Arden was born?": (
+        "Who is the striker who scored for Port Arden?",
+        "What is the city where #1 was born?",
+        "Which stadium lies in #2?",
+    ),
+    "When was the firm that bottles Kestrel Cider founded?": (
+        "What is the firm that bottles Kestrel Cider?",
+        "When was #1 founded?",
+    ),
+    "Which firm owns the tugboat which cleared Foss Bar?": (
+        "What is the tugboat which cleared Foss Bar?",
+        "Which firm owns #1?",
+    ),
+}
 
+
+@pytest.mark.parametrize("question", CHAINS)
+def test_nested_questions_are_asked_from_the_inside(question: str) -> None:
+    assert make_plan(question, MOST, LONGEST).questions == CHAINS[question]
+
+
+@pytest.mark.xfail(reason="a title is read as a description; a clause stands apart from its noun", strict=True)
 @pytest.mark.parametrize(
-    ("question", "name", "steps"),
+    ("question", "steps"),
     [
         (
-            "What languages can the star of Ferry on Cold Water speak?",
-            "Ferry on Cold Water",
-            ("Who is the star of Ferry on Cold Water?", "What languages can #1 speak?"),
-        ),
-        (
-            "Where was the author of Edda and the Rude, Loud, Awful Goose born?",
-            "Edda and the Rude, Loud, Awful Goose",
-            ("Who is the author of Edda and the Rude, Loud, Awful Goose?", "Where was #1 born?"),
-        ),
-        (
             "Where does the director of The Clerk Who Lost the Seal live?",
-            "The Clerk Who Lost the Seal",
             ("Who is the director of The Clerk Who Lost the Seal?", "Where does #1 live?"),
         ),
         (
-            "In which year did the maker of the Nord 1500 Gauge close?",
-            "Nord 1500 Gauge",
-            ("Who is the maker of the Nord 1500 Gauge?", "In which year did #1 close?"),
+            "In which town does the keeper live who built Foss Bridge?",
+            ("Who is the keeper who built Foss Bridge?", "In which town does #1 live?"),
         ),
     ],
 )
-def test_a_known_name_is_never_cut(question: str, name: str, steps: tuple[str, ...]) -> None:
-    assert make_plan(question, MOST, LONGEST, ("Harbour rules", name)).questions == steps
-    assert make_plan(question, MOST, LONGEST).questions != steps
+def test_what_should_be_taken_apart(question: str, steps: tuple[str, ...]) -> None:
+    assert make_plan(question, MOST, LONGEST).questions == steps
 
 
-def test_the_longest_of_nested_names_counts() -> None:
-    names = ("Cold Water", "Ferry on Cold Water", "Ferry on Cold Water Bay")
-    planned = make_plan("Who is the wife of the star of Ferry on Cold Water Bay?", MOST, LONGEST, names)
-    assert planned.questions == ("Who is the star of Ferry on Cold Water Bay?", "Who is the wife of #1?")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who wrote Bread and Roses?",
+        "What was the error of the Foss gauge when it was new?",
+        "At what time is the yard gate locked in the evening?",
+        "Who is the woman who founded the choir?",
+        "When did Anna marry Piet?",
+    ],
+)
+def test_a_question_about_one_fact_stays_whole(question: str) -> None:
+    assert make_plan(question, MOST, LONGEST).questions == (question,)
 
 
-@pytest.mark.parametrize("name", ["Water", "the star", "Ferry on Cold Wat", "Ferry on the Cold Water"])
-def test_other_titles_change_nothing(name: str) -> None:
-    question = "What languages can the star of Ferry on Cold Water speak?"
-    assert make_plan(question, MOST, LONGEST, (name,)) == make_plan(question, MOST, LONGEST)
+def test_the_steps_of_any_question_are_pieces_of_it() -> None:
+    planned = 0
+    for one in judged():
+        if one.form is not QuestionForm.COMPARE and not (plan := make_plan(one.message, MOST, LONGEST)).comparison:
+            steps = [re.sub(r"^(?:Who|What) is (.*)\?$", r"\1", step) for step in plan.questions[:-1]]
+            whole = plan.questions[-1]
+            for at in range(len(steps), 0, -1):
+                assert whole.count(f"#{at}") == 1
+                whole = whole.replace(f"#{at}", steps[at - 1])
+            assert whole.rstrip(" ?.!") == " ".join(one.message.split()).rstrip(" ?.!")
+            planned += len(steps) > 0
+    assert planned > 50
 
 
-def test_a_name_that_occurs_twice_is_put_back_twice() -> None:
-    question = "Did the star of Tea and Salt die in the town where Tea and Salt was made?"
-    assert make_plan(question, MOST, LONGEST, ("Tea and Salt",)).questions == (
-        "Who is the star of Tea and Salt?",
-        "What is the town where Tea and Salt was made?",
-        "Did #1 die in #2?",
-    )
+def test_a_plan_is_within_its_bounds() -> None:
+    question = "Which stadium lies in the city where the striker who scored for Port Arden was born?"
+    assert len(make_plan(question, 2, LONGEST).questions) == 2
+    assert make_plan(question, 1, LONGEST).questions == (question,)
+    assert make_plan(question, MOST, 20).questions == (question,)
 
 
-def test_names_in_quotation_marks_are_no_owners() -> None:
-    planned = make_plan("Where was the author of 'The Goose' born?", MOST, LONGEST, ("The Goose",))
-    assert planned == make_plan("Where was the author of 'The Goose' born?", MOST, LONGEST)
-
-
-def test_an_owner_that_ends_in_s_stays_one() -> None:
-    planned = make_plan("Where did Peter and Paul Fortress' designer die?", MOST, LONGEST, ("Peter and Paul Fortress",))
-    assert planned.questions == ("Who is the designer of Peter and Paul Fortress?", "Where did #1 die?")
-
-
-def test_the_sides_of_a_comparison_are_whole_names() -> None:
-    names = ("Tea and Salt", "Ferry on Cold Water")
-    planned = make_plan("Which film came out first, Tea and Salt or Ferry on Cold Water?", MOST, LONGEST, names)
+def test_the_sides_of_a_comparison_are_asked_about() -> None:
+    planned = make_plan("Which film came out first, Tea Time or Ferry on Cold Water?", MOST, LONGEST)
     assert planned.comparison is not None
-    assert planned.comparison.sides == names
-    assert all(name in question for name, question in zip(names, planned.questions, strict=True))
+    assert planned.comparison.sides == ("Tea Time", "Ferry on Cold Water")
     assert planned.conclude(("1951", "1949")) == "Ferry on Cold Water"
-
-
-def test_both_words_of_a_name_are_not_two_sides() -> None:
-    question = "Did the author of Tea and Salt die in Port Arden?"
-    assert make_plan(question, MOST, LONGEST, ("Tea and Salt",)).questions == (
-        "Who is the author of Tea and Salt?",
-        "Did #1 die in Port Arden?",
-    )
-
-
-@pytest.mark.parametrize("title", ["Who Is She", "What Is"])
-def test_a_title_that_begins_like_a_question_is_no_name(title: str) -> None:
-    question = f"{title} the wife of the author of Tea Time?"
-    assert make_plan(question, MOST, LONGEST, (title,)) == make_plan(question, MOST, LONGEST)
-
-
-def test_a_question_with_the_word_used_meanwhile_keeps_it() -> None:
-    question = "Where was the author of Xqk and Tea and Salt born?"
-    assert make_plan(question, MOST, LONGEST, ("Tea and Salt",)) == make_plan(question, MOST, LONGEST)

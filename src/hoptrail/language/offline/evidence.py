@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import islice
 
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.text.normal_forms import base_title, squeeze
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.types import Block, Cell, Unit
 
@@ -26,12 +25,6 @@ class OpenedEvidence:
         most, longest = self.settings.unit_sentences, self.settings.unit_characters
         within = ((said for said in statements_of(unit) if said.end <= longest) for unit in self.units)
         return tuple(said for one in within for said in islice(one, most))
-
-    @cached_property
-    def titles(self) -> tuple[str, ...]:
-        """The titles with and without their parenthesis, without repeats."""
-        titles = ((squeeze(unit.title), base_title(unit.title)) for unit in self.units)
-        return tuple(dict.fromkeys(name for with_both in titles if with_both[1] for name in with_both))
 
 
 def open_evidence(units: Sequence[Unit], settings: OfflineSettings) -> OpenedEvidence:

@@ -148,7 +148,7 @@ class OfflineLanguage:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
         question = question[: self._settings.question_characters]
-        plan = _plan(question, evidence.titles, self._settings)
+        plan = _plan(question, self._settings)
         reading = read_by_hops(question, plan, evidence.units, self._statements)
         if len(plan.questions) == 1 and (disputed := self._statements.disputed(question, evidence.units)):
             reading = _all_of(question, disputed)
@@ -173,7 +173,7 @@ class OfflineLanguage:
         evidence = open_evidence(task.evidence, self._settings)
         least = self._least(task.abstain)
         reading = self._read(task.question, evidence, least) if task.evidence else Reading(None)
-        plan = _plan(task.question, evidence.titles, self._settings)
+        plan = _plan(task.question, self._settings)
         concluded = conclude(task.question, plan, task.findings, evidence, reading)
         return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
 
@@ -208,8 +208,8 @@ def _without_evidence(task: object) -> Output:
     raise TaskFailed(f"offline cannot perform {type(task).__name__}: it is not a language task")
 
 
-def _plan(question: str, titles: Sequence[str], settings: OfflineSettings) -> Plan:
-    return make_plan(question, settings.most_hops, settings.question_characters, titles)
+def _plan(question: str, settings: OfflineSettings) -> Plan:
+    return make_plan(question, settings.most_hops, settings.question_characters)
 
 
 def _sample(task: tasks.Sample, reader: StatementReader) -> tasks.Samples:
@@ -220,7 +220,7 @@ def _sample(task: tasks.Sample, reader: StatementReader) -> tasks.Samples:
 
 
 def _decompose(task: tasks.Decompose, settings: OfflineSettings) -> tasks.Decomposition:
-    questions = _plan(task.question, task.names, settings).questions
+    questions = _plan(task.question, settings).questions
     if not task.one_at_a_time:
         return tasks.Decomposition(questions)
     answered = all(finding.answer is not None for finding in task.findings)

@@ -1,17 +1,24 @@
-"""Plan a question's hops: those of a comparison, else of a chain of nested questions, else the question itself."""
+"""Plan a question's hops: those of a comparison, else of a chain of nested questions, else the question itself.
+
+The question tagger says whether a question is to be taken apart, and marks the innermost description (`the town where Ada was
+born`). That becomes a question and leaves its number, `#1`, in the rest, which is tagged again (from the inside, as in
+ChainRAG and HiRAG). So every piece of a plan is a piece of the question.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hoptrail.language.questions.comparisons import Comparison, find_comparison
-from hoptrail.language.questions.decomposing import chain
-from hoptrail.language.questions.indirect_questions import direct
-from hoptrail.text.lexicon import QUESTION_WORDS
+from hoptrail.models.question_tagger import Extent, QuestionForm, tag_question
+from hoptrail.text.lexicon import PREPOSITIONS, word_set
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.questions import is_person_noun
+from hoptrail.text.words import words
 
-_STAND_IN = "Xq"
+_BORDERS = PREPOSITIONS | word_set("who whose whom that which where when")
+"""What ends the noun that a description begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,46 +35,53 @@ class Plan:
         return self.comparison.verdict(answers) if self.comparison else answers[-1]
 
 
-def make_plan(question: str, most_hops: int, longest: int, names: Sequence[str] = ()) -> Plan:
+def make_plan(question: str, most_hops: int, longest: int) -> Plan:
     """The hops of `question`: at most `most_hops`; one for a question of more than `longest` characters.
-
-    `names`, for instance titles of passages found for it, are never cut: `Accident on Hill Road`, `The Man Who Knew Too Much`.
+    Raises: ModelUnavailable: as for `QuestionTagger`.
     """
     if len(question) > longest:
         return Plan((question,))
-    question, stand_ins = _with_stand_ins(direct(question), names)
-    comparison = find_comparison(question)
+    line = squeeze(question)
+    comparison = find_comparison(line) if tag_question(line).form is QuestionForm.COMPARE else None
     if comparison is not None and len(comparison.asked()) <= most_hops:
-        sides, questions = _restored(comparison.sides, stand_ins), _restored(comparison.questions, stand_ins)
-        comparison = replace(comparison, sides=(sides[0], sides[1]), questions=questions)
         return Plan(comparison.asked(), comparison)
-    return Plan(_restored(chain(question, most_hops), stand_ins))
+    return Plan(_chain(line, most_hops))
 
 
-def _with_stand_ins(question: str, names: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """The question with single words in place of its names of several, longest first, and the name of each such word."""
-    stand_ins: dict[str, str] = {}
-    if _STAND_IN in question:
-        return question, stand_ins
-    for name in sorted(set(names), key=lambda name: (-len(name), name)):
-        if name not in question or not _may_be_cut(name):
-            continue
-        # The last letter says how its possessive is written: `the Fortress' designer`, `the Goose's author`.
-        word = f"{_STAND_IN}{'a' * len(stand_ins)}{name[-1] if name[-1] in 'sz' else 'k'}"
-        question, times = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", word, question)
-        if times:
-            stand_ins[word] = name
-    return question, stand_ins
+def _chain(question: str, most: int) -> tuple[str, ...]:
+    """At most `most` sub-questions of `question`, the last being its remainder."""
+    steps: list[str] = []
+    while len(steps) < most - 1 and (extent := _innermost(question)):
+        start, end = extent
+        described = question[start:end]
+        if len(words(described)) < 2 or len(described) >= len(question.strip(" ?.!")):
+            break
+        steps.append(_asked(described))
+        question = f"{question[:start]}#{len(steps)}{question[end:] or '?'}"
+    return (*steps, question)
 
 
-def _may_be_cut(name: str) -> bool:
-    """Whether it has several words, begins like a name, and is no question of its own (`Who Is She`)."""
-    first, *others = name.split(" ")
-    return bool(others) and first[:1].isupper() and first.lower() not in QUESTION_WORDS
+def _innermost(question: str) -> Extent | None:
+    """The description to find first: a description within another one comes before it."""
+    extent = tag_question(question).inner
+    while extent:
+        start, end = extent[0], extent[0] + len(question[slice(*extent)].rstrip(" ?.!"))
+        asked = _asked(question[start:end])
+        offset = asked.index(question[start:end]) - start
+        inner = tag_question(asked).inner
+        within = inner and (inner[0] - offset, inner[1] - offset)
+        if not within or not start <= within[0] < within[1] <= end or within == (start, end):
+            return start, end
+        extent = within
+    return None
 
 
-def _restored(texts: Sequence[str], stand_ins: Mapping[str, str]) -> tuple[str, ...]:
-    """The texts with the names back in their places."""
-    for word, name in stand_ins.items():
-        texts = [text.replace(word, name) for text in texts]
-    return tuple(texts)
+def _asked(described: str) -> str:
+    return f"{_asker(described)} is {described}?"
+
+
+def _asker(described: str) -> str:
+    """`Who` for the description of a person, else `What`."""
+    said = [word.lower for word in words(described)]
+    border = next((at for at, word in enumerate(said) if at and word in _BORDERS), len(said))
+    return "Who" if said[border - 1 : border + 1][1:] == ["who"] or is_person_noun(said[border - 1]) else "What"
