@@ -84,3 +84,7 @@ def test_values_stay_as_they_are_written() -> None:
 def test_a_merged_mapping_of_yaml_is_part_of_the_record() -> None:
     parsed = parse_yaml(b"base: &base {port: Foss}\nship:\n  <<: *base\n  name: Aurora\n", DEFAULT_LIMITS)
     assert parsed.text == "base\n\nport: Foss\n\nship\n\nport: Foss\nname: Aurora"
+
+
+def test_records_without_a_value_leave_nothing() -> None:
+    assert parse_json(b'{"a": [[]], "b": [{}], "c": "Foss"}', DEFAULT_LIMITS).text == "c: Foss"

@@ -317,6 +317,13 @@ def test_the_arguments_of_a_function_that_is_called_unasked_are_the_reply(fake: 
     assert endpoint_at(fake, stream=stream).send(request()).text == '{"answer": "x"}'
 
 
+@pytest.mark.parametrize("calls", [[None], {"a": 1}, [{"function": "f"}], "f", [{"function": {"arguments": None}}]])
+def test_calls_in_no_form_of_the_protocol_do_not_spoil_a_reply(fake: FakeAI, calls: object) -> None:
+    FAULTS["odd calls"] = good(message={"content": "Tarnwick", "tool_calls": calls})
+    fake.always = "odd calls"
+    assert endpoint_at(fake).send(request()).text == "Tarnwick"
+
+
 def test_a6_a_finish_that_is_no_text_becomes_one(fake: FakeAI) -> None:
     """A recording of it could not be read otherwise."""
     fake.always = "a number for finish"

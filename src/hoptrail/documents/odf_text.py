@@ -203,7 +203,7 @@ class OdfTables:
                     yield GridRow(f"row {number + repeated + 1}", cells, spans or None), self._nested
                     self._nested = []
             else:
-                yield GridRow(f"row {number + 1}", ()), []
+                yield GridRow(f"row {number + 1}", ()), self._nested
             number += times
 
     def _cells(

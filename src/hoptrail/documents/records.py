@@ -70,7 +70,9 @@ class _Rendering:
             if isinstance(inner, Mapping) and texts:
                 yield from self._section(inner, place, number, level)
             elif _is_nested(inner):
-                yield self._row(inner if isinstance(inner, Mapping) else {"": inner}, place)
+                row = self._row(inner if isinstance(inner, Mapping) else {"": inner}, place)
+                if row.cells:
+                    yield row
             elif text := self._scalar(inner):
                 yield Piece(BlockKind.ITEM, text, 1, place=place)
 
@@ -82,7 +84,8 @@ class _Rendering:
         by_key = {key.lower(): value for key, value in short}
         heading = next((by_key[name] for name in _NAMES if name in by_key), f"Record {number}")
         yield Piece(BlockKind.HEADING, heading, min(level, DEEPEST_HEADING), place=place)
-        yield Piece(BlockKind.ROW, cells=short, place=place, labelled=True)
+        if short:
+            yield Piece(BlockKind.ROW, cells=short, place=place, labelled=True)
         for key, text in texts:
             if len(texts) > 1:
                 yield Piece(BlockKind.HEADING, key, min(level + 1, DEEPEST_HEADING), place=place)

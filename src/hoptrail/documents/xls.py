@@ -64,7 +64,10 @@ class _OldWorkbook:
             head = comment_head(note.author or "", "")
             comments.setdefault(f"sheet {sheet.name}, row {row + 1}", []).append((head, squeeze(note.text)))
         merged = [MergedCell(top, left, end - 1, right - 1) for top, end, left, right in sheet.merged_cells]
-        hidden = [(column, column) for column, info in sheet.colinfo_map.items() if info.hidden]
+        hidden: list[tuple[int, int]] = []  # ranges: a sheet may hide hundreds of columns, and each cell asks
+        for column in sorted(column for column, info in sheet.colinfo_map.items() if info.hidden):
+            begins = hidden.pop()[0] if hidden and hidden[-1][1] == column - 1 else column
+            hidden.append((begins, column))
         shown = ShownRows(sheet.name, self.limits, comments, merged, hidden)
         yield from with_comments(sheet_pieces(shown.of(self._rows(sheet)), self.limits), comments)
         self.hidden += Counter({"columns": len(shown.hidden_columns), "rows": shown.hidden_rows})

@@ -93,11 +93,9 @@ class _Written:
         self.thought.write(_text_of(message.get("reasoning_content") or message.get("reasoning")))
         refusal = message.get("refusal")
         self.refusal.write(refusal if isinstance(refusal, str) else "")
-        for call in (message.get("tool_calls") or [])[:1]:
-            arguments = (call.get("function") or {}).get("arguments") or ""
-            self.arguments.write(arguments if isinstance(arguments, str) else json.dumps(arguments))
+        self.arguments.write(_arguments_of(message.get("tool_calls")))
         self.tokens = (*self.tokens, *read_logprobs(choice.get("logprobs")))[-KEPT:]
-        self.finish = str(choice.get("finish_reason") or self.finish)
+        self.finish = whole_text(str(choice.get("finish_reason") or self.finish))
         error = choice.get("error")
         if self.finish in BROKEN or (error and self.finish != "stop"):
             failure = failure_within(error or self.finish, "sent within its reply")
@@ -115,6 +113,14 @@ class _Written:
         text = content or arguments
         text = THOUGHT + thought if thought and not text.strip() else text
         return ChatReply(text[:LARGEST_TEXT], self.finish, refusal=refusal, logprobs=self.tokens)
+
+
+def _arguments_of(calls: Any) -> str:
+    """The arguments of the first function that is called; empty where there are none in the form of the protocol."""
+    first = calls[0] if isinstance(calls, list) and calls else None
+    function = first.get("function") if isinstance(first, dict) else None
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    return arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
 
 
 def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatReply]:

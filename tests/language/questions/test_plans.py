@@ -119,6 +119,13 @@ def test_the_steps_of_any_question_are_pieces_of_it() -> None:
     assert planned > 50
 
 
+@pytest.mark.parametrize(
+    "question", [".", "...", "... \udfff", "", "?", "Who is the head of ...?", "\ud83d\ude00 who?"]
+)
+def test_odd_questions_are_planned(question: str) -> None:
+    assert make_plan(question, MOST, LONGEST).questions
+
+
 def test_a_plan_is_within_its_bounds() -> None:
     question = "Which stadium lies in the city where the striker who scored for Port Arden was born?"
     assert len(make_plan(question, 2, LONGEST).questions) == 2

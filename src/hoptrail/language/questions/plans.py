@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.questions.comparisons import Comparison, find_comparison
+from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.question_tagger import Extent, QuestionForm, tag_question
 from hoptrail.text.lexicon import PREPOSITIONS, word_set
 from hoptrail.text.normal_forms import squeeze
@@ -41,7 +42,7 @@ def make_plan(question: str, most_hops: int, longest: int) -> Plan:
     """
     if len(question) > longest:
         return Plan((question,))
-    line = squeeze(question)
+    line = whole_text(squeeze(question))
     comparison = find_comparison(line) if tag_question(line).form is QuestionForm.COMPARE else None
     if comparison is not None and len(comparison.asked()) <= most_hops:
         return Plan(comparison.asked(), comparison)
@@ -53,10 +54,9 @@ def _chain(question: str, most: int) -> tuple[str, ...]:
     steps: list[str] = []
     while len(steps) < most - 1 and (extent := _innermost(question)):
         start, end = extent
-        described = question[start:end]
-        if len(words(described)) < 2 or len(described) >= len(question.strip(" ?.!")):
+        if end - start >= len(question.strip(" ?.!")):
             break
-        steps.append(_asked(described))
+        steps.append(_asked(question[start:end]))
         question = f"{question[:start]}#{len(steps)}{question[end:] or '?'}"
     return (*steps, question)
 
@@ -66,6 +66,8 @@ def _innermost(question: str) -> Extent | None:
     extent = tag_question(question).inner
     while extent:
         start, end = extent[0], extent[0] + len(question[slice(*extent)].rstrip(" ?.!"))
+        if len(words(question[start:end])) < 2:
+            return None
         asked = _asked(question[start:end])
         offset = asked.index(question[start:end]) - start
         inner = tag_question(asked).inner

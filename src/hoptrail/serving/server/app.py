@@ -96,7 +96,9 @@ agents = APIRouter()
 @agents.post("/mcp", include_in_schema=False)
 async def mcp(request: Request, here: Here) -> Response:
     """Answer an agent."""
-    from hoptrail.serving.server.mcp_server import agent_response  # begun to be imported when the server starts
+    # The first import takes a second, in which the event loop goes on; it is begun when the server starts.
+    await asyncio.to_thread(import_module, "hoptrail.serving.server.mcp_server")
+    from hoptrail.serving.server.mcp_server import agent_response
 
     return await agent_response(request, here, may_change=request.app.state.agents_may_change)
 

@@ -249,10 +249,9 @@ class Worker:
     def _add_batch(self, job: Job, waiting: Sequence[Item]) -> None:
         read: list[Item] = []
         with suppress(StillRead):  # as above
-            documents = self._read_batch(job, waiting, read)
-            if first := next(documents, None):
-                batch = chain([first], documents)
-                self._workspace.index.add([], self._workspace.recipes, job.watcher, documents=batch)
+            # Read first: while they are added, no other process can write to the index.
+            if documents := list(self._read_batch(job, waiting, read)):
+                self._workspace.index.add([], self._workspace.recipes, job.watcher, documents=documents)
         for item in read:
             self._finish(item, State.DONE)
             _displace(job.items[: job.items.index(item)], item)

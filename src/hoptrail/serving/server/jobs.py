@@ -69,7 +69,8 @@ class Jobs:
                 return self._uploads.keep(name, content)
             except Refusal as refusal:
                 with self._changed:
-                    found = next((job for job in self._jobs.values() if job.is_finished and job.left), None)
+                    kept = (job for job in self._jobs.values() if job.is_finished and job.kind == "add")
+                    found = next((job for job in kept if job.left), None)
                     if refusal.status != 413 or found is None:
                         raise
                     uploads = found.left

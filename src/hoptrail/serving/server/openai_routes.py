@@ -97,7 +97,7 @@ class Body(BaseModel):
 class ChatBody(Body):
     """A request of the chat API. Of the `stream_options`, `include_usage` asks for the number of tokens in a last chunk."""
 
-    stream_options: dict[str, bool | None] | None = None
+    stream_options: dict[str, Any] | None = None
     n: int | None = None
     functions: list[Any] | None = None
     response_format: JsonObject | None = None
