@@ -155,7 +155,7 @@ def test_a_model_completes_what_is_not_whole_in_one_counted_call(index: Index) -
 def test_a_model_that_fails_leaves_the_message_as_it_stands(index: Index) -> None:
     script = ScriptedLanguage([(FollowUp, Failure("no reply")), (Read, quoted("Utrecht", "born in Utrecht"))])
     answer = index.ask("and where?", "bm25", script, before=index.ask(BORN))
-    assert (answer.asked, len(answer.notes)) == ("Where?", 1)
+    assert (answer.asked, len(answer.notes)) == ("and where?", 1)
     with pytest.raises(TaskFailed):
         script.perform(FollowUp("x", ()))
 
