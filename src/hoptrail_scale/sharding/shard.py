@@ -6,9 +6,10 @@ Every call can be repeated and keeps nothing that a later one needs: a shard who
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.question_scores import QuestionScores
 from hoptrail.types import Document, Extraction, Kind, Unit
+
+T = TypeVar("T")
 
 QUESTIONS = 4
 """Questions whose walks a shard remembers between two calls."""
@@ -235,3 +238,41 @@ def _arrival(graph: PassageGraph, departure: Departure) -> Source:
     numbers = np.array([number for name in departure.names if (number := graph.number(name)) >= 0], np.int32)
     title = graph.number(departure.title) if departure.title else -1
     return Source(-1, numbers, title, departure.vector, departure.cosine, departure.promise)
+
+
+class Scatter(Protocol):
+    """Calls functions of a shard on every shard."""
+
+    def all(self, call: Callable[[Shard], T]) -> list[T]:
+        """The results in the order of the shards; calls run at once. `call` can be pickled.
+        Raises: WorkFailed: a shard cannot be brought back.
+        """
+
+    def renew(self) -> None:
+        """Read the last commit of every shard from now on."""
+
+    def close(self) -> None:
+        """Release the shards."""
+
+
+class LocalShards:
+    """Shards in folders of this machine, called one after another in this process."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        """Raises: as `Snapshot.open`."""
+        self._folders = list(folders)
+        self._shards = [Shard(folder) for folder in self._folders]
+
+    def all(self, call: Callable[[Shard], T]) -> list[T]:
+        """See `Scatter.all`."""
+        return [call(shard) for shard in self._shards]
+
+    def renew(self) -> None:
+        """See `Scatter.renew`."""
+        self.close()
+        self._shards = [Shard(folder) for folder in self._folders]
+
+    def close(self) -> None:
+        """See `Scatter.close`."""
+        for shard in self._shards:
+            shard.close()
