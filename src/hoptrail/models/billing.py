@@ -320,7 +320,7 @@ class PaidChat(Chat):
         if call is None:
             return ()
         try:
-            replies = self._endpoint.send_for(asked, len(requests), lambda: self._replies.mark_sent(call))
+            replies = self._endpoint.send_for(asked, len(requests))
         except CallFailed as failure:
             self._replies.close_call(call, failure.reason, paid=failure.paid)
             if failure.kind is not FailureKind.CONTEXT or len(requests) > 1:

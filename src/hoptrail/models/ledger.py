@@ -1,14 +1,12 @@
 """Paid replies and the ledger of their cost, in one SQLite file.
 
-A call is entered with the most it may cost before it is sent, and marked as sent afterwards. Its reply and its real cost are
-stored together in one transaction before the reply is used. So a crash at any moment leaves nothing, a call that counts with its
-estimate, or a reply that is never paid again. Safe for several threads and processes: a call that another live process is making
-is waited for. States of a call:
+A call is entered with the most it may cost before it is sent. Its reply and its real cost are stored together in one transaction
+before the reply is used. So a crash at any moment leaves nothing, a call that counts with its estimate, or a reply that is never
+paid again. Safe for several threads and processes: a call that another live process is making is waited for. States of a call:
 
-    entered -> sent -> settled     the reply is stored
-       |         |---> lost        it was sent completely; no reply, or a broken one
-       |---------|---> refused     the server refused it, or was not reached: costs nothing
-       |-------------> broken      the connection broke while it was sent
+    entered -> settled     the reply is stored
+       |-----> lost        no reply, or a broken one; the server may have billed it
+       |-----> refused     the server refused it, or was not reached: costs nothing
 
 The tables:
 
@@ -68,6 +66,7 @@ DROP TABLE IF EXISTS totals
 _KNOWN = """
 SELECT reply FROM replies WHERE key = ? AND (SELECT state != 'refused' OR sent > ? FROM calls WHERE id = replies.call)
 """
+# Earlier versions told `sent` calls, and `broken` ones, from the others.
 _IN_FLIGHT = "SELECT process, sent FROM calls WHERE key = ? AND state IN ('entered', 'sent')"
 _KEEP = """
 INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET reply = excluded.reply, call = excluded.call
@@ -81,15 +80,13 @@ _SETTLE = """
 UPDATE calls SET state = 'settled', prompt_tokens = ?, completion_tokens = ?, money = ?, estimated = ? WHERE id = ?
 """
 _CLOSE = """
-UPDATE calls SET reason = :reason,
-    state = CASE WHEN NOT :paid THEN 'refused' WHEN state = 'entered' THEN 'broken' ELSE 'lost' END WHERE id = :call
+UPDATE calls SET reason = :reason, state = CASE WHEN :paid THEN 'lost' ELSE 'refused' END WHERE id = :call
 """
 _SUMS = """
 SELECT count(*) FILTER (WHERE paid), coalesce(sum(prompt_tokens) FILTER (WHERE paid), 0),
     coalesce(sum(completion_tokens) FILTER (WHERE paid), 0), coalesce(sum(money) FILTER (WHERE paid), 0.0),
     count(*) FILTER (WHERE paid AND state != 'settled'), count(*) FILTER (WHERE paid AND estimated),
-    count(*) FILTER (WHERE NOT paid), count(*) FILTER (WHERE paid AND money IS NULL),
-    count(*) FILTER (WHERE state IN ('entered', 'broken'))
+    count(*) FILTER (WHERE NOT paid), count(*) FILTER (WHERE paid AND money IS NULL)
 FROM (SELECT *, state != 'refused' AS paid FROM calls)
 """
 _MENTIONING = "SELECT key FROM mentions WHERE document IN (SELECT value FROM json_each(?))"
@@ -115,15 +112,11 @@ def cost_of(prompt_tokens: int, completion_tokens: int, settings: ChatSettings) 
 class Ledger:
     """The sums of a ledger.
 
-    - `calls`: all calls that the server may have billed.
+    - `calls`: all calls that the server may have billed; it has billed `calls - unsettled` at least.
     - `unsettled`: those of them without a reply (a crash, a broken connection), counted with their reserved estimate.
     - `estimated`: those of them whose tokens we estimated, because the server's count was missing or implausible.
-    - `perhaps`: unsettled calls that may never have been sent: we were killed, or the connection broke, before their last byte.
     - `refused`: calls that were not billed, because the server refused them or was not reached.
     - `unpriced`: calls without a known price.
-
-    So the server bills between `calls - unsettled` and `calls` calls; and at least `calls - perhaps`, if it bills every call that
-    it received completely, except those whose refusal we received.
     """
 
     calls: int = 0
@@ -134,7 +127,6 @@ class Ledger:
     estimated: int = 0
     refused: int = 0
     unpriced: int = 0
-    perhaps: int = 0
 
     @property
     def tokens(self) -> int:
@@ -205,11 +197,6 @@ class RememberedReplies:
             made = connection.execute(_ENTER, (*about, *cost, os.getpid(), time.time()))
             _mention(connection, request)
             return made.lastrowid
-
-    def mark_sent(self, call: int) -> None:
-        """Note that the whole request was passed to the operating system."""
-        with self._file.transaction() as connection:
-            connection.execute("UPDATE calls SET state = 'sent' WHERE id = ? AND state = 'entered'", (call,))
 
     def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost) -> None:
         """Store the real cost of a call and its replies, by request, in one transaction."""
