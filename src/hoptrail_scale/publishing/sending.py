@@ -108,7 +108,7 @@ def publish(folder: Path, address: str, *, keep_hours: float = KEEP_HOURS, afres
 @contextmanager
 def open_commit(folder: Path) -> Iterator[tuple[int, Mapping[str, BinaryIO]]]:
     """The number of the last commit of an index, and its files by their paths in the index folder (with slashes). They can be
-    read until the end of the block, whatever happens to the index; no writer waits for that. The database is copied to the system's
+    read until the end of the block, whatever happens to the index; no writer waits. The database is copied to the system's
     temporary folder, and the copy unlinked before the block begins. Raises: as `copy_index` does.
     """
     with ExitStack() as files:

@@ -15,14 +15,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hoptrail.corpus.snapshot import SharedSnapshot
 from hoptrail.documents.corpus_part import CorpusPart
 from hoptrail.errors import IndexDamaged, IndexUnavailable, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
-from hoptrail.index.builder import Building
+from hoptrail.index.builder import add
+from hoptrail.index.index import Index
 from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
-from hoptrail.language.factory import LanguageContext
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
@@ -119,10 +118,10 @@ def build_part(
     encoder: Encoder,
 ) -> IndexingReport:
     """Bring the index of one part of a corpus in step with its sources. Raises: as `Index.add`."""
-    context = LanguageContext(encoder, folder, settings.chat, settings.offline)
-    building = Building(folder, settings, SharedSnapshot(folder), lambda: encoder, lambda: context)
+    index = Index(folder, settings)
+    index.encoder = encoder
     options = ReadingOptions(sync=settings.sync, selection=settings.selection, part=part, limits=settings.reading)
-    return building.add(sources, recipes, None, options)
+    return add(index, sources, recipes, None, options)
 
 
 def _check(task: _Task, count: int) -> None:
