@@ -180,7 +180,10 @@ class Limiter:
         last, busy = number >= self._settings.attempts, failure.kind is FailureKind.BUSY
         if not busy and (last or failure.kind not in {FailureKind.PASSING, FailureKind.UNREACHED}):
             raise failure
-        wait = self._backoff(number) if failure.wait is None else failure.wait
+        with self._lock:
+            jitter = self._random.uniform(1 - JITTER, 1 + JITTER)
+        own = min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, LONGEST_WAIT)
+        wait = own if failure.wait is None else failure.wait
         if busy and (last or wait > LONGEST_WAIT):
             raise EndpointBusy(
                 f"{self._name} {failure.reason} (try {number} of {self._settings.attempts}, to wait {wait:.3g} s). What "
@@ -193,11 +196,6 @@ class Limiter:
             self.pauses += 1
             spread = self._random.uniform(0, JITTER) * min(wait, self._settings.backoff_seconds)
             self._not_before = max(self._not_before, time.monotonic() + wait + spread)
-
-    def _backoff(self, number: int) -> float:
-        with self._lock:
-            jitter = self._random.uniform(1 - JITTER, 1 + JITTER)
-        return min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, LONGEST_WAIT)
 
 
 _LOCKS: Shared[tuple[Path, str], threading.Lock] = Shared()
@@ -326,7 +324,7 @@ class PaidChat(Chat):
             if failure.kind is not FailureKind.CONTEXT or len(requests) > 1:
                 raise
             too_long = ChatReply("", TOO_LONG)
-            self._replies.keep(call, asked, too_long)
+            self._replies.settle(call, {asked: too_long})
             return [too_long]
         spent = _usage_of(replies)
         cost = cost_of(spent.prompt_tokens, spent.completion_tokens, self._settings)

@@ -41,7 +41,7 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
     """
     kind, _, model = name.partition(":")
     if name == DEFAULT_ENCODER:
-        return _shipped(settings)
+        return _shipped(settings=settings)
     if kind in _BY_PREFIX and model:
         return _BY_PREFIX[kind](model)
     if folder := _folder(name):
@@ -49,10 +49,8 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
     raise _no_encoder(name)
 
 
-@lru_cache(maxsize=4)
-def _shipped(settings: LocalSettings | None) -> MiniLmEncoder:
-    """The encoder that ships, loaded once for all indexes of a process."""
-    return MiniLmEncoder(settings=settings)
+_shipped = lru_cache(maxsize=4)(MiniLmEncoder)
+"""The encoder that ships, loaded once for all indexes of a process."""
 
 
 def check_encoder(name: str) -> None:

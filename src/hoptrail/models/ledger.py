@@ -198,18 +198,18 @@ class RememberedReplies:
             _mention(connection, request)
             return made.lastrowid
 
-    def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost) -> None:
-        """Store the real cost of a call and its replies, by request, in one transaction."""
+    def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost | None = None) -> None:
+        """Store the real cost of a call and its replies, by request, in one transaction. Without a cost, the call was refused,
+        and the reply is a placeholder for a prompt that does not fit. It applies for a while.
+        """
         estimated = any(reply.estimated for reply in answered.values())
         with self._file.transaction() as connection:
-            connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
+            if cost:
+                connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
             for request, reply in answered.items():
-                _keep(connection, request, reply, call)
-
-    def keep(self, call: int, request: ChatRequest, reply: ChatReply) -> None:
-        """Store a placeholder for the reply of a refused `call`, for a prompt that does not fit. It applies for a while."""
-        with self._file.transaction() as connection:
-            _keep(connection, request, reply, call)
+                content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
+                connection.execute(_KEEP, (request.key, request.task, request.place, request.model, content, call))
+                _mention(connection, request)
 
     def close_call(self, call: int, reason: str, *, paid: bool) -> None:
         """Note that a call got no reply. One that may have been `paid` still counts, with its estimate."""
@@ -355,12 +355,6 @@ def _lives(process: int) -> bool:
     except OSError as error:
         return not isinstance(error, ProcessLookupError)
     return True
-
-
-def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, call: int) -> None:
-    content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
-    connection.execute(_KEEP, (request.key, request.task, request.place, request.model, content, call))
-    _mention(connection, request)
 
 
 def _mention(connection: sqlite3.Connection, request: ChatRequest) -> None:

@@ -134,15 +134,13 @@ class LocalEncoder:
             window = list(map(self._ready().tokenizer.encode, cut))
             waiting: list[int] = []
             for index in sorted(range(len(window)), key=lambda index: len(window[index])):
-                if waiting and self._is_full(len(waiting), len(window[waiting[-1]]), len(window[index])):
+                count, length = len(waiting), len(window[index])
+                padding = count * (length - len(window[waiting[-1]])) if waiting else 0
+                if waiting and ((count + 1) * length > self._settings.batch or padding > self._settings.padding):
                     yield _Batch([start + place for place in waiting], [window[place] for place in waiting])
                     waiting = []
                 waiting.append(index)
             yield _Batch([start + place for place in waiting], [window[place] for place in waiting])
-
-    def _is_full(self, waiting: int, longest: int, length: int) -> bool:
-        """Whether a batch of `waiting` texts, the longest of length `longest`, has no room for a text of `length`."""
-        return (waiting + 1) * length > self._settings.batch or waiting * (length - longest) > self._settings.padding
 
     def _ready(self) -> _Loaded:
         with self._loading:
@@ -154,8 +152,10 @@ class LocalEncoder:
         model = self._model
         check_digest(model.weights, self.identity.digest, self.identity.name)
         tokenizer = _tokenizer(model)
+        limited = hasattr(os, "sched_getaffinity")  # Linux; a container's limit shows here
+        cores = len(os.sched_getaffinity(0)) if limited else os.cpu_count() or 1
         try:
-            network = self._load_network(model, self._settings.threads or _usable_cores())
+            network = self._load_network(model, self._settings.threads or cores)
         except ValueError as error:
             raise ModelUnavailable(f"the weights {model.weights} cannot be used: {error}") from error
         return _Loaded(tokenizer, network)
@@ -171,9 +171,3 @@ def _tokenizer(model: LocalModel) -> Tokenizer:
     tokenizer.enable_truncation(model.longest)
     tokenizer.no_padding()
     return tokenizer
-
-
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # Linux; a container's limit shows here
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -19,7 +19,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.errors import NotBuilt
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.text.title_scanning import MOST_WORDS, can_be_found, names_in
+from hoptrail.text.title_scanning import can_be_found, names_in
 from hoptrail.types import Kind, Unit
 
 
@@ -98,7 +98,7 @@ class PassageGraph:
 
 
 class _Titles:
-    """The names that are titles of passages. Satisfies `text.title_scanning.NameLookup`."""
+    """The names that are titles of passages."""
 
     def __init__(self, graph: PassageGraph) -> None:
         self._graph = graph
@@ -106,7 +106,3 @@ class _Titles:
     def __contains__(self, key: str, /) -> bool:
         number = self._graph.number(key)
         return can_be_found(key) and number >= 0 and bool(self._graph.owners.counts(number))
-
-    def longest(self, first: str) -> int:
-        """See `NameLookup.longest`; this gives an upper bound."""
-        return MOST_WORDS if self._graph.keys.begins(f"{first} ") else int(self._graph.number(first) >= 0)
