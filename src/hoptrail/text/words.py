@@ -16,11 +16,16 @@ from typing import NamedTuple
 from hoptrail.text.lexicon import CANONICAL, RELATED_WORDS, STOP_WORDS
 from hoptrail.text.normal_forms import SOFT_HYPHEN, composed
 
-_CODES = [code for code in range(0x300, 0x12000) if unicodedata.category(chr(code))[0] == "M"]
-_FIRSTS = [code for before, code in pairwise([0, *_CODES]) if code != before + 1]
-_LASTS = [code for code, after in pairwise([*_CODES, 0]) if after != code + 1]
-_MARKS = "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(_FIRSTS, _LASTS, strict=True))
-"""Combining marks as the inside of a character class, in ranges because these compile faster than single characters."""
+
+def _mark_ranges() -> str:
+    """Combining marks as the inside of a character class, in ranges because these compile faster than single characters."""
+    codes = [code for code in range(0x300, 0x12000) if unicodedata.category(chr(code))[0] == "M"]
+    firsts = [code for before, code in pairwise([0, *codes]) if code != before + 1]
+    lasts = [code for code, after in pairwise([*codes, 0]) if after != code + 1]
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, lasts, strict=True))
+
+
+_MARKS = _mark_ranges()
 # Every repeated group starts with a character that the part before it cannot match, so time is linear on any input. Testing for
 # ASCII first makes English four times as fast.
 LETTERS = rf"[^\W_]+(?:(?![\x00-\x7f])[{_MARKS}{SOFT_HYPHEN}][^\W_]*)*"
