@@ -23,7 +23,7 @@ from hoptrail.errors import IndexMismatch, UsageError
 from hoptrail.models.encoder import Encoder, EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import find_address
-from hoptrail.models.extras import FastEmbedEncoder, SentenceTransformersEncoder
+from hoptrail.models.extras import fastembed_encoder, sentence_transformers_encoder
 from hoptrail.models.folder import encoder_from_folder
 from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
@@ -90,8 +90,8 @@ def _at_endpoint(name: str) -> EndpointEncoder:
 _ENDPOINT = "endpoint"
 _BY_PREFIX: dict[str, Callable[[str], Encoder]] = {
     _ENDPOINT: _at_endpoint,
-    "sentence-transformers": SentenceTransformersEncoder,
-    "fastembed": FastEmbedEncoder,
+    "sentence-transformers": sentence_transformers_encoder,
+    "fastembed": fastembed_encoder,
 }
 
 
