@@ -137,13 +137,13 @@ def _build_context(
 ) -> BuildContext:
     tracker = watcher.tracker()
 
-    def pause() -> None:
+    def _pause() -> None:
         writer.checkpoint()
         if watcher.stopped():
             raise Interrupted("stopped; what was finished is kept. Run the same command again to resume here.")
 
     context = BuildContext(
-        *(writer, encoder, tracker.report, pause),
+        *(writer, encoder, tracker.report, _pause),
         tracker=tracker,
         account=Account(on_usage=watcher.spent),
         stopped=watcher.stopped,

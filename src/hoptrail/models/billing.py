@@ -262,7 +262,7 @@ class PaidChat(Chat):
             return PaidReply(reply, reply.usage)
         with _LOCKS.of((self._file, request.key), threading.Lock):  # two threads pay once for the same request
             while True:
-                if known := self._replies.wait_for_others(request.key, self._settings.deadline_seconds):
+                if known := self._replies.reply(request.key, self._settings.deadline_seconds):
                     return PaidReply(known)
                 self._recall()
                 if replies := self._called([request]):

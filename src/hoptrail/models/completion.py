@@ -136,7 +136,12 @@ def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatRepl
             one.add(choice, choice["message"])
         return _counted(written, content.get("usage"), request)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
-        raise _no_reply(bytes(body)) from error
+        start = " ".join(body[:200].decode("utf-8", "replace").split())
+        if start.lower().startswith(("<!doctype", "<html")):
+            said = f"answered with a web page, perhaps a login, not with a chat reply: {start[:80]}"
+            raise CallFailed(FailureKind.NONSENSE, said) from error
+        said = f"answered with something that is not a chat reply: {start[:80]!r}"
+        raise CallFailed(FailureKind.PASSING, said, paid=True) from error
 
 
 def read_stream(events: Any, request: ChatRequest) -> ChatReply:
@@ -195,16 +200,6 @@ def _text_of(content: Any) -> str:
     if not isinstance(content, str):
         raise TypeError("content is neither text nor parts")
     return content
-
-
-def _no_reply(body: bytes) -> CallFailed:
-    start = " ".join(body[:200].decode("utf-8", "replace").split())
-    if start.lower().startswith(("<!doctype", "<html")):
-        what = "a web page, perhaps a login"
-        return CallFailed(FailureKind.NONSENSE, f"answered with {what}, not with a chat reply: {start[:80]}")
-    return CallFailed(
-        FailureKind.PASSING, f"answered with something that is not a chat reply: {start[:80]!r}", paid=True
-    )
 
 
 def _counted(written: Sequence[_Written], usage: Any, request: ChatRequest) -> list[ChatReply]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hoptrail.corpus.places import DATABASE
 from hoptrail.errors import IndexDamaged, IndexMismatch
 from hoptrail.types.json_object import reader_of
-from hoptrail_scale.publishing.address import StoreAddress
-from hoptrail_scale.publishing.objects import Objects
+from hoptrail_scale.publishing.objects import Objects, StoreAddress
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion

@@ -27,7 +27,6 @@ from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.segments import array_files
 from hoptrail.errors import IndexBusy, IndexDamaged, StorageError
-from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.manifest import (
     CHUNKS,
     FORMAT,
@@ -41,7 +40,7 @@ from hoptrail_scale.publishing.manifest import (
     read_manifest,
     read_pointer,
 )
-from hoptrail_scale.publishing.objects import STREAMS, Objects, Outdated
+from hoptrail_scale.publishing.objects import STREAMS, Objects, Outdated, StoreAddress
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion

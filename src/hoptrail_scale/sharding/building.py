@@ -26,9 +26,8 @@ from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
 from hoptrail_scale.on_ray import RayExecutor
-from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import restore
-from hoptrail_scale.publishing.objects import Objects
+from hoptrail_scale.publishing.objects import Objects, StoreAddress
 from hoptrail_scale.publishing.sending import publish
 from hoptrail_scale.sharding.actors import RayShards
 from hoptrail_scale.sharding.sharded_index import RECIPES, ShardedIndex

@@ -52,7 +52,6 @@ from hoptrail_scale.sharding.shard import (
     AskedPaths,
     CountedWords,
     Departure,
-    Leads,
     Scatter,
     Shard,
     ShardContents,
@@ -151,7 +150,7 @@ class ShardedIndex:
     @contextmanager
     def _gathered(self, asked: Asked, depth: int) -> Iterator[Snapshot]:
         leads = self._scatter.all(partial(Shard.find, asked=asked, depth=depth))
-        ids = _chosen(leads, depth)
+        ids = {*_best([lead.by_words for lead in leads], depth), *_best([lead.by_vectors for lead in leads], depth)}
         if asked.paths:
             ids |= self._on_paths(asked, asked.paths, [lead.departures for lead in leads])
         contents = partial(Shard.contents, ids=frozenset(ids), sentences=asked.paths is not None)
@@ -195,12 +194,6 @@ class ShardedIndex:
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
         """See `corpus.keywords.WordCounts`: every shard counts."""
         return reduce(np.add, self._scatter.all(partial(Shard.frequencies, words=tuple(words))))
-
-
-def _chosen(leads: Sequence[Leads], depth: int) -> set[str]:
-    """The best passages by words and by vectors of all shards."""
-    by_words, by_vectors = ([lead.by_words for lead in leads], [lead.by_vectors for lead in leads])
-    return {*_best(by_words, depth), *_best(by_vectors, depth)}
 
 
 def _best_bridges(bridges: Iterable[Bridge]) -> list[Bridge]:
