@@ -29,7 +29,7 @@ from hoptrail_scale.publishing.manifest import (
     MissingObject,
     Pointer,
     StoredFile,
-    damaged_chunk,
+    damaged,
     number_of,
     parse_manifest,
     read_manifest,
@@ -225,7 +225,7 @@ class _Source:
         if stored is None:
             raise MissingObject(f"{CHUNKS}/{name}", self._objects.address)
         if len(stored) != file.length(place) or not _is_intact(stored, name):
-            raise damaged_chunk(name, self._objects.address)
+            raise damaged(f"{CHUNKS}/{name}", self._objects.address)
         return stored
 
 

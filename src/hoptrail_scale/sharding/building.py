@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,16 +35,6 @@ COUNT = "shards.json"
 """The object that holds the number of shards."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """What every worker builds a part of."""
-
-    sources: tuple[str, ...]
-    address: str
-    recipes: tuple[str, ...]
-    settings: Settings
-
-
 def build_shards(
     sources: Sequence[str | Path],
     address: str,
@@ -61,8 +50,11 @@ def build_shards(
         WorkFailed: a shard cannot be built; those that were published are found by the next run.
     """
     settings = settings or Settings()
-    task = _Task(tuple(str(Path(source).resolve()) for source in sources), address, tuple(recipes), settings)
-    _check(task, count)
+    if count < 1:
+        raise UsageError("a corpus has at least one shard.")
+    for name in recipes or (settings.recipe,):
+        if name.partition(":")[0] not in RECIPES:
+            raise UsageError(f"recipe {name} cannot search shards. These can: {', '.join(RECIPES)}.")
     objects = Objects(StoreAddress.of(address))
     try:
         stored = _count_at(objects)
@@ -70,7 +62,9 @@ def build_shards(
         stored = None  # it is written anew
     if stored not in (None, count):
         raise UsageError(f"{address} holds {stored} shards, not {count}: name another address for another number.")
-    work = Work("building shard", partial(_build, task), str)
+    places = [str(Path(source).resolve()) for source in sources]
+    build = partial(_build, sources=places, address=address, recipes=tuple(recipes), settings=settings)
+    work = Work("building shard", build, str)
     reports = list(executor.map(work, [CorpusPart(number, count) for number in range(1, count + 1)]))
     objects.put(COUNT, json.dumps({"shards": count}).encode())
     return reports
@@ -91,9 +85,11 @@ def shard_addresses(address: str, count: int) -> list[str]:
     return [f"{address.rstrip('/')}/{CorpusPart(number, count)}" for number in range(1, count + 1)]
 
 
-def _build(task: _Task, part: CorpusPart) -> IndexingReport:
+def _build(
+    part: CorpusPart, sources: Sequence[str], address: str, recipes: Sequence[str], settings: Settings
+) -> IndexingReport:
     """In a worker: bring one shard up to date, from what is published of it, and publish it."""
-    address = shard_addresses(task.address, part.count)[part.number - 1]
+    address = shard_addresses(address, part.count)[part.number - 1]
     with TemporaryDirectory(prefix="hoptrail-shard-", ignore_cleanup_errors=True) as temporary:
         folder, damaged = Path(temporary, "index"), False
         try:
@@ -102,8 +98,8 @@ def _build(task: _Task, part: CorpusPart) -> IndexingReport:
             damaged = True
         except IndexUnavailable:
             pass  # the first run
-        encoder = open_encoder(task.settings.encoder, LocalSettings(threads=1))  # a task of Ray has one core
-        report = build_part(folder, task.sources, task.recipes, task.settings, part, encoder)
+        encoder = open_encoder(settings.encoder, LocalSettings(threads=1))  # a task of Ray has one core
+        report = build_part(folder, sources, recipes, settings, part, encoder)
         publish(folder, address, afresh=damaged)
     return report
 
@@ -121,14 +117,6 @@ def build_part(
     index.encoder = encoder
     options = ReadingOptions(sync=settings.sync, selection=settings.selection, part=part, limits=settings.reading)
     return add(index, sources, recipes, None, options)
-
-
-def _check(task: _Task, count: int) -> None:
-    if count < 1:
-        raise UsageError("a corpus has at least one shard.")
-    for name in task.recipes or (task.settings.recipe,):
-        if name.partition(":")[0] not in RECIPES:
-            raise UsageError(f"recipe {name} cannot search shards. These can: {', '.join(RECIPES)}.")
 
 
 def _count_at(objects: Objects) -> int | None:
