@@ -180,10 +180,7 @@ class Limiter:
         last, busy = number >= self._settings.attempts, failure.kind is FailureKind.BUSY
         if not busy and (last or failure.kind not in {FailureKind.PASSING, FailureKind.UNREACHED}):
             raise failure
-        with self._lock:
-            jitter = self._random.uniform(1 - JITTER, 1 + JITTER)
-        own = min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, LONGEST_WAIT)
-        wait = own if failure.wait is None else failure.wait
+        wait = self._backoff(number) if failure.wait is None else failure.wait
         if busy and (last or wait > LONGEST_WAIT):
             raise EndpointBusy(
                 f"{self._name} {failure.reason} (try {number} of {self._settings.attempts}, to wait {wait:.3g} s). What "
@@ -196,6 +193,11 @@ class Limiter:
             self.pauses += 1
             spread = self._random.uniform(0, JITTER) * min(wait, self._settings.backoff_seconds)
             self._not_before = max(self._not_before, time.monotonic() + wait + spread)
+
+    def _backoff(self, number: int) -> float:
+        with self._lock:
+            jitter = self._random.uniform(1 - JITTER, 1 + JITTER)
+        return min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, LONGEST_WAIT)
 
 
 _LOCKS: Shared[tuple[Path, str], threading.Lock] = Shared()
