@@ -88,9 +88,6 @@ def figure_shape(text: str) -> Shape | None:
     """`DATE` or `NUMBER` if `find_mentions` reads the whole text as one, else None."""
     if not (_DATE.fullmatch(text) or _NUMBER.fullmatch(text)):
         return None
-    date = _DATE.match(text)
-    if date and date.end() == len(text) and ")" not in text:
-        return Shape.DATE  # only a name with a parenthesis wins over a date
     shapes = (mention.shape for mention in find_mentions(text) if mention.text == text)
     return next((shape for shape in shapes if shape in {Shape.DATE, Shape.NUMBER}), None)
 
