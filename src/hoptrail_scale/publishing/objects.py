@@ -230,11 +230,11 @@ _SIGNS = (
 
 def refusal(address: StoreAddress, error: Exception) -> StorageError:
     """The error to raise when an object store, or the connection to it, fails."""
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    shown = without(first.split(", /", 1)[0], secrets())[
-        :300
-    ]  # without positions in the library's source, and without keys
-    return StorageError(_advice(address, kind_of(error)) or f"{address}: {shown}")
+    if advice := _advice(address, kind_of(error)):
+        return StorageError(advice)
+    # The first line, without positions in the library's source and without keys.
+    line = (str(error).splitlines() or [type(error).__name__])[0].split(", /", 1)[0]
+    return StorageError(f"{address}: {without(line, secrets())[:300]}")
 
 
 def kind_of(error: Exception) -> str:
