@@ -88,7 +88,9 @@ class TitleMentions(Derived):
 
 def _title_rows(sentences: Iterable[Unit], titles: Titles) -> Iterator[Name]:
     names = frozenset(filter(can_be_found, without_headings(titles)))
-    return (Name(NAMES, key, sentence.id) for sentence in sentences for key in names_in(sentence.text, names))
+    return (
+        Name(NAMES, key, sentence.id) for sentence in sentences for key in names_in(sentence.text, names.__contains__)
+    )
 
 
 def _entity_rows(
@@ -162,7 +164,7 @@ def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]
 
     def has_name(text: str) -> bool:
         may_have_one = not text.isascii() or any(pattern.search(text) for pattern in patterns)
-        return may_have_one and bool(names_in(text, usable))
+        return may_have_one and bool(names_in(text, usable.__contains__))
 
     return (unit.id for unit in snapshot.texts.stream(_near(usable, snapshot)) if has_name(unit.text))
 

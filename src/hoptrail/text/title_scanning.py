@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.normal_forms import base_title, composed
@@ -25,8 +25,8 @@ MOST_NAMESAKES = 20
 _WORD = re.compile(LETTERS)
 
 
-def names_in(text: str, names: Container[str]) -> tuple[str, ...]:
-    """Which of these names, given by their keys, are in `text`, in order and without repeats; none overlaps another."""
+def names_in(text: str, is_name: Callable[[str], bool]) -> tuple[str, ...]:
+    """The keys of the names in `text`, in order and without repeats; none overlaps another. `is_name` is asked for each key."""
     matches = list(_WORD.finditer(text))
     words = [_plain(match.group()) for match in matches]
     found: dict[str, None] = {}
@@ -35,7 +35,7 @@ def names_in(text: str, names: Container[str]) -> tuple[str, ...]:
         first = text[matches[at].start()]
         most = min(MOST_WORDS, len(words) - at) if first.isupper() or first.isdigit() else 0
         keys = (" ".join(words[at : at + size]) for size in range(most, 0, -1))
-        if key := next((key for key in keys if key in names), ""):
+        if key := next(filter(is_name, keys), ""):
             found[key] = None
         at += key.count(" ") + 1
     return tuple(found)

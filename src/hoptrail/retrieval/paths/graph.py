@@ -71,7 +71,12 @@ class PassageGraph:
 
     def titles_in(self, question: str) -> tuple[str, ...]:
         """The keys of the titles of passages that a question names."""
-        return names_in(question, _Titles(self))
+
+        def is_title(key: str) -> bool:
+            number = self.number(key)
+            return can_be_found(key) and number >= 0 and bool(self.owners.counts(number))
+
+        return names_in(question, is_title)
 
     def passages(self, rows: Iterable[int]) -> dict[int, Unit]:
         """Several passages by row, each read once; reading them together costs less than one by one."""
@@ -95,14 +100,3 @@ class PassageGraph:
         if len(filled):
             best[filled] = np.maximum.reduceat(cosines, starts, axis=0)
         return best
-
-
-class _Titles:
-    """The names that are titles of passages."""
-
-    def __init__(self, graph: PassageGraph) -> None:
-        self._graph = graph
-
-    def __contains__(self, key: str, /) -> bool:
-        number = self._graph.number(key)
-        return can_be_found(key) and number >= 0 and bool(self._graph.owners.counts(number))
