@@ -141,7 +141,7 @@ def test_a_flip_of_the_lowest_bit_of_any_byte_of_a_small_table_is_found(indexed:
 def test_a_flip_of_any_byte_of_the_first_page_is_found_or_changes_nothing(indexed: Path) -> None:
     """The numbers of changes, which other programs count up, and the space that no table uses."""
     before, content = state(indexed), (indexed / DATABASE).read_bytes()
-    for at in [*range(100), *range(100, 4096, 41)]:
+    for at in [*range(100), *range(100, 4096, 97)]:
         (indexed / DATABASE).write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
         try:
             found = damage(indexed)
