@@ -1,8 +1,7 @@
-"""Links between units as directed graphs, by kind, in both directions.
+"""Links between units as directed graphs, by kind, and the numbers that are kept for units that links name.
 
-A segment indexes its links twice. `nodes` are the units that links leave, sorted: the links of node i are the rows `starts[i]`
-to `starts[i + 1]` of `targets` and `weights`. `heads` are the units that links enter, sorted: the links to head i are the rows
-`order[entries[i] : entries[i + 1]]`.
+`nodes` are the units that links of a segment leave, sorted: the links of node i are the rows `starts[i]` to `starts[i + 1]` of
+`targets` and `weights`.
 """
 
 from __future__ import annotations
@@ -12,11 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 import numpy as np
 
+from hoptrail.corpus import rows
 from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import Directed, Numbers, Places, joined, numbers_of, ranges, rows_of
+from hoptrail.corpus.database import Database
 from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter
 from hoptrail.corpus.texts import Texts
-from hoptrail.corpus.unit_writer import Numbering
 from hoptrail.types import Link
 
 
@@ -76,43 +76,97 @@ class Links:
 def link_arrays(edges: Directed) -> Mapping[str, Array]:
     """The arrays of a segment with these links."""
     edges = edges.in_order()
-    order = np.lexsort((edges.sources, edges.targets)).astype(np.int32)
     nodes, starts = np.unique(edges.sources, return_index=True)
-    heads, entries = np.unique(edges.targets[order], return_index=True)
     return {
         "nodes": numbers_of(nodes),
         "starts": np.append(starts, len(edges)).astype(np.int64),
         "targets": numbers_of(edges.targets),
         "weights": np.asarray(edges.weights, np.float64),
-        "heads": numbers_of(heads),
-        "entries": np.append(entries, len(edges)).astype(np.int64),
-        "order": order,
     }
 
 
 def leaving(segment: Segment, numbers: Numbers) -> Places:
     """The rows of the links that lead from one of these units."""
-    return _link_places(segment, "nodes", "starts", numbers)
+    found = rows_of(numbers, segment.arrays["nodes"])
+    found, starts = found[found >= 0], segment.arrays["starts"]
+    return ranges(starts[found], starts[found + 1] - starts[found])[1]
 
 
 def entering(segment: Segment, numbers: Numbers) -> Places:
     """The rows of the links that lead to one of these units."""
-    rows: Places = segment.arrays["order"][_link_places(segment, "heads", "entries", numbers)].astype(np.intp)
-    return rows
-
-
-def _link_places(segment: Segment, units: str, starts: str, numbers: Numbers) -> Places:
-    """Look `numbers` up in the array `units`. Returns the ranges that the array `starts` delimits for them."""
-    found = rows_of(numbers, segment.arrays[units])
-    found = found[found >= 0]
-    bounds = segment.arrays[starts]
-    return ranges(bounds[found], bounds[found + 1] - bounds[found])[1]
+    return np.flatnonzero(np.isin(segment.arrays["targets"], numbers))
 
 
 def edges_at(segment: Segment, rows: Places) -> Directed:
     """The links in these rows of a segment."""
     nodes = np.searchsorted(segment.arrays["starts"], rows, side="right") - 1
     return Directed(segment.arrays["nodes"][nodes], segment.arrays["targets"][rows], segment.arrays["weights"][rows])
+
+
+class Numbering:
+    """Assigns numbers to the units of a transaction, and reserves them for units that are yet to come."""
+
+    def __init__(self, database: Database, texts: Texts) -> None:
+        self._database = database
+        self._texts = texts
+        self.freed: dict[str, int] = {}
+        """Units removed in this transaction. One that comes back gets its number again, and so its links."""
+
+    def assign(self, ids: Sequence[str]) -> list[int]:
+        """The numbers of new units."""
+        first = rows.next_number(self._database, "units")
+        reserved = self._take_reserved(ids)
+        numbers = []
+        for id_ in ids:
+            number = self.freed.pop(id_, 0) or reserved.get(id_, 0)
+            numbers.append(number or first)
+            first += not number
+        return numbers
+
+    def reserve(self, ids: Sequence[str]) -> Numbers:
+        """The numbers of units by their ids, in the same order. Numbers are reserved for units that are not stored."""
+        numbers = self._texts.numbers(ids, reserved=True)
+        if not numbers.all():
+            missing = sorted({id_ for id_, number in zip(ids, numbers.tolist(), strict=True) if not number})
+            freed = [(id_, self.freed[id_]) for id_ in missing if id_ in self.freed]
+            new = [id_ for id_ in missing if id_ not in self.freed]
+            first = rows.next_number(self._database, "units")
+            self._database.run_each(
+                "INSERT INTO reserved (id, number) VALUES (?, ?)",
+                [*freed, *((id_, first + place) for place, id_ in enumerate(new))],
+            )
+            if new:  # their numbers count as assigned
+                self._database.run("DELETE FROM sqlite_sequence WHERE name = 'units'")
+                last = first + len(new) - 1
+                self._database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('units', ?)", last)
+            numbers = self._texts.numbers(ids, reserved=True)
+        return numbers
+
+    def keep(self, numbers: Numbers) -> None:
+        """Reserve the numbers of units to be removed: those that come back in a later commit get them again, and their links."""
+        self._database.run(
+            "INSERT OR REPLACE INTO reserved (id, number) SELECT u.id, u.number FROM carray(?) c "
+            "CROSS JOIN units u ON u.number = c.value",
+            numbers,
+        )
+
+    def release(self, linked: Numbers) -> None:
+        """Release the reserved numbers that are not among `linked`."""
+        unused = np.setdiff1d(numbers_of(self._database.column("SELECT number FROM reserved")), linked)
+        self._database.delete("reserved", "number", unused)
+
+    def unused(self) -> Numbers:
+        """The numbers of units removed in this transaction that have not come back and are not reserved."""
+        freed = numbers_of(list(self.freed.values()))
+        sql = "SELECT r.number FROM carray(?) c CROSS JOIN reserved r ON r.number = c.value"
+        return np.setdiff1d(freed, numbers_of(self._database.column(sql, freed)))
+
+    def _take_reserved(self, ids: Sequence[str]) -> Mapping[str, int]:
+        if not self._database.rows("SELECT 1 FROM reserved LIMIT 1"):
+            return {}
+        numbers = rows.numbers_by_id(self._database, "reserved", ids)
+        self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", ids)
+        return numbers
 
 
 WAITING = 1 << 22

@@ -235,15 +235,16 @@ class Register:
         changed = [entry for entry in known if entry != self._stored[entry.id]]
         lost = {source for entry in changed if not entry.sources for source in self._stored[entry.id].sources}
         vacant = sorted(source for source in lost if not self._ids_at.get(source))
-        self._writer.note_removed([*vacant, *map(file_of, vacant)])
+        self._writer.documents.note_removed([*vacant, *map(file_of, vacant)])
         self._writer.put_documents(new)
-        self._writer.place_documents(changed)
+        for entry in sorted(changed, key=lambda entry: entry.number):
+            self._writer.documents.place(entry.number, entry)
         snapshot = self._writer.snapshot()
         renamed = [it for entry in changed if (it := _renamed(self._stored[entry.id], entry.sources, snapshot))]
         self._marks |= snapshot.register.files([source for it in renamed for source in it.sources], self._reading)
         self._writer.remove_documents([document.id for document in renamed])
         self._writer.put_documents(renamed)
-        self._writer.put_files(self._marks, self._reading)
+        self._writer.documents.put_files(self._marks, self._reading)
         self._marks = {}
         written: list[DocumentEntry | Document] = [*new, *changed]
         self.withdrawn += sum(not entry.sources for entry in written if entry.id not in self._replaced)
@@ -291,7 +292,7 @@ def withdraw(writer: Writer, names: Collection[str]) -> list[Withdrawn]:
             for entry, source in _places(snapshot, name):
                 lost.setdefault(entry, []).append(source)
         except UnknownName:
-            if not writer.was_removed([name, _resolved(name)]):
+            if not writer.documents.was_removed([name, _resolved(name)]):
                 raise
             already_removed.append(Withdrawn("", name, (), ()))
     withdrawn, renamed = list[Withdrawn](), list[Document]()
@@ -302,11 +303,11 @@ def withdraw(writer: Writer, names: Collection[str]) -> list[Withdrawn]:
         gone = tuple(source for source in entry.sources if source not in kept)
         withdrawn.append(Withdrawn(entry.id, entry.title, gone, kept))
         if kept:
-            writer.place_documents([replace(entry, sources=kept)])
+            writer.documents.place(entry.number, replace(entry, sources=kept))
             renamed += [document for document in [_renamed(entry, kept, snapshot)] if document]
-            writer.note_removed(gone)
+            writer.documents.note_removed(gone)
     # These may be a title, or a file of several lines.
-    writer.note_removed([one for name in names for one in (name, _resolved(name))])
+    writer.documents.note_removed([one for name in names for one in (name, _resolved(name))])
     leaving = [document.id for document in withdrawn if not document.left]
     writer.remove_documents([*leaving, *(document.id for document in renamed)])
     writer.put_documents(renamed)

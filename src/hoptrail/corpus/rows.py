@@ -115,8 +115,8 @@ def unpacked_ends(packed: bytes) -> tuple[int, ...]:
     return tuple(np.frombuffer(packed, np.int32).tolist())
 
 
-def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
-    """The row of the extraction from the unit `number`."""
+def packed_extraction(extraction: Extraction) -> tuple[str, str]:
+    """The entities and the facts of an extraction as JSON."""
     facts = [
         [
             *(fact.text, fact.entities, fact.source.document, fact.source.start, fact.source.end),
@@ -124,11 +124,11 @@ def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
         ]
         for fact in extraction.facts
     ]
-    return number, json.dumps(extraction.entities, ensure_ascii=False), json.dumps(facts, ensure_ascii=False)
+    return json.dumps(extraction.entities, ensure_ascii=False), json.dumps(facts, ensure_ascii=False)
 
 
 def extraction_of(entities: str, facts: str) -> Extraction:
-    """Inverse of `extraction_row`."""
+    """Inverse of `packed_extraction`."""
     return Extraction(
         tuple(json.loads(entities)),
         tuple(

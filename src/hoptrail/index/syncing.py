@@ -222,7 +222,7 @@ def read_all(
     _note_unread(sources, register, reading, findings, context.writer, options)
     report.unchanged += findings.unchanged
     if len(findings.compared) >= MANY or findings.redated or report.added or not reading.is_over:
-        context.writer.put_files(findings.compared, way)
+        context.writer.documents.put_files(findings.compared, way)
     report.notes += findings.notes
     report.left_out = findings.left_out
     return reading
@@ -248,7 +248,7 @@ def _note_unread(
     reading.note_moves(dead)
     report.notes += _missing(sources, dead, writer)
     unread = findings.left_out | {error.source: error.reason for error in report.failures}
-    writer.put_unread(list(map(shown, places)), unread)
+    writer.documents.put_unread(list(map(shown, places)), unread)
 
 
 def _store(
