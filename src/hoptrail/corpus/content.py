@@ -1,8 +1,7 @@
 """Writing what an index holds into a transaction: documents, units with their vectors and words, extractions, names, links.
 
 Ids come from content, so repeated work cannot add anything twice. Within the index units go by numbers: none is assigned twice,
-and a unit that comes back gets its earlier one. What is written goes into rows of the database at once; vectors, words, names and
-links wait in memory until `flush` makes segments of them.
+and a unit that comes back gets its earlier one.
 """
 
 from __future__ import annotations
@@ -30,9 +29,6 @@ from hoptrail.types import Document, Extraction, Kind, Unit
 
 REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
 """Kinds of units made from several documents. Their structures make them again, or drop their links."""
-
-WAITING = 1 << 26
-"""Bytes of vectors plus characters of passages that may wait for a segment."""
 
 BATCH = 1 << 16
 """Units that are removed together."""
@@ -111,8 +107,6 @@ class Content:
         self.documents = DocumentWriter(self._segments)
         self.links = LinkWriter(self._segments, self._texts, self._numbering)
         self.names = NameWriter(self._segments, self._texts)
-        self._waiting: dict[Kind, tuple[list[Numbers], list[FloatMatrix]]] = {}
-        self._held = 0
 
     def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or update the sources and dates of stored ones (the same id is the same text)."""
@@ -156,23 +150,17 @@ class Content:
         spans = ((number, place, documents[it.document], it.start, it.end) for number, place, it in further)
         self._database.insert("further_sources", spans)
         self.put_extractions(extractions)
-        for number, unit in placed:
-            if unit.kind is Kind.PASSAGE:
-                text = unit.searchable
-                self._postings.add(number, text)
-                self._held += len(text)
+        self._postings.put({number: unit.searchable for number, unit in placed if unit.kind is Kind.PASSAGE})
         if vectors is not None:
             for kind in dict.fromkeys(unit.kind for unit in units):
                 here = [place for place, unit in enumerate(units) if unit.kind is kind]
-                self._wait(kind, numbers[here], vectors[here])
-        if self._held > WAITING:
-            self.flush()
+                self._put_arrays(kind, numbers[here], vectors[here])
         return numbers
 
     def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Add the vectors of passages that have none, in the order in which they were added: shape (len(units), dimension)."""
         self._segments.changed = True
-        self._wait(Kind.PASSAGE, self._texts.numbers([unit.id for unit in units]), vectors)
+        self._put_arrays(Kind.PASSAGE, self._texts.numbers([unit.id for unit in units]), vectors)
 
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
         """Add or replace extractions from passages, by their ids. Raises: KeyError: a passage is not stored."""
@@ -198,7 +186,6 @@ class Content:
     def remove_units(self, kind: Kind, ids: Iterable[str]) -> None:
         """Remove units of a kind with their extractions and links."""
         for batch in batched(ids, BATCH):
-            self.flush()
             self.links.forget(self._texts.numbers(batch, reserved=True))
             self.remove_rows(Units(self._database, self._texts).numbers(kind, batch))
 
@@ -213,7 +200,6 @@ class Content:
         """
         if not len(numbers):
             return
-        self.flush()
         self._segments.changed = self._unclean = True
         if keep_links:
             self._numbering.keep(numbers)
@@ -239,13 +225,12 @@ class Content:
         completed = False
         for kind in map(Kind, self._database.column("SELECT DISTINCT kind FROM units")):
             for units in self._missing(Family.UNITS, kind) if whole or kind is not Kind.PASSAGE else ():
-                self._wait(kind, numbers_of(list(units)), encode([unit.searchable for unit in units.values()]))
+                vectors = encode([unit.searchable for unit in units.values()])
+                self._put_arrays(kind, numbers_of(list(units)), vectors)
                 completed = True
         for units in self._missing(Family.KEYWORDS, Kind.PASSAGE):
-            for number, unit in units.items():
-                self._postings.add(number, unit.searchable)
+            self._postings.put({number: unit.searchable for number, unit in units.items()})
             completed = True
-        self.flush()
         return completed
 
     def _missing(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
@@ -256,30 +241,13 @@ class Content:
         for start in range(0, len(missing), _COMPLETED):
             yield rows.units(self._database, missing[start : start + _COMPLETED])
 
-    def _wait(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
-        """Let vectors wait for a segment, as long as there are not too many."""
-        stored = [segment.arrays.shape("vectors")[1] for segment in self._segments.of(Family.UNITS, kind)]
-        waiting, matrices = self._waiting.setdefault(kind, ([], []))
-        if any(size != vectors.shape[1] for size in [*stored, *(matrix.shape[1] for matrix in matrices)]):
+    def _put_arrays(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
+        """Write the vectors and the origins of units of a kind as a segment."""
+        stored = {segment.arrays.shape("vectors")[1] for segment in self._segments.of(Family.UNITS, kind)}
+        if stored - {vectors.shape[1]}:
             raise ValueError(f"vectors of {kind.value} units do not all have {vectors.shape[1]} numbers")
-        waiting.append(numbers)
-        matrices.append(np.asarray(vectors, np.float32))
-        self._held += vectors.nbytes
-        if self._held > WAITING:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write to the transaction what waits in memory."""
-        self._postings.flush()
-        for kind, (waiting, matrices) in sorted(self._waiting.items()):
-            numbers = np.concatenate(waiting)
-            vectors = np.concatenate(matrices)[np.argsort(numbers, kind="stable")]
-            arrays = {**self._texts.origins_of(numbers)._asdict(), "vectors": vectors}
-            self._segments.add(Family.UNITS, kind, arrays)
-        self._waiting.clear()
-        self._held = 0
-        self.links.flush()
-        self.names.flush()
+        rising = np.asarray(vectors, np.float32)[np.argsort(numbers, kind="stable")]
+        self._segments.add(Family.UNITS, kind, {**self._texts.origins_of(numbers)._asdict(), "vectors": rising})
 
 
 def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:

@@ -24,7 +24,7 @@ from hoptrail.corpus.connecting import connected, open_read_only, pages_in_log, 
 from hoptrail.corpus.durable import cut_file, make_folder, sync_file
 from hoptrail.corpus.places import DATABASE, check_file_system, of_older_format, refuse_old_index
 from hoptrail.corpus.refusals import absent, damaged, translating_errors
-from hoptrail.corpus.schema import ADDED, APPLICATION, FORMAT, OLD_FORMAT, TABLES
+from hoptrail.corpus.schema import APPLICATION, FORMAT, OLD_FORMAT, TABLES
 from hoptrail.corpus.sums import altered, insert, is_sealed, keep_sums, row_checksum, seal
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
 
@@ -235,12 +235,10 @@ class Database(CheckedConnection):
         self._connection.set_busy_timeout(0)  # from here on, only another writer makes this one wait
         self.begin()
         if self.column("PRAGMA user_version") == [0] and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1"):
-            self._connection.execute(TABLES)
             self._connection.execute(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}")
         else:
             self.check_whole()
-        for name in sorted(ADDED.keys() - self.column("SELECT name FROM sqlite_schema")):
-            self._connection.execute(ADDED[name])
+        self._connection.execute(TABLES)
         if not self.has_checksums:
             carry_over(self._connection, self.folder)
             self.has_checksums = True

@@ -8,14 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
-import apsw
-
-from hoptrail.corpus.database import Row
-from hoptrail.corpus.journal import transaction
+from hoptrail.corpus.journal import FileBeside
 from hoptrail.corpus.places import HISTORY
 
 KEPT = 2000
@@ -48,16 +43,11 @@ class KeptAnswer:
     content: str
 
 
-class History:
-    """The kept answers of the index in a folder. All methods raise StorageError and IndexDamaged; nothing is written then."""
+class History(FileBeside):
+    """The kept answers of the index in a folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    @property
-    def exists(self) -> bool:
-        """Whether an answer was ever kept; asking creates no file."""
-        return (self._folder / HISTORY).exists()
+    name = HISTORY
+    tables = _TABLES
 
     def keep(self, answer: KeptAnswer, documents: Collection[str]) -> None:
         """Keep an answer that came from these documents, and from those of the earlier answers of its thread."""
@@ -116,18 +106,9 @@ class History:
                 cited = "DELETE FROM answers WHERE number IN (SELECT answer FROM cited WHERE document = ?)"
                 connection.executemany(cited, [(document,) for document in documents])
 
-    def _rows(self, sql: str, values: Sequence[str] = ()) -> list[Row]:
-        if not self.exists:
-            return []
-        with self._writing() as connection:
-            return connection.execute(sql, values).fetchall()
-
     def _changed(self, sql: str, values: Sequence[str]) -> bool:
         if not self.exists:
             return False
         with self._writing() as connection:
             connection.execute(sql, values)
             return connection.changes() > 0
-
-    def _writing(self) -> AbstractContextManager[apsw.Connection]:
-        return transaction(self._folder, HISTORY, _TABLES)

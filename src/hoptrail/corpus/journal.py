@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -104,16 +104,47 @@ class JobRecord:
     cancelled: bool = False
 
 
-class Journal:
-    """The jobs of the index in a folder. All methods raise StorageError and IndexDamaged; nothing is written then."""
+class FileBeside:
+    """A file with tables beside the index in a folder, made when it is first written. All methods of those who use it raise
+    StorageError and IndexDamaged; nothing is written then.
+    """
+
+    name: str
+    tables: str
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @property
     def exists(self) -> bool:
-        """Whether a job was ever stored; asking creates no file."""
-        return (self._folder / JOBS).exists()
+        """Whether anything was ever stored; asking creates no file."""
+        return (self._folder / self.name).exists()
+
+    def _rows(self, sql: str, values: Sequence[str] = ()) -> list[Row]:
+        if not self.exists:
+            return []
+        with self._writing() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        """A transaction, which is synced at its end."""
+        with _opened(self._folder, self.name) as connection:
+            connection.execute(_SETTINGS).fetchall()
+            connection.execute("BEGIN IMMEDIATE")
+            if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+                connection.execute(self.tables)
+            keep_sums(connection)
+            yield connection
+            seal(connection)
+            connection.execute("COMMIT")
+
+
+class Journal(FileBeside):
+    """The jobs of the index in a folder."""
+
+    name = JOBS
+    tables = _TABLES
 
     def append(self, job: JobRecord, owner: str) -> None:
         """Store a job: it is synced when this returns."""
@@ -148,12 +179,6 @@ class Journal:
         """Ids of all unfinished documents."""
         return {str(id_) for id_, state in self._rows("SELECT id, state FROM items") if state not in FINISHED}
 
-    def _rows(self, sql: str) -> list[Row]:
-        if not self.exists:
-            return []
-        with self._writing() as connection:
-            return connection.execute(sql).fetchall()
-
     def take_over(self, owners: Collection[str], by: str) -> list[JobRecord]:
         """Make `by` the owner of the jobs of `owners`. Returns these in the order in which they were accepted."""
         if not owners or not self.exists:
@@ -171,31 +196,11 @@ class Journal:
             connection.executemany("UPDATE jobs SET owner = ? WHERE id = ?", [(by, job.id) for job in jobs])
             return jobs
 
-    def _writing(self) -> AbstractContextManager[apsw.Connection]:
-        return transaction(self._folder, JOBS, _TABLES)
 
-
-@contextmanager
-def transaction(folder: Path, name: str, tables: str) -> Iterator[apsw.Connection]:
-    """A transaction on a file beside the index, which is made with these tables if there is none. It is synced at its end.
-    Raises: StorageError, IndexDamaged: nothing was written.
-    """
-    with _opened(folder, name) as connection:
-        connection.execute(_SETTINGS).fetchall()
-        connection.execute("BEGIN IMMEDIATE")
-        if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
-            connection.execute(tables)
-        keep_sums(connection)
-        yield connection
-        seal(connection)
-        connection.execute("COMMIT")
-
-
-def damaged_journal(folder: Path) -> list[str]:
-    """The faults of the journal and the history of an index, in words; none where they are not there."""
-    if is_read_only(folder):
-        return []
-    return [fault for name in (JOBS, HISTORY) if (folder / name).exists() for fault in _faults(folder, name)]
+def damaged_journal(folder: Path) -> dict[str, list[str]]:
+    """The faults of the journal and of the history of an index, in words, by file; none where they are not there."""
+    there = [name for name in (JOBS, HISTORY) if (folder / name).exists() and not is_read_only(folder)]
+    return {name: faults for name in there if (faults := _faults(folder, name))}
 
 
 def _faults(folder: Path, name: str) -> list[str]:
@@ -211,11 +216,7 @@ def _faults(folder: Path, name: str) -> list[str]:
 
 def drop_damaged_journal(folder: Path) -> list[str]:
     """Remove a damaged journal, and with it the jobs, and a damaged history. Returns the names of the files that were damaged."""
-    damaged = [
-        name
-        for name in (JOBS, HISTORY)
-        if not is_read_only(folder) and (folder / name).exists() and _faults(folder, name)
-    ]
+    damaged = list(damaged_journal(folder))
     remove_files([folder / f"{name}{end}" for name in damaged for end in ("", "-journal")])
     return damaged
 
@@ -231,13 +232,15 @@ def _items(connection: apsw.Connection, job: str) -> list[Item]:
 def _write_items(connection: apsw.Connection, job: str, items: Sequence[Item]) -> None:
     connection.executemany(
         f"INSERT OR REPLACE INTO items (job, place, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(job, place, *_row(item)) for place, item in enumerate(items)],
+        [
+            (
+                *(job, place, it.id, it.name, it.state, it.whole_name, it.ending, it.reason),
+                json.dumps({} if it.is_left else dict(it.documents)),  # what is left to do is read again
+                json.dumps(it.notes),
+            )
+            for place, it in enumerate(items)
+        ],
     )
-
-
-def _row(item: Item) -> tuple[str, ...]:
-    documents = json.dumps({} if item.is_left else dict(item.documents))  # what is left to do is read again
-    return item.id, item.name, item.state, item.whole_name, item.ending, item.reason, documents, json.dumps(item.notes)
 
 
 @contextmanager

@@ -115,7 +115,9 @@ class Numbering:
     def assign(self, ids: Sequence[str]) -> list[int]:
         """The numbers of new units."""
         first = rows.next_number(self._database, "units")
-        reserved = self._take_reserved(ids)
+        reserved = rows.numbers_by_id(self._database, "reserved", ids)
+        if reserved:
+            self._database.delete("reserved", "number", reserved.values())
         numbers = []
         for id_ in ids:
             number = self.freed.pop(id_, 0) or reserved.get(id_, 0)
@@ -161,17 +163,6 @@ class Numbering:
         sql = "SELECT r.number FROM carray(?) c CROSS JOIN reserved r ON r.number = c.value"
         return np.setdiff1d(freed, numbers_of(self._database.column(sql, freed)))
 
-    def _take_reserved(self, ids: Sequence[str]) -> Mapping[str, int]:
-        if not self._database.rows("SELECT 1 FROM reserved LIMIT 1"):
-            return {}
-        numbers = rows.numbers_by_id(self._database, "reserved", ids)
-        self._database.run("DELETE FROM reserved WHERE id IN (SELECT CAST(value AS TEXT) FROM carray(?))", ids)
-        return numbers
-
-
-WAITING = 1 << 22
-"""Links of a kind that may wait for a segment."""
-
 
 class LinkWriter:
     """Writes links in a transaction: `put`, `put_rows` and `remove` by the ids of units, the other methods by their numbers."""
@@ -180,7 +171,6 @@ class LinkWriter:
         self._segments = segments
         self._texts = texts
         self._numbering = numbering
-        self._waiting: dict[str, list[Directed]] = {}
 
     def put(self, links: Iterable[Link]) -> None:
         """Add links. A link replaces one of the same kind between the same two units."""
@@ -200,31 +190,32 @@ class LinkWriter:
                 self.put_edges(kind, Directed(numbers[edges.sources], numbers[edges.targets], edges.weights))
 
     def put_edges(self, kind: str, edges: Directed) -> None:
-        """Put links by number."""
+        """Put links by number, as a segment. Of links between the same two units the last one counts."""
         self._segments.changed = True
-        waiting = self._waiting.setdefault(kind, [])
-        waiting.append(edges)
-        if sum(map(len, waiting)) > WAITING:
-            self.flush()
+        _, last = np.unique(edges.keys[::-1], return_index=True)
+        edges = edges.where(len(edges) - 1 - last)
+        for segment in self._segments.of(Family.LINKS, kind):
+            rows = leaving(segment, np.unique(edges.sources))
+            same = np.isin(edges_at(segment, rows).keys, edges.keys)
+            self._segments.mark_gone(segment, rows[same])  # the new ones replace them
+        self._segments.add(Family.LINKS, kind, link_arrays(edges))
+        self.merge()  # each of these segments is looked through by the next put
 
     def remove(self, kind: str, sources: Collection[str]) -> None:
         """Remove the links of one kind that lead from one of these units."""
         numbers = self._texts.known(sources, reserved=True)
         self._segments.changed |= len(numbers) > 0
-        self.flush()
         for segment in self._segments.of(Family.LINKS, kind):
             self._segments.mark_gone(segment, leaving(segment, numbers))
 
     def drop(self, kind: str) -> None:
         """Remove all links of a kind."""
-        self.flush()
         segments = self._segments.of(Family.LINKS, kind)
         self._segments.changed |= any(map(len, segments))
         self._segments.drop(segments)
 
     def forget(self, numbers: Numbers) -> None:
         """Remove the links of all kinds that lead from or to one of these units."""
-        self.flush()
         for kind in self._segments.kinds(Family.LINKS):
             for segment in self._segments.of(Family.LINKS, kind):
                 touched = np.concatenate([leaving(segment, numbers), entering(segment, numbers)])
@@ -232,23 +223,9 @@ class LinkWriter:
 
     def release(self) -> None:
         """Release the numbers reserved for units that no link leads from or to."""
-        self.flush()
         links = Links(self._segments, self._texts)
         edges = joined([links.edges(kind) for kind in self._segments.kinds(Family.LINKS)])
         self._numbering.release(np.unique(np.concatenate([edges.sources, edges.targets])))
-
-    def flush(self) -> None:
-        """Write the waiting links as segments."""
-        for kind, waiting in sorted(self._waiting.items()):
-            every = joined(waiting)
-            _, last = np.unique(every.keys[::-1], return_index=True)
-            edges = every.where(len(every) - 1 - last)  # the last of the links between the same two units
-            for segment in self._segments.of(Family.LINKS, kind):
-                rows = leaving(segment, np.unique(edges.sources))
-                same = np.isin(edges_at(segment, rows).keys, edges.keys)
-                self._segments.mark_gone(segment, rows[same])  # the new ones replace them
-            self._segments.add(Family.LINKS, kind, link_arrays(edges))
-        self._waiting.clear()
 
     def merge(self) -> None:
         """Merge segments that are due."""

@@ -164,22 +164,19 @@ class NameWriter:
     def __init__(self, segments: SegmentWriter, texts: Texts) -> None:
         self._segments = segments
         self._texts = texts
-        self._waiting: dict[str, list[NameList]] = {}
 
     def put(self, kind: str, names: NameList) -> None:
         """Add keys with the numbers of units that have or mention the name; pairs that are stored already remain."""
         self._segments.changed |= len(names) > 0
-        self._waiting.setdefault(kind, []).append(names)
+        self._segments.add(Family.NAMES, kind, names.arrays)
 
     def drop(self, kind: str) -> None:
         """Remove all names of a kind; their units stay."""
         self._segments.changed = True
-        self._waiting.pop(kind, None)
         self._segments.drop(self._segments.of(Family.NAMES, kind))
 
     def forget(self, numbers: Numbers, kind: str | None = None) -> None:
         """Remove the names of these units, of all kinds or of one. Segments that hold one are written anew."""
-        self.flush()
         for name in self._segments.kinds(Family.NAMES) if kind is None else [kind]:
             for segment in self._segments.of(Family.NAMES, name):
                 names = NameList(segment.arrays)
@@ -197,7 +194,6 @@ class NameWriter:
         if among is not None:
             self.forget(self._texts.numbers(list(among)), kind)
         else:
-            self.flush()
             if Names(self._segments).of(kind) == new:
                 return
             self.drop(kind)
@@ -214,12 +210,6 @@ class NameWriter:
         """Store what was derived from all names of a kind. It lasts until one of them, a passage or a sentence changes."""
         self._segments.changed = True
         self._segments.add(Family.GRAPHS, kind, arrays)
-
-    def flush(self) -> None:
-        """Write the waiting names as segments."""
-        for kind, lists in sorted(self._waiting.items()):
-            self._segments.add(Family.NAMES, kind, reduce(NameList.merged, lists).arrays)
-        self._waiting.clear()
 
     def merge(self) -> None:
         """Merge segments that are due."""

@@ -53,7 +53,7 @@ def damage(folder: Path) -> list[str]:
             faults += [f"{file} does not belong to the index" for file in _foreign_files(database)]
     except IndexDamaged as error:
         faults = [error.fault]
-    return faults + damaged_journal(folder)
+    return faults + [fault for found in damaged_journal(folder).values() for fault in found]
 
 
 def files_of_index(folder: Path) -> int:

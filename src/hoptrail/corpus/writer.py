@@ -45,6 +45,9 @@ class Writer(Content):
     of a structure enters it in `unfinished` before its first row, and in `structures` after its last.
     """
 
+    head: Head
+    """The metadata of the last commit."""
+
     def __init__(self, database: Database, encoder: EncoderIdentity | None) -> None:
         """Raises: IndexMismatch: the index was made by another encoder."""
         super().__init__(database)
@@ -68,7 +71,6 @@ class Writer(Content):
 
     def snapshot(self) -> Snapshot:
         """Everything written so far, committed or not; valid until more is written."""
-        self.flush()
         return Snapshot(self._database, self._segments, self.head, borrowed=True)
 
     def begin_run(self, *, undivided: bool, built: bool = False) -> None:
@@ -94,12 +96,10 @@ class Writer(Content):
         return self._segments.changed or not self.head.whole or self.structures != self.head.structures
 
     def checkpoint(self) -> None:
-        """Commit what was written, so that this or a later run can continue from it and readers can search it. An undivided run
-        only moves it from memory into its transaction.
+        """Commit what was written, so that this or a later run can continue from it and readers can search it.
+        Undivided runs wait for `publish`.
         """
-        if self.undivided:
-            self.flush()
-        elif self._segments.changed:
+        if self._segments.changed and not self.undivided:
             if not self.changes.complete:
                 self.changes.release()
             self.commit(self._current_head(whole=False), clean=False)
@@ -143,7 +143,6 @@ class Writer(Content):
         if head is not None:
             self.head = head
             write_head(self._database, head)
-        self.flush()
         if len(unused := self._numbering.unused()):
             self.links.forget(unused)
         self._segments.merge(Family.UNITS, merged_units)
