@@ -240,7 +240,6 @@ class PostingWriter:
             merged = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
             if merged:
                 self._write(merged, *self._joined(due, numbers[order]))
-            self._database.delete("postings", "segment", [segment.number for segment in due])
             self._segments.drop(due)
 
     def _joined(

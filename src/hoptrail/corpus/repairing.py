@@ -84,7 +84,6 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
         lost = any(family in (Family.LINKS, Family.NAMES) for _, family in altered)
         files = (*cut, *(file for files in altered.values() for file in files), *_foreign_files(database))
         for number, _ in altered:
-            database.delete("postings", "segment", [number])
             delete_segment(database, number)
         if altered:  # in the same commit: after a stop, the next repair would find no damage
             for number in database.column("SELECT number FROM segments WHERE family = ?", Family.GRAPHS.value):

@@ -220,8 +220,8 @@ class SegmentWriter(Segments):
 
 
 def delete_segment(database: Database, number: int) -> None:
-    """Remove the rows of a segment from the database, except its postings."""
-    for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment")):
+    """Remove the rows of a segment from the database."""
+    for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment"), ("postings", "segment")):
         database.delete(table, column, [number])
 
 
