@@ -111,7 +111,7 @@ def test_links_stay_where_a_unit_of_the_same_id_comes_again_before_the_commit(tm
         first, second, third = add(writer, documents)
         writer.links.put_edges("EC", edges((first, second, 1.0), (second, third, 0.5)))
         writer.commit()
-        writer.remove_rows(numbers_of([second]))
+        writer.remove_rows(numbers_of([second]), keep_links=True)
         assert add(writer, documents[1:2]) == [second]
         writer.remove_documents([documents[2].id])
         writer.commit()

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 import hoptrail.corpus.content
-from hoptrail.corpus.content import Change
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import writing_to
+from hoptrail.corpus.writer import Change, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.index.indexing import BuildLanguage, Watcher, remove_documents, update_index

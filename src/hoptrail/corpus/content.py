@@ -7,7 +7,6 @@ and a unit that comes back gets its earlier one.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,21 +37,6 @@ _COMPLETED = 512
 
 MOST_CHANGES = 2 * BATCH_DOCUMENTS
 """Added and removed documents whose ids a writer remembers: those of a batch of new versions, and of the old ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Documents added and removed since the last whole run. A stored document that was removed and added again is in both."""
-
-    added: frozenset[str]
-    removed: frozenset[str]
-    before: Snapshot
-    """The documents and what was made from them as they were after the last whole run."""
-
-    @property
-    def nothing(self) -> bool:
-        """Whether no documents changed."""
-        return not self.added and not self.removed
 
 
 class DocumentChanges:
@@ -122,10 +106,8 @@ class Content:
         self.changes.note(removed=removed)
         for entry in Documents(self._database).of(removed):
             self.documents.note_removed([entry.id, entry.title, *entry.sources])
-        kinds = "SELECT u.kind, u.number FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
-        within = self._database.rows(kinds, self._texts.within(removed))
+        within = self._kinds(self._texts.within(removed))
         once = numbers_of([number for kind, number in within if kind not in REMADE])
-        self.links.forget(once)
         self.remove_rows(once)
         self.remove_rows(numbers_of([number for kind, number in within if kind in REMADE]), keep_links=True)
         self.documents.remove(removed)
@@ -142,7 +124,7 @@ class Content:
         self._segments.changed |= len(units) > 0
         replaced = self._texts.known([unit.id for unit in units])
         extractions = {id_: extraction for _, id_, extraction in self._texts.extractions(replaced)}
-        self.remove_rows(replaced)
+        self.remove_rows(replaced, keep_links=True)
         numbers = numbers_of(self._numbering.assign([unit.id for unit in units]))
         placed = list(zip(numbers.tolist(), units, strict=True))
         self._database.insert("units", (_row(number, unit, documents) for number, unit in placed))
@@ -195,19 +177,18 @@ class Content:
         self.remove_rows(numbers_of(numbers), keep_links=True)
 
     def remove_rows(self, numbers: Numbers, *, keep_links: bool = False) -> None:
-        """Remove units with their extractions, names and links. Links stay where units of the same ids are added again before the
-        commit or, with `keep_links`, at any later time.
+        """Remove units with their extractions, names and links; with `keep_links`, links stay for units of the same ids that are
+        added again.
         """
         if not len(numbers):
             return
         self._segments.changed = self._unclean = True
         if keep_links:
             self._numbering.keep(numbers)
+        else:
+            self.links.forget(numbers)
         kinds: dict[str, list[int]] = {}
-        for number, id_, kind in self._database.rows(
-            "SELECT u.number, u.id, u.kind FROM carray(?) c CROSS JOIN units u ON u.number = c.value", numbers
-        ):
-            self._numbering.freed[id_] = number
+        for kind, number in self._kinds(numbers):
             kinds.setdefault(kind, []).append(number)
         for kind, same in kinds.items():
             for segment in self._segments.of(Family.UNITS, kind):
@@ -217,6 +198,11 @@ class Content:
         for table, column in (("further_sources", "unit"), ("extractions", "unit"), ("units", "number")):
             self._database.delete(table, column, numbers)
         self.names.forget(numbers)
+
+    def _kinds(self, numbers: Numbers) -> list[tuple[str, int]]:
+        """The kinds of units, with their numbers."""
+        sql = "SELECT u.kind, u.number FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
+        return self._database.rows(sql, numbers)
 
     def complete(self, encode: Callable[[Sequence[str]], FloatMatrix], *, whole: bool) -> bool:
         """Make missing arrays and postings of units, whose segments were lost. Returns whether there were any. If the last run

@@ -25,7 +25,7 @@ from hoptrail.corpus.durable import cut_file, make_folder, sync_file
 from hoptrail.corpus.places import DATABASE, check_file_system, of_older_format, refuse_old_index
 from hoptrail.corpus.refusals import absent, damaged, translating_errors
 from hoptrail.corpus.schema import APPLICATION, FORMAT, OLD_FORMAT, TABLES
-from hoptrail.corpus.sums import altered, insert, is_sealed, keep_sums, row_checksum, seal
+from hoptrail.corpus.sums import ROWS, altered, insert, is_sealed, keep_sums, row_checksum, seal
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
 
 Row = tuple[Any, ...]
@@ -147,14 +147,17 @@ class CheckedConnection(Connection):
         if self.excess() < 0:
             raise damaged(self.folder, "its end is missing")
 
-    def checksum(self, table: str) -> str:
-        """SQL for the checksum of a row of a table in a query; NULL where rows have none."""
-        return f"{table}.checksum" if self.has_checksums else "NULL"
-
-    def check_row(self, checksum: int | None, *values: apsw.SQLiteValue) -> None:
-        """Compare a row with its checksum. Raises: IndexDamaged: they do not match."""
-        if checksum is not None and checksum != row_checksum(*values):
-            raise damaged(self.folder, "a row does not match its checksum")
+    def checked(self, table: str, tables: str, *values: Value, beside: str = "") -> Iterator[Row]:
+        """Rows of one of `sums.ROWS`, which is `t` among the `tables` of a query, each followed by what is `beside` it.
+        Raises: IndexDamaged: one does not match its checksum.
+        """
+        own = ROWS[table].split(", ")
+        columns = ", ".join([*(f"t.{name}" for name in own), "t.checksum" if self.has_checksums else "NULL"])
+        size, also = len(own), beside and f", {beside}"
+        for row in self.each(f"SELECT {columns}{also} FROM {tables}", *values):
+            if row[size] is not None and row[size] != row_checksum(*row[:size]):
+                raise damaged(self.folder, "a row does not match its checksum")
+            yield (*row[:size], *row[size + 1 :])
 
     def faults(self) -> Iterator[str]:
         """What is damaged in the rows and pages of the commit that is read, in words. Reads all of them."""

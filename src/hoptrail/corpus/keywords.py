@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import NONE, Numbers, Places, bounds_of, numbers_of, paired, rows_of, unpaired
-from hoptrail.corpus.database import Database, Value
+from hoptrail.corpus.database import Database
 from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
-from hoptrail.corpus.sums import row_checksum
 from hoptrail.corpus.texts import Found, Texts
 from hoptrail.text.words import LETTERS, unspaced_pieces
 from hoptrail.types import Kind
@@ -169,9 +168,9 @@ class Keywords:
     def _postings(self, words: tuple[str, ...]) -> list[Postings]:
         """The live postings of words."""
         segments = {segment.number: segment for segment in self._segments}
-        tables = "carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings p ON p.segment = c.value AND p.term = w.value"
+        tables = "carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings t ON t.segment = c.value AND t.term = w.value"
         found: list[Postings] = []
-        for number, word, docs, tfs in _checked(self._database, tables, list(segments), words):
+        for number, word, docs, tfs in self._database.checked("postings", tables, list(segments), words):
             rows, counts, alive = np.frombuffer(docs, np.int32), np.frombuffer(tfs, np.uint16), segments[number].alive
             if alive is not None:
                 rows, counts = rows[alive[rows]], counts[alive[rows]]
@@ -185,15 +184,6 @@ def _counted(found: Iterable[Postings]) -> Counter[str]:
     for word, _, rows, _ in found:
         df[word] += len(rows)
     return df
-
-
-def _checked(database: Database, tables: str, *values: Value) -> Iterator[tuple[int, str, bytes, bytes]]:
-    """Segments, words, rows and counts from the table `p` of a query. Raises: IndexDamaged: one does not match its checksum."""
-    columns = f"{database.checksum('p')}, p.segment, p.term, p.docs, p.tfs"
-    for checksum, *row in database.rows(f"SELECT {columns} FROM {tables}", *values):
-        if checksum != row_checksum(*row):  # not a call more: there is one row for each word and segment
-            database.check_row(checksum, *row)
-        yield tuple(row)
 
 
 _MOST = np.iinfo(np.uint16).max
@@ -246,8 +236,8 @@ class PostingWriter:
         self, due: Sequence[Segment], numbers: Numbers
     ) -> tuple[list[str], NDArray[np.int64], NDArray[np.uint16]]:
         """The postings of segments as those of one whose units are `numbers`: see `_write`."""
-        tables = "carray(?) c CROSS JOIN postings p ON p.segment = c.value"
-        found = list(_checked(self._database, tables, [segment.number for segment in due]))
+        tables = "carray(?) c CROSS JOIN postings t ON t.segment = c.value"
+        found = list(self._database.checked("postings", tables, [segment.number for segment in due]))
         segments, words, docs, tfs = zip(*found, strict=True) if found else ((), (), (), ())
         places = {word: place for place, word in enumerate(sorted(set(words)))}
         sizes = numbers_of([len(part) // 2 for part in tfs])
@@ -273,9 +263,9 @@ class PostingWriter:
 
     def _remove_rows(self, segment: Segment, terms: tuple[str, ...], gone: Places) -> None:
         """Remove rows of a segment from the postings of these terms, and terms that no other row has."""
-        tables = "carray(?) c CROSS JOIN postings p ON p.segment = ? AND p.term = c.value"
+        tables = "carray(?) c CROSS JOIN postings t ON t.segment = ? AND t.term = c.value"
         after = []
-        for number, term, docs, tfs in _checked(self._database, tables, terms, segment.number):
+        for number, term, docs, tfs in self._database.checked("postings", tables, terms, segment.number):
             rows = np.frombuffer(docs, np.int32)
             kept = ~np.isin(rows, gone)
             after.append((number, term, rows[kept].tobytes(), np.frombuffer(tfs, np.uint16)[kept].tobytes()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 
 import numpy as np
 
@@ -104,48 +105,34 @@ def edges_at(segment: Segment, rows: Places) -> Directed:
 
 
 class Numbering:
-    """Assigns numbers to the units of a transaction, and reserves them for units that are yet to come."""
+    """Assigns numbers to units, and keeps those that links name for units that are yet to come, or to come back."""
 
     def __init__(self, database: Database, texts: Texts) -> None:
         self._database = database
         self._texts = texts
-        self.freed: dict[str, int] = {}
-        """Units removed in this transaction. One that comes back gets its number again, and so its links."""
 
     def assign(self, ids: Sequence[str]) -> list[int]:
         """The numbers of new units."""
-        first = rows.next_number(self._database, "units")
         reserved = rows.numbers_by_id(self._database, "reserved", ids)
         if reserved:
             self._database.delete("reserved", "number", reserved.values())
-        numbers = []
-        for id_ in ids:
-            number = self.freed.pop(id_, 0) or reserved.get(id_, 0)
-            numbers.append(number or first)
-            first += not number
-        return numbers
+        new = count(rows.next_number(self._database, "units"))
+        return [reserved[id_] if id_ in reserved else next(new) for id_ in ids]
 
     def reserve(self, ids: Sequence[str]) -> Numbers:
         """The numbers of units by their ids, in the same order. Numbers are reserved for units that are not stored."""
         numbers = self._texts.numbers(ids, reserved=True)
-        if not numbers.all():
-            missing = sorted({id_ for id_, number in zip(ids, numbers.tolist(), strict=True) if not number})
-            freed = [(id_, self.freed[id_]) for id_ in missing if id_ in self.freed]
-            new = [id_ for id_ in missing if id_ not in self.freed]
-            first = rows.next_number(self._database, "units")
-            self._database.run_each(
-                "INSERT INTO reserved (id, number) VALUES (?, ?)",
-                [*freed, *((id_, first + place) for place, id_ in enumerate(new))],
-            )
-            if new:  # their numbers count as assigned
-                self._database.run("DELETE FROM sqlite_sequence WHERE name = 'units'")
-                last = first + len(new) - 1
-                self._database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('units', ?)", last)
-            numbers = self._texts.numbers(ids, reserved=True)
-        return numbers
+        if numbers.all():
+            return numbers
+        missing = sorted({id_ for id_, number in zip(ids, numbers.tolist(), strict=True) if not number})
+        new = list(enumerate(missing, rows.next_number(self._database, "units")))
+        self._database.run_each("INSERT INTO reserved (number, id) VALUES (?, ?)", new)
+        self._database.run("DELETE FROM sqlite_sequence WHERE name = 'units'")  # the new ones count as assigned
+        self._database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('units', ?)", new[-1][0])
+        return self._texts.numbers(ids, reserved=True)
 
     def keep(self, numbers: Numbers) -> None:
-        """Reserve the numbers of units to be removed: those that come back in a later commit get them again, and their links."""
+        """Reserve the numbers of units to be removed: those that come back get them again, and their links."""
         self._database.run(
             "INSERT OR REPLACE INTO reserved (id, number) SELECT u.id, u.number FROM carray(?) c "
             "CROSS JOIN units u ON u.number = c.value",
@@ -156,12 +143,6 @@ class Numbering:
         """Release the reserved numbers that are not among `linked`."""
         unused = np.setdiff1d(numbers_of(self._database.column("SELECT number FROM reserved")), linked)
         self._database.delete("reserved", "number", unused)
-
-    def unused(self) -> Numbers:
-        """The numbers of units removed in this transaction that have not come back and are not reserved."""
-        freed = numbers_of(list(self.freed.values()))
-        sql = "SELECT r.number FROM carray(?) c CROSS JOIN reserved r ON r.number = c.value"
-        return np.setdiff1d(freed, numbers_of(self._database.column(sql, freed)))
 
 
 class LinkWriter:

@@ -107,20 +107,15 @@ class Segments:
         for number, family, kind, rows in self.database.rows(
             "SELECT number, family, kind, rows FROM segments WHERE ?1 IS NULL OR number = ?1 ORDER BY number", changed
         ):
-            arrays = self._segments[number].arrays if number in self._segments else self._arrays(number)
-            segment = Segment(number, Family(family), kind, rows, arrays, self._alive(number, rows))
-            self._segments[number] = self._mask(segment)
-
-    def _arrays(self, segment: int) -> Arrays:
-        return Arrays(self._folder, segment, [described for *_, described in _described(self.database, segment)])
-
-    def _alive(self, segment: int, rows: int) -> NDArray[np.bool_] | None:
-        parts = self.database.column("SELECT rows FROM gone WHERE segment = ?", segment)
-        if not parts:
-            return None
-        alive = np.ones(rows, np.bool_)
-        alive[np.frombuffer(b"".join(parts), np.int32)] = False
-        return alive
+            if number in self._segments:
+                arrays = self._segments[number].arrays
+            else:
+                arrays = Arrays(self._folder, number, [it for *_, it in _described(self.database, number)])
+            alive = None
+            if gone := self.database.column("SELECT rows FROM gone WHERE segment = ?", number):
+                alive = np.ones(rows, np.bool_)
+                alive[np.frombuffer(b"".join(gone), np.int32)] = False
+            self._segments[number] = self._mask(Segment(number, Family(family), kind, rows, arrays, alive))
 
 
 class SegmentWriter(Segments):

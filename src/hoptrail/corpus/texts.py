@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -102,7 +102,8 @@ class Texts:
 
     def units(self, numbers: Numbers) -> list[Unit]:
         """These units, in the order of `numbers`; missing units are left out."""
-        return self._hidden.cut_out(rows.units(self._database, numbers, dated=self._is_dated))
+        found = rows.units(self._database, numbers, dated=self._is_dated)
+        return [self._hidden.visible_part(number, unit) for number, unit in found.items()]
 
     def stream(self, numbers: Numbers) -> Iterator[Unit]:
         """These units as a stream, in the order of `numbers`; missing units are left out."""
@@ -120,11 +121,9 @@ class Texts:
 
     def extractions(self, numbers: Numbers | None = None) -> Iterator[tuple[int, str, Extraction]]:
         """Numbers and ids of units with their extractions, of all or of these units, by number."""
-        among, values = ("", ()) if numbers is None else ("WHERE e.unit IN (SELECT value FROM carray(?))", (numbers,))
-        columns = f"u.id, {self._database.checksum('e')}, e.unit, e.entities, e.facts"
-        sql = f"SELECT {columns} FROM extractions e CROSS JOIN units u ON u.number = e.unit {among} ORDER BY e.unit"
-        for id_, checksum, unit, entities, facts in self._database.each(sql, *values):
-            self._database.check_row(checksum, unit, entities, facts)
+        among, values = ("", ()) if numbers is None else ("WHERE t.unit IN (SELECT value FROM carray(?))", (numbers,))
+        tables = f"extractions t CROSS JOIN units u ON u.number = t.unit {among} ORDER BY t.unit"
+        for unit, entities, facts, id_ in self._database.checked("extractions", tables, *values, beside="u.id"):
             yield unit, id_, rows.extraction_of(entities, facts)
 
 
@@ -204,3 +203,8 @@ class Units:
 
     def _of_kind(self, kind: Kind, numbers: Numbers) -> Numbers:
         return numbers_of(numbers[is_among(numbers, self._texts.origins(kind).numbers)])
+
+
+def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
+    """The ids of passages, given with their places, by document id (for lack of another order), then by place."""
+    return [id_ for _, id_ in sorted((span, id_) for id_, span in passages)]

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hoptrail.corpus.content import Change, Content, DocumentChanges, merged_units
+from hoptrail.corpus.content import Content, DocumentChanges, merged_units
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.head import (
     NO_ENCODER,
     Head,
     check_encoder,
     commit_number,
-    count_commit,
     is_unclean,
     mark_unclean,
     read_head,
@@ -38,6 +37,21 @@ WAIT = 5.0
 
 LOG = 1 << 26
 """Bytes of the log from which a commit without removals moves it into the database, if no reader prevents it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Documents added and removed since the last whole run. A stored document that was removed and added again is in both."""
+
+    added: frozenset[str]
+    removed: frozenset[str]
+    before: Snapshot
+    """The documents and what was made from them as they were after the last whole run."""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no documents changed."""
+        return not self.added and not self.removed
 
 
 class Writer(Content):
@@ -143,18 +157,16 @@ class Writer(Content):
         if head is not None:
             self.head = head
             write_head(self._database, head)
-        if len(unused := self._numbering.unused()):
-            self.links.forget(unused)
         self._segments.merge(Family.UNITS, merged_units)
         for part in (self._postings, self.links, self.names):
             part.merge()
         if counted:
-            count_commit(self._database)
+            number = str(commit_number(self._database) + 1)
+            self._database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('commit', ?)", number)
         mark_unclean(self._database, unclean=self._unclean)
         self._segments.sync()
         self._database.commit()
         self._segments.changed = False
-        self._numbering.freed.clear()
         if not self._begin(clean=clean):
             raise still_read(self._database.folder)
 

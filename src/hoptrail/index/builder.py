@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.head import Head
-from hoptrail.corpus.history import History
+from hoptrail.corpus.journal import History
 from hoptrail.corpus.register import Withdrawn
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.writer import writing_to
