@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Places
-from hoptrail.corpus.refusals import repairable
+from hoptrail.corpus.connecting import repairable
 from hoptrail.errors import IndexDamaged
 
 ARRAYS = "arrays"

@@ -141,7 +141,6 @@ class Content:
 
     def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Add the vectors of passages that have none, in the order in which they were added: shape (len(units), dimension)."""
-        self._segments.changed = True
         self._put_arrays(Kind.PASSAGE, self._texts.numbers([unit.id for unit in units]), vectors)
 
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:

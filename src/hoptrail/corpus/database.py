@@ -20,10 +20,17 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.carrying_over import carry_over, check_pages
 from hoptrail.corpus.columns import numbers_of
-from hoptrail.corpus.connecting import connected, open_read_only, pages_in_log, set_up
-from hoptrail.corpus.durable import cut_file, make_folder, sync_file
+from hoptrail.corpus.connecting import (
+    absent,
+    connected,
+    damaged,
+    open_read_only,
+    pages_in_log,
+    set_up,
+    translating_errors,
+)
+from hoptrail.corpus.durable import make_folder, sync_file
 from hoptrail.corpus.places import DATABASE, check_file_system, of_older_format, refuse_old_index
-from hoptrail.corpus.refusals import absent, damaged, translating_errors
 from hoptrail.corpus.schema import APPLICATION, FORMAT, OLD_FORMAT, TABLES
 from hoptrail.corpus.sums import ROWS, altered, insert, is_sealed, keep_sums, row_checksum, seal
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
@@ -333,7 +340,7 @@ class Database(CheckedConnection):
         self.begin()
         path = self.folder / DATABASE
         if emptied:
-            cut_file(path, path.stat().st_size - self.excess())
+            sync_file(path, path.stat().st_size - self.excess())
         self.roll_back()  # SQLite finds the new size when it begins
         self.begin()
         return emptied

@@ -172,7 +172,6 @@ class LinkWriter:
 
     def put_edges(self, kind: str, edges: Directed) -> None:
         """Put links by number, as a segment. Of links between the same two units the last one counts."""
-        self._segments.changed = True
         _, last = np.unique(edges.keys[::-1], return_index=True)
         edges = edges.where(len(edges) - 1 - last)
         for segment in self._segments.of(Family.LINKS, kind):
@@ -185,15 +184,12 @@ class LinkWriter:
     def remove(self, kind: str, sources: Collection[str]) -> None:
         """Remove the links of one kind that lead from one of these units."""
         numbers = self._texts.known(sources, reserved=True)
-        self._segments.changed |= len(numbers) > 0
         for segment in self._segments.of(Family.LINKS, kind):
             self._segments.mark_gone(segment, leaving(segment, numbers))
 
     def drop(self, kind: str) -> None:
         """Remove all links of a kind."""
-        segments = self._segments.of(Family.LINKS, kind)
-        self._segments.changed |= any(map(len, segments))
-        self._segments.drop(segments)
+        self._segments.drop(self._segments.of(Family.LINKS, kind))
 
     def forget(self, numbers: Numbers) -> None:
         """Remove the links of all kinds that lead from or to one of these units."""

@@ -167,12 +167,10 @@ class NameWriter:
 
     def put(self, kind: str, names: NameList) -> None:
         """Add keys with the numbers of units that have or mention the name; pairs that are stored already remain."""
-        self._segments.changed |= len(names) > 0
         self._segments.add(Family.NAMES, kind, names.arrays)
 
     def drop(self, kind: str) -> None:
         """Remove all names of a kind; their units stay."""
-        self._segments.changed = True
         self._segments.drop(self._segments.of(Family.NAMES, kind))
 
     def forget(self, numbers: Numbers, kind: str | None = None) -> None:
@@ -182,7 +180,6 @@ class NameWriter:
                 names = NameList(segment.arrays)
                 kept = names.without(numbers)
                 if kept is not names:
-                    self._segments.changed = True
                     self._segments.add(Family.NAMES, name, kept.arrays)
                     self._segments.drop([segment])
 
@@ -208,7 +205,6 @@ class NameWriter:
 
     def put_derived(self, kind: str, arrays: Mapping[str, Array]) -> None:
         """Store what was derived from all names of a kind. It lasts until one of them, a passage or a sentence changes."""
-        self._segments.changed = True
         self._segments.add(Family.GRAPHS, kind, arrays)
 
     def merge(self) -> None:

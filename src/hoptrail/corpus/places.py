@@ -110,9 +110,9 @@ def is_read_only(folder: Path) -> bool:
     return hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
-def writer_of(folder: Path) -> str:
-    """The process that writes to the index, in words."""
-    return ", ".join(map(_in_words, _holders(folder, _WRITER))) or "another process"
+def users_of(folder: Path, *, writing: bool) -> str:
+    """The process that writes to the index, or the processes that read it, in words."""
+    return ", ".join(map(_in_words, _holders(folder, _WRITER if writing else _READERS))) or "another process"
 
 
 def writer_now(folder: Path) -> str | None:
@@ -121,11 +121,6 @@ def writer_now(folder: Path) -> str | None:
         return None
     own = os.getpid()
     return ", ".join("this process itself" if it == own else f"process {it}" for it in _holders(folder, _WRITER))
-
-
-def readers_of(folder: Path) -> str:
-    """The processes that read the index, in words."""
-    return ", ".join(map(_in_words, _holders(folder, _READERS))) or "another process"
 
 
 def _holders(folder: Path, places: range) -> list[int]:

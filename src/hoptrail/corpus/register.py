@@ -226,7 +226,7 @@ class Register:
         return len(self._entries), sum(len(it.text) for it in self._entries.values() if isinstance(it, Document))
 
     def write(self) -> list[str]:
-        """Write all pending changes. Returns the ids of new documents. Documents without a source stay until `remove_unsourced`,
+        """Write all pending changes. Returns the ids of new documents. Documents without a source stay until they are removed,
         before which nothing may be committed; only entering held documents and `clear` leave such documents.
         """
         entries = self._entries.values()
@@ -260,11 +260,6 @@ def _renamed(before: DocumentEntry, sources: Sequence[str], snapshot: Snapshot) 
         return None
     [document] = snapshot.documents([before.id])
     return replace(document, title=titles[0], sources=tuple(sources)) if is_titled_by_file(document) else None
-
-
-def remove_unsourced(writer: Writer) -> None:
-    """Remove the documents without a source."""
-    writer.remove_documents(writer.snapshot().register.unsourced())
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +350,8 @@ def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, st
     for source in (name, path):
         if by_source := [(entry, source) for entry in entries if source in entry.sources]:
             return by_source
-    below = {source for source in snapshot.register.sources_under(path) if _is_below(source, path)}
+    inside = f"{path.rstrip('/')}/"  # of a folder; or a line of a JSONL file
+    below = {it for it in snapshot.register.sources_under(path) if file_of(it) == path or it.startswith(inside)}
     entries = snapshot.register.titled([name])
     if below and entries and not name.endswith("/"):
         raise UsageError(
@@ -371,11 +367,6 @@ def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, st
     if not entries:
         raise UnknownName(name)
     return [(entry, source) for entry in entries for source in entry.sources]
-
-
-def _is_below(source: str, path: str) -> bool:
-    """Whether a source is a line of the JSONL file, or lies in the folder, with this path."""
-    return file_of(source) == path or source.startswith(f"{path.rstrip('/')}/")
 
 
 def _is_text(name: str) -> bool:

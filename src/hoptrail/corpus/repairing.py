@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hoptrail.corpus.arrays import ARRAYS
+from hoptrail.corpus.connecting import damaged, repairable, still_read, translating_errors
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
 from hoptrail.corpus.head import Head, read_head, write_head
 from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
 from hoptrail.corpus.places import DATABASE, HISTORY, JOBS
-from hoptrail.corpus.refusals import damaged, repairable, still_read, translating_errors
 from hoptrail.corpus.segments import Family, array_files, damaged_segments, delete_segment, unknown_arrays
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.blocks import document_id

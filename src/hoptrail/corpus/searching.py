@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,16 +46,11 @@ class Searching:
         self._keywords = keywords
         self._dimension = dimension
         self._matrices: dict[Kind, Matrix] = {}
-        self._mirrors: dict[Kind, VectorMirror] = {}
-        self._making = Lock()
 
     def vectors(self, kind: Kind) -> VectorMirror:
-        """All vectors of a kind, read once."""
-        with self._making:
-            if kind not in self._mirrors:
-                ids = sorted(self._units.ids(kind))
-                self._mirrors[kind] = VectorMirror(tuple(ids), self.vectors_in_order([kind], ids))
-            return self._mirrors[kind]
+        """All vectors of a kind, read into memory."""
+        ids = sorted(self._units.ids(kind))
+        return VectorMirror(tuple(ids), self.vectors_in_order([kind], ids))
 
     def matrix(self, kind: Kind) -> Matrix:
         """All vectors of a kind, left in the mapped segments."""

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.arrays import ARRAYS, Array, ArrayRecord, Arrays, checksum, file_name, is_intact, npy, packed_sums
 from hoptrail.corpus.columns import NONE, Places
+from hoptrail.corpus.connecting import translating_errors
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
-from hoptrail.corpus.refusals import translating_errors
 from hoptrail.types import Kind
 
 SMALL = 1 << 16
@@ -130,7 +130,9 @@ class SegmentWriter(Segments):
     def add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
         """Add a segment. Returns its number; 0 and no segment for no rows."""
         self._drop_graphs(family, kind)
-        return self._add(family, kind, arrays)
+        number = self._add(family, kind, arrays)
+        self.changed |= number > 0
+        return number
 
     def _add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
         rows = len(arrays["targets" if family is Family.LINKS else "numbers"])
@@ -158,6 +160,7 @@ class SegmentWriter(Segments):
         """Mark rows as removed, those that are still live."""
         gone = np.unique(segment.live(rows)).astype(np.int32)
         if len(gone):
+            self.changed = True
             self._drop_graphs(segment.family, segment.kind)
             self.database.run(
                 "INSERT INTO gone (segment, part, rows) SELECT ?1, count(*), ?2 FROM gone WHERE segment = ?1",
@@ -168,6 +171,7 @@ class SegmentWriter(Segments):
     def drop(self, segments: Iterable[Segment]) -> None:
         """Remove segments; their files stay until `sweep`."""
         for segment in segments:
+            self.changed = True
             self._drop_graphs(segment.family, segment.kind)
             self._delete(segment)
 

@@ -17,6 +17,7 @@ from threading import Lock, RLock
 from typing import Concatenate, ParamSpec, Self, TypeVar, cast
 
 from hoptrail.corpus.arrays import MissingFile
+from hoptrail.corpus.connecting import absent, translating_errors
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.head import Head, commit_number, is_unclean, read_head
@@ -24,7 +25,6 @@ from hoptrail.corpus.keywords import Keywords, WordCounts
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.searching import Searching
 from hoptrail.corpus.segments import Family, Segments
 from hoptrail.corpus.texts import Texts, Units

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, highest, is_among, numbers_of
+from hoptrail.corpus.connecting import damaged
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.refusals import damaged
 from hoptrail.corpus.segments import Family, Segments, live_column
 from hoptrail.corpus.view import NOTHING, Hidden
 from hoptrail.types import Extraction, Kind, Span, Unit

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hoptrail.corpus.connecting import still_read
 from hoptrail.corpus.content import Content, DocumentChanges, merged_units
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.head import (
@@ -25,7 +26,6 @@ from hoptrail.corpus.head import (
     write_head,
 )
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.refusals import still_read
 from hoptrail.corpus.segments import Family
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import HoptrailError, IndexBusy

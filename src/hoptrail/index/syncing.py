@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 
 from hoptrail.corpus.held_documents import BATCH_CHARACTERS, BATCH_DOCUMENTS
-from hoptrail.corpus.register import Register, remove_unsourced
+from hoptrail.corpus.register import Register
 from hoptrail.corpus.source_files import file_of, is_gone, missing_folder
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.corpus_part import CorpusPart
@@ -183,7 +183,7 @@ class SourcesRead:
                 register.write()
             self._writer.documents.put_moves(self._former)
             self.dropped, self._unsourced = [], False
-        remove_unsourced(self._writer)
+        self._writer.remove_documents(self._writer.snapshot().register.unsourced())
         self.report.removed = register.withdrawn
 
 
