@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hoptrail.corpus.content import merged_units
 from hoptrail.corpus.passage_graph import GraphArrays, make_graph, stored_graph
 from hoptrail.corpus.repairing import repair
-from hoptrail.corpus.segments import Family
+from hoptrail.corpus.segments import Family, in_order
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import View
 from hoptrail.corpus.writer import writing_to
@@ -65,7 +64,7 @@ def test_many_small_commits_merge_their_segments_and_keep_it(site: Site) -> None
         site.build(*STRUCTURES, add=[make_document(f"Quay {number}", f"Quay {number} lies on the Isk. It is old.")])
     with writing_to(site.folder, site.encoder.identity) as writer:
         writer.names.merge()
-        writer._segments.merge(Family.UNITS, merged_units)
+        writer._segments.merge(Family.UNITS, in_order)
         assert equal(stored_graph(writer.snapshot()), make_graph(writer.snapshot()))
 
 

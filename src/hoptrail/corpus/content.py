@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import numpy as np
 
 from hoptrail.corpus import rows
-from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents, DocumentWriter
@@ -19,7 +18,7 @@ from hoptrail.corpus.held_documents import BATCH_DOCUMENTS
 from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.links import LinkWriter, Numbering
 from hoptrail.corpus.names import NameWriter
-from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
+from hoptrail.corpus.segments import Family, SegmentWriter, live_column
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts, Units
 from hoptrail.execution.executor import batched
@@ -240,12 +239,3 @@ def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | s
     first, ends = unit.sources[0], rows.packed_ends(unit.sentence_ends)
     place = documents[first.document], first.start, first.end
     return number, unit.id, unit.kind.value, *place, len(unit.sources) - 1, unit.title, unit.text, ends
-
-
-def merged_units(segments: Sequence[Segment]) -> Mapping[str, Array]:
-    """The arrays of segments of units as those of one."""
-    columns = {name: live_column(segments, name) for name in segments[0].arrays}
-    if (np.diff(columns["numbers"]) < 0).any():  # else no copy, which may have half a gigabyte
-        order = np.argsort(columns["numbers"], kind="stable")
-        columns = {name: column[order] for name, column in columns.items()}
-    return columns

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import NONE, Numbers, Places, bounds_of, numbers_of, paired, rows_of, unpaired
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
+from hoptrail.corpus.segments import Family, Segment, SegmentWriter, in_order, live_column
 from hoptrail.corpus.texts import Found, Texts
 from hoptrail.text.words import LETTERS, unspaced_pieces
 from hoptrail.types import Kind
@@ -224,12 +224,9 @@ class PostingWriter:
     def merge(self) -> None:
         """Merge segments that are due."""
         while due := self._segments.due(Family.KEYWORDS, Kind.PASSAGE):
-            numbers, lengths = (live_column(due, name) for name in ("numbers", "lengths"))
-            order = np.argsort(numbers, kind="stable")
-            arrays = {"numbers": numbers[order], "lengths": lengths[order]}
-            merged = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
-            if merged:
-                self._write(merged, *self._joined(due, numbers[order]))
+            arrays = in_order(due)
+            if merged := self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays):
+                self._write(merged, *self._joined(due, arrays["numbers"]))
             self._segments.drop(due)
 
     def _joined(

@@ -79,6 +79,15 @@ def live_column(segments: Sequence[Segment], name: str) -> Array:
     return np.concatenate([segment.arrays[name][segment.live_rows()] for segment in segments]) if segments else NONE
 
 
+def in_order(segments: Sequence[Segment], names: Iterable[str] = ()) -> dict[str, Array]:
+    """Arrays of these segments together, by default all, without removed rows, ordered by the numbers of their units."""
+    columns = {name: live_column(segments, name) for name in names or segments[0].arrays}
+    if (np.diff(columns["numbers"]) < 0).any():  # else no copy, which may have half a gigabyte
+        order = np.argsort(columns["numbers"], kind="stable")
+        columns = {name: column[order] for name, column in columns.items()}
+    return columns
+
+
 class Segments:
     """The segments of a snapshot, all opened with it."""
 

@@ -13,7 +13,7 @@ from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, highest, is_among, numbers_of
 from hoptrail.corpus.connecting import damaged
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.segments import Family, Segments, live_column
+from hoptrail.corpus.segments import Family, Segments, in_order, live_column
 from hoptrail.corpus.view import NOTHING, Hidden
 from hoptrail.types import Extraction, Kind, Span, Unit
 
@@ -52,10 +52,7 @@ class Texts:
 
     def origins(self, kind: Kind) -> Origins:
         """The origins of all units of a kind that have vectors."""
-        segments = self._segments.of(Family.UNITS, kind)
-        columns = [live_column(segments, name) for name in Origins._fields]
-        order = np.argsort(columns[0], kind="stable")
-        return Origins(*(column[order] for column in columns))
+        return Origins(**in_order(self._segments.of(Family.UNITS, kind), Origins._fields))
 
     def origins_of(self, numbers: Numbers) -> Origins:
         """The origins of these units, with vectors or without; missing units are left out."""
@@ -161,8 +158,8 @@ class Units:
     def first_sources(self, kind: Kind, documents: Collection[str] | None = None) -> Iterator[tuple[str, Span]]:
         """Ids of units of a kind, of all or of those within these documents, with their first sources, without reading texts."""
         texts = self._texts
-        few = None if documents is None else self._of_kind(kind, texts.within(documents))
-        origins = texts.origins(kind) if few is None else texts.origins_of(few)
+        numbers = self.numbers(kind, within=documents)
+        origins = texts.origins(kind) if documents is None else texts.origins_of(numbers)
         distinct = np.unique(origins.documents)
         names = dict(zip(distinct.tolist(), rows.ids_of(self._database, "documents", distinct), strict=True))
         for first in range(0, len(origins.numbers), _ROWS):
@@ -171,22 +168,18 @@ class Units:
             for id_, document, start, end in zip(texts.ids(origins.numbers[part]), *columns, strict=True):
                 yield id_, Span(names[document], start, end)
 
-    def ids_within(self, kind: Kind, documents: Collection[str]) -> Iterator[str]:
-        """Ids of the units of a kind with a source in one of these documents."""
-        return iter(self._texts.ids(self._of_kind(kind, self._texts.within(documents))))
-
-    def within(self, kind: Kind, documents: Collection[str]) -> Iterator[Unit]:
-        """The units of a kind with a source in one of these documents."""
-        return iter(self._texts.units(self._of_kind(kind, self._texts.within(documents))))
+    def within(self, kind: Kind, documents: Collection[str] | None) -> Iterator[Unit]:
+        """The units of a kind as a stream, all or those with a source in one of these documents."""
+        return self._texts.stream(self.numbers(kind, within=documents))
 
     def titles(self, kind: Kind) -> Iterator[tuple[str, str]]:
         """Ids and titles of all units of a kind, without reading texts."""
         sql = "SELECT u.id, u.title FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
         return iter(self._database.rows(sql, self._texts.origins(kind).numbers))
 
-    def ids(self, kind: Kind) -> Iterator[str]:
-        """Ids of all units of a kind, without reading the units."""
-        return iter(self._texts.ids(self._texts.origins(kind).numbers))
+    def ids(self, kind: Kind, within: Collection[str] | None = None) -> Iterator[str]:
+        """Ids of the units of a kind, all or those with a source in one of these documents, without reading the units."""
+        return iter(self._texts.ids(self.numbers(kind, within=within)))
 
     def stored(self, kind: Kind, ids: Collection[str]) -> set[str]:
         """The ids among these with a stored unit of a kind."""
@@ -197,12 +190,15 @@ class Units:
         sql = "SELECT u.id FROM extractions e JOIN units u ON u.number = e.unit ORDER BY e.unit"
         return iter(self._database.column(sql))
 
-    def numbers(self, kind: Kind, ids: Collection[str] | None) -> Numbers:
-        """The numbers of the units of a kind, all or those of `ids`, sorted."""
-        return self._texts.origins(kind).numbers if ids is None else self._of_kind(kind, self._texts.known(ids))
-
-    def _of_kind(self, kind: Kind, numbers: Numbers) -> Numbers:
-        return numbers_of(numbers[is_among(numbers, self._texts.origins(kind).numbers)])
+    def numbers(
+        self, kind: Kind, ids: Collection[str] | None = None, *, within: Collection[str] | None = None
+    ) -> Numbers:
+        """The numbers of the units of a kind, sorted: all, those of `ids`, or those with a source `within` these documents."""
+        every = self._texts.origins(kind).numbers
+        if ids is None and within is None:
+            return every
+        few = self._texts.within(within) if ids is None and within is not None else self._texts.known(ids or ())
+        return numbers_of(few[is_among(few, every)])
 
 
 def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:

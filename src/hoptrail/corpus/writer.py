@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hoptrail.corpus.connecting import still_read
-from hoptrail.corpus.content import Content, DocumentChanges, merged_units
+from hoptrail.corpus.content import Content, DocumentChanges
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.head import (
     NO_ENCODER,
@@ -26,7 +26,7 @@ from hoptrail.corpus.head import (
     write_head,
 )
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.segments import Family
+from hoptrail.corpus.segments import Family, in_order
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import HoptrailError, IndexBusy
 from hoptrail.models.encoder import EncoderIdentity
@@ -157,7 +157,7 @@ class Writer(Content):
         if head is not None:
             self.head = head
             write_head(self._database, head)
-        self._segments.merge(Family.UNITS, merged_units)
+        self._segments.merge(Family.UNITS, in_order)
         for part in (self._postings, self.links, self.names):
             part.merge()
         if counted:
