@@ -13,10 +13,10 @@ import numpy as np
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.documents import Documents, DocumentWriter
+from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.held_documents import BATCH_DOCUMENTS
 from hoptrail.corpus.keywords import PostingWriter
-from hoptrail.corpus.links import LinkWriter, Numbering
+from hoptrail.corpus.links import LinkWriter
 from hoptrail.corpus.names import NameWriter
 from hoptrail.corpus.segments import Family, SegmentWriter, live_column
 from hoptrail.corpus.snapshot import Snapshot
@@ -85,10 +85,9 @@ class Content:
         """Whether text that was removed may still be in the log or in files."""
         self._segments = SegmentWriter(self._database)
         self._texts = Texts(self._database, self._segments)
-        self._numbering = Numbering(self._database, self._texts)
         self._postings = PostingWriter(self._segments)
         self.documents = DocumentWriter(self._segments)
-        self.links = LinkWriter(self._segments, self._texts, self._numbering)
+        self.links = LinkWriter(self._segments, self._texts)
         self.names = NameWriter(self._segments, self._texts)
 
     def put_documents(self, documents: Sequence[Document]) -> None:
@@ -103,7 +102,7 @@ class Content:
         if not removed:
             return
         self.changes.note(removed=removed)
-        for entry in Documents(self._database).of(removed):
+        for entry in self.documents.of(removed):
             self.documents.note_removed([entry.id, entry.title, *entry.sources])
         within = self._kinds(self._texts.within(removed))
         once = numbers_of([number for kind, number in within if kind not in REMADE])
@@ -124,7 +123,7 @@ class Content:
         replaced = self._texts.known([unit.id for unit in units])
         extractions = {id_: extraction for _, id_, extraction in self._texts.extractions(replaced)}
         self.remove_rows(replaced, keep_links=True)
-        numbers = numbers_of(self._numbering.assign([unit.id for unit in units]))
+        numbers = numbers_of(self.links.assign([unit.id for unit in units]))
         placed = list(zip(numbers.tolist(), units, strict=True))
         self._database.insert("units", (_row(number, unit, documents) for number, unit in placed))
         further = ((number, *each) for number, unit in placed for each in enumerate(unit.sources[1:]))
@@ -163,11 +162,14 @@ class Content:
         self._segments.changed = self._unclean = True
         self._database.run("DELETE FROM extractions")
 
-    def remove_units(self, kind: Kind, ids: Iterable[str]) -> None:
-        """Remove units of a kind with their extractions and links."""
+    def remove_units(self, kind: Kind, ids: Iterable[str]) -> int:
+        """Remove units of a kind with their extractions and links. Returns the number of ids."""
+        count = 0
         for batch in batched(ids, BATCH):
+            count += len(batch)
             self.links.forget(self._texts.numbers(batch, reserved=True))
             self.remove_rows(Units(self._database, self._texts).numbers(kind, batch))
+        return count
 
     def drop_units(self, kind: Kind) -> None:
         """Remove all units of a kind, to build them anew. Their structure drops their links."""
@@ -182,7 +184,7 @@ class Content:
             return
         self._segments.changed = self._unclean = True
         if keep_links:
-            self._numbering.keep(numbers)
+            self.links.keep(numbers)
         else:
             self.links.forget(numbers)
         kinds: dict[str, list[int]] = {}

@@ -76,12 +76,13 @@ class Connection:
         """The rows of a query as a stream."""
         with self._alone():
             cursor = self._connection.cursor().execute(sql, tuple(map(_binding, values)))
+            batch = list(islice(cursor, _READ_AHEAD))
         while True:
-            with self._alone():
-                batch = list(islice(cursor, _READ_AHEAD))
             yield from batch
             if len(batch) < _READ_AHEAD:
                 return
+            with self._alone():
+                batch = list(islice(cursor, _READ_AHEAD))
 
     def run(self, sql: str, *values: Value) -> None:
         """Run a statement."""

@@ -63,11 +63,11 @@ class Documents:
 
     def of(self, ids: Collection[str]) -> list[DocumentEntry]:
         """The documents with these ids that exist, by id."""
-        return self._matching("documents", "number", "id", ids)
+        return self._entries(_matching("documents", "number", "id"), ids)
 
     def at(self, sources: Collection[str], *, formerly: bool = False) -> list[DocumentEntry]:
         """The documents that were read at one of these sources, by id; or `formerly`, before they were moved."""
-        return self._matching("former" if formerly else "sources", "document", "source", sources)
+        return self._entries(_matching("former" if formerly else "sources", "document", "source"), sources)
 
     def at_several(self) -> list[DocumentEntry]:
         """The documents with more than one source, by id."""
@@ -90,7 +90,7 @@ class Documents:
 
     def titled(self, titles: Collection[str]) -> list[DocumentEntry]:
         """The documents with exactly one of these titles, by id."""
-        return self._matching("documents", "number", "title", titles)
+        return self._entries(_matching("documents", "number", "title"), titles)
 
     def unsourced(self) -> list[str]:
         """Ids of the documents without a source, by number."""
@@ -118,11 +118,6 @@ class Documents:
             return self._database.column("SELECT id FROM documents ORDER BY number")
         return rows.ids_of(self._database, "documents", numbers)
 
-    def _matching(self, table: str, number: str, column: str, values: Collection[str]) -> list[DocumentEntry]:
-        """The documents of the rows of a table with one of these values in a column, by id."""
-        same = f"t.{column} = CAST(c.value AS TEXT)"
-        return self._entries(f"SELECT t.{number} FROM carray(?) c CROSS JOIN {table} t ON {same}", values)
-
     def _entries(self, numbers: str, *values: Value) -> list[DocumentEntry]:
         """The documents whose numbers a query returns, by id."""
         entries: dict[int, DocumentEntry] = {}
@@ -137,18 +132,23 @@ class Documents:
         return list(entries.values())
 
 
+def _matching(table: str, number: str, column: str) -> str:
+    """SQL for the numbers of the documents of the rows of a table with one of some texts in a column."""
+    return f"SELECT t.{number} FROM carray(?) c CROSS JOIN {table} t ON t.{column} = CAST(c.value AS TEXT)"
+
+
 _MOST_REMOVALS = 10_000
 """Names of removed documents that are kept, the latest: as digests, so that a removal that is repeated can be told from a wrong
 name, and no name is kept.
 """
 
 
-class DocumentWriter:
+class DocumentWriter(Documents):
     """Writes documents in a transaction."""
 
     def __init__(self, segments: SegmentWriter) -> None:
+        super().__init__(segments.database)
         self._segments = segments
-        self._database: Database = segments.database
         self.has_files = False
         """Whether marks of files were written."""
 
@@ -202,7 +202,7 @@ class DocumentWriter:
         def among(found: Mapping[str, str]) -> dict[str, str]:
             return {path: reason for path, reason in found.items() if path in places or path.startswith(below)}
 
-        before, now = among(Documents(self._database).unread()), among(files)
+        before, now = among(self.unread()), among(files)
         if before != now:
             self._segments.changed = True
             self._database.run_each("DELETE FROM unread WHERE path = ?", [(path,) for path in before])

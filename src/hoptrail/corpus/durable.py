@@ -88,11 +88,15 @@ def _synced(path: Path, flags: int) -> Iterator[int]:
     descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
     try:
         yield descriptor
-        if sys.platform == "darwin":  # there fsync leaves the data in the memory of the disk
-            import fcntl
-
-            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-        else:
-            os.fsync(descriptor)
+        _sync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _sync(descriptor: int) -> None:
+    if sys.platform == "darwin":  # there fsync leaves the data in the memory of the disk
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(descriptor)

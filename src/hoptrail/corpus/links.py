@@ -104,11 +104,14 @@ def edges_at(segment: Segment, rows: Places) -> Directed:
     return Directed(segment.arrays["nodes"][nodes], segment.arrays["targets"][rows], segment.arrays["weights"][rows])
 
 
-class Numbering:
-    """Assigns numbers to units, and keeps those that links name for units that are yet to come, or to come back."""
+class LinkWriter:
+    """Writes links in a transaction: `put`, `put_rows` and `remove` by the ids of units, the other methods by their numbers. Also
+    assigns the numbers of units, and keeps those that links name for units that are yet to come, or to come back.
+    """
 
-    def __init__(self, database: Database, texts: Texts) -> None:
-        self._database = database
+    def __init__(self, segments: SegmentWriter, texts: Texts) -> None:
+        self._segments = segments
+        self._database: Database = segments.database
         self._texts = texts
 
     def assign(self, ids: Sequence[str]) -> list[int]:
@@ -139,33 +142,19 @@ class Numbering:
             numbers,
         )
 
-    def release(self, linked: Numbers) -> None:
-        """Release the reserved numbers that are not among `linked`."""
-        unused = np.setdiff1d(numbers_of(self._database.column("SELECT number FROM reserved")), linked)
-        self._database.delete("reserved", "number", unused)
-
-
-class LinkWriter:
-    """Writes links in a transaction: `put`, `put_rows` and `remove` by the ids of units, the other methods by their numbers."""
-
-    def __init__(self, segments: SegmentWriter, texts: Texts, numbering: Numbering) -> None:
-        self._segments = segments
-        self._texts = texts
-        self._numbering = numbering
-
     def put(self, links: Iterable[Link]) -> None:
         """Add links. A link replaces one of the same kind between the same two units."""
         by_kind: dict[str, list[Link]] = {}
         for link in links:
             by_kind.setdefault(link.kind, []).append(link)
         for kind, same in by_kind.items():
-            numbers = self._numbering.reserve([link.source for link in same] + [link.target for link in same])
+            numbers = self.reserve([link.source for link in same] + [link.target for link in same])
             weights = np.array([link.weight for link in same])
             self.put_edges(kind, Directed(numbers[: len(same)], numbers[len(same) :], weights))
 
     def put_rows(self, ids: Sequence[str], links: Mapping[str, Directed]) -> None:
         """Put links by kind, as arrays: their ends are positions in `ids`."""
-        numbers = self._numbering.reserve(ids)
+        numbers = self.reserve(ids)
         for kind, edges in links.items():
             if len(edges):
                 self.put_edges(kind, Directed(numbers[edges.sources], numbers[edges.targets], edges.weights))
@@ -202,7 +191,9 @@ class LinkWriter:
         """Release the numbers reserved for units that no link leads from or to."""
         links = Links(self._segments, self._texts)
         edges = joined([links.edges(kind) for kind in self._segments.kinds(Family.LINKS)])
-        self._numbering.release(np.unique(np.concatenate([edges.sources, edges.targets])))
+        reserved = numbers_of(self._database.column("SELECT number FROM reserved"))
+        unused = np.setdiff1d(reserved, np.concatenate([edges.sources, edges.targets]))
+        self._database.delete("reserved", "number", unused)
 
     def merge(self) -> None:
         """Merge segments that are due."""

@@ -190,9 +190,9 @@ class NameWriter:
         new = NameList.of(self._numbered(pairs))
         if among is not None:
             self.forget(self._texts.numbers(list(among)), kind)
+        elif Names(self._segments).of(kind) == new:
+            return
         else:
-            if Names(self._segments).of(kind) == new:
-                return
             self.drop(kind)
         self.put(kind, new)
 

@@ -158,8 +158,8 @@ class Units:
     def first_sources(self, kind: Kind, documents: Collection[str] | None = None) -> Iterator[tuple[str, Span]]:
         """Ids of units of a kind, of all or of those within these documents, with their first sources, without reading texts."""
         texts = self._texts
-        numbers = self.numbers(kind, within=documents)
-        origins = texts.origins(kind) if documents is None else texts.origins_of(numbers)
+        every = documents is None
+        origins = texts.origins(kind) if every else texts.origins_of(self.numbers(kind, within=documents))
         distinct = np.unique(origins.documents)
         names = dict(zip(distinct.tolist(), rows.ids_of(self._database, "documents", distinct), strict=True))
         for first in range(0, len(origins.numbers), _ROWS):
