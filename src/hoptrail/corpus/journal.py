@@ -5,7 +5,7 @@ to index or remove it later; when that is done only ids and outcomes are kept, s
 remains. Each job has an owner: the process that does it. When an owner has ended, another process takes its jobs over.
 
 Answers are kept with the documents that they came from. One that came from a document which is no longer in the index is erased
-with that document's text: `Building` asks for it wherever text is erased. An answer that goes on from such a one names what that
+with that document's text: `Index` asks for it wherever text is erased. An answer that goes on from such a one names what that
 found, so it is erased, too.
 
 Both files have a rollback journal; at each commit SQLite removes it and syncs the folder (`synchronous = EXTRA`). Every call
