@@ -10,7 +10,6 @@ from typing import Any
 import apsw
 import pytest
 
-from hoptrail.corpus import row_writer
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.snapshot import Snapshot
@@ -125,7 +124,7 @@ def test_a_document_that_went_is_a_change_of_one(desk: Desk) -> None:
 def test_the_log_is_emptied_while_a_structure_is_built_over_unchanged_documents(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_writer, "LOG", 0)
+    monkeypatch.setattr("hoptrail.corpus.writer.LOG", 0)
     sizes: list[int] = []
     for number in range(30):
         desk.write(f"tree {number}", f"Tree {number} is an elm.")

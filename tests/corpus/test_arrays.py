@@ -15,9 +15,9 @@ from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.columns import Directed, numbers_of
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.repairing import damage
-from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import Family
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged
 from hoptrail.types import Kind, Link
 from world import make_passage
@@ -42,7 +42,7 @@ def told(found: Directed) -> list[tuple[int, int, float]]:
 @pytest.mark.usefixtures("small")
 def test_the_nearest_are_those_of_one_product(tmp_path: Path) -> None:
     documents = made(40)
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         for start in range(0, 40, 10):
             add(writer, documents[start : start + 10])
             writer.commit()
@@ -69,7 +69,7 @@ def test_the_nearest_are_those_of_one_product(tmp_path: Path) -> None:
 def test_links_are_those_of_a_table(tmp_path: Path) -> None:
     draw = Random(2)
     table: dict[tuple[int, int], float] = {}
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         add(writer, made(30))
         standing = set(range(1, 31))
         for turn in range(20):
@@ -100,18 +100,18 @@ def test_links_are_those_of_a_table(tmp_path: Path) -> None:
         assert found.count() == {"EC": len(links)}
         assert not told(found.edges("none"))
         assert not list(found.leaving(["none"], "EC"))
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         writer.links.drop("EC")
         assert writer.snapshot().graph.count() == {}
 
 
 def test_links_stay_where_a_unit_of_the_same_id_comes_again_before_the_commit(tmp_path: Path) -> None:
     documents = made(3)
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         first, second, third = add(writer, documents)
         writer.links.put_edges("EC", edges((first, second, 1.0), (second, third, 0.5)))
         writer.commit()
-        writer.remove_documents([documents[1].id])
+        writer.remove_rows(numbers_of([second]), keep_links=True)
         assert add(writer, documents[1:2]) == [second]
         writer.remove_documents([documents[2].id])
         writer.commit()
@@ -122,7 +122,7 @@ def test_links_stay_where_a_unit_of_the_same_id_comes_again_before_the_commit(tm
 def test_names_are_those_of_a_table(tmp_path: Path) -> None:
     draw = Random(3)
     table: set[tuple[str, int]] = set()
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         add(writer, made(30))
         standing = set(range(1, 31))
         for turn in range(12):
@@ -146,14 +146,14 @@ def test_names_are_those_of_a_table(tmp_path: Path) -> None:
             assert names.begins(word) == any(key.startswith(word) for key in keys)
         assert names == NameList.of((key.encode(), number) for key, number in table)
         assert not len(snapshot.names.of("entity"))
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         writer.names.drop("title")
         assert not len(writer.snapshot().names.of("title"))
 
 
 def test_a_segment_of_which_a_fifth_is_gone_is_written_anew(tmp_path: Path) -> None:
     documents = made(20)
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         add(writer, documents)
         writer.commit()
         for count, rows in ((3, 20), (1, 16)):
@@ -169,7 +169,7 @@ def test_a_segment_of_which_a_fifth_is_gone_is_written_anew(tmp_path: Path) -> N
 def test_a_reader_keeps_its_files_and_a_new_one_finds_the_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segments_module, "SMALL", 0)
     indexed(tmp_path, made(10))
-    with Snapshot.open(tmp_path) as before, writing_rows(tmp_path) as writer:
+    with Snapshot.open(tmp_path) as before, writing_to(tmp_path) as writer:
         ids, numbers = list(before.table.ids(Kind.PASSAGE)), before.texts.origins(Kind.PASSAGE).numbers
         writer.remove_rows(numbers[:5])
         writer._unclean = False  # nobody waits for the reader, whose files are taken away at once

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from corpus.worlds import add, files_with, indexed, made
-from hoptrail.corpus import copying, durable, row_writer
+from hoptrail.corpus import copying, durable
 from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import write_file
 from hoptrail.corpus.places import DATABASE
-from hoptrail.corpus.row_writer import writing_rows
+from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged, IndexUnavailable, StillRead, StorageError, UsageError
 from hoptrail.types import Document
 from hoptrail_scale.publishing.sending import open_commit
@@ -39,7 +39,7 @@ def test_a_copy_has_the_last_commit_and_nothing_else(tmp_path: Path) -> None:
     before = files_of(folder)
     (folder / "replies.sqlite").write_bytes(b"paid for")
     (folder / "arrays" / "99-vectors.npy").write_bytes(b"of a commit that never was")
-    with writing_rows(folder) as writer:
+    with writing_to(folder) as writer:
         add(writer, NEW)
         copy_index(folder, copy)
     assert titles(copy) == names(OLD)
@@ -96,14 +96,14 @@ def test_a_commit_that_removes_files_meanwhile_does_not_reach_the_copy(
     def write(path: Path, parts: Iterable[bytes]) -> None:
         if not removed:
             removed.append(path)
-            with writing_rows(folder) as writer:
+            with writing_to(folder) as writer:
                 writer.remove_documents([document.id for document in OLD[:20]])
                 with pytest.raises(StillRead):
                     writer.commit()
         write_file(path, parts)
 
     monkeypatch.setattr(copying, "write_file", write)
-    monkeypatch.setattr(row_writer, "WAIT", 0.01)
+    monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.01)
     copy_index(folder, tmp_path / "copy")
     assert removed
     assert titles(tmp_path / "copy") == names(OLD)

@@ -109,7 +109,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.usefixtures("sources")
-@pytest.mark.parametrize("array", ["vectors", "targets", "entries"])
+@pytest.mark.parametrize("array", ["vectors", "targets", "starts"])
 def test_a_repair_that_was_stopped_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, array: str) -> None:
     """The loss itself is committed before what was lost is made again."""
     folder = tmp_path / "index"
@@ -122,7 +122,7 @@ def test_a_repair_that_was_stopped_is_gone_on_with(tmp_path: Path, monkeypatch: 
     def killed(*_: object) -> None:
         raise Killed
 
-    monkeypatch.setattr(repairing, "writing_rows", killed)
+    monkeypatch.setattr(repairing, "writing_to", killed)
     with pytest.raises(Killed):
         repair_index(folder, HashingEncoder(), STRUCTURES, Watcher())
     monkeypatch.undo()

@@ -11,9 +11,9 @@ import pytest
 from corpus.worlds import VOCABULARY, add, indexed, made, ranked
 from counting import steps
 from hoptrail.corpus.keywords import keyword_words
-from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import Family
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.types import Document
 from world import make_document
 
@@ -34,7 +34,7 @@ def check(snapshot: Snapshot, documents: list[Document], seed: int) -> None:
 
 def test_rankings_after_many_commits_are_those_of_the_formula(tmp_path: Path) -> None:
     draw, standing, seed = Random(1), list[Document](), 0
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         for turn in range(24):
             new = made(draw.choice([1, 1, 2, 30]), seed := seed + 1)
             gone = draw.sample(standing, min(len(standing), draw.choice([0, 1, 8])))
@@ -51,7 +51,7 @@ def test_rankings_after_many_commits_are_those_of_the_formula(tmp_path: Path) ->
 
 def test_small_segments_are_merged(tmp_path: Path) -> None:
     documents = made(70)
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         for document in documents:
             add(writer, [document])
             writer.commit()
@@ -79,7 +79,7 @@ def test_one_more_passage_costs_the_same_in_a_larger_corpus(tmp_path: Path) -> N
     def work(passages: int) -> int:
         folder = tmp_path / str(passages)
         indexed(folder, made(passages))
-        with writing_rows(folder) as writer:
+        with writing_to(folder) as writer:
 
             def add_one(seed: int) -> None:
                 add(writer, made(1, seed))

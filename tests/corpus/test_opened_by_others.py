@@ -16,8 +16,8 @@ from hoptrail.corpus import segments
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import damage
-from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import IndexDamaged
 from hoptrail.index.index import Index
@@ -136,10 +136,10 @@ def test_a_cut_file_is_never_read_in_silence(ground: Path, tmp_path: Path, state
 
 def test_every_page_of_a_large_log_is_looked_for(tmp_path: Path) -> None:
     """The pages that a first run has added are in its log alone; the same state with an empty log lacks them."""
-    with writing_rows(tmp_path / "index") as writer:
+    with writing_to(tmp_path / "index") as writer:
         add(writer, made(2))
         writer.commit()
-    with Snapshot.open(tmp_path / "index"), writing_rows(tmp_path / "index") as writer:
+    with Snapshot.open(tmp_path / "index"), writing_to(tmp_path / "index") as writer:
         add(writer, made(60, seed=1))
         writer.commit()
         shutil.copytree(tmp_path / "index", tmp_path / "killed", ignore=shutil.ignore_patterns("*-shm"))

@@ -9,12 +9,12 @@ import numpy as np
 from corpus.worlds import add, made, vectors_of
 from hoptrail.corpus.columns import Directed, numbers_of
 from hoptrail.corpus.repairing import damage
-from hoptrail.corpus.row_writer import RowWriter, writing_rows
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import Writer, writing_to
 from world import make_passage
 
 
-def link(writer: RowWriter, source: int, target: int) -> None:
+def link(writer: Writer, source: int, target: int) -> None:
     writer.links.put_edges("tree", Directed(numbers_of([source]), numbers_of([target]), np.ones(1)))
 
 
@@ -27,10 +27,10 @@ def linked(snapshot: Snapshot) -> list[tuple[str, str]]:
 def test_a_unit_that_comes_later_has_the_number_that_links_name(tmp_path: Path) -> None:
     first, second = made(2)
     late = make_passage(second)
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         (number,) = add(writer, [first])
-        (reserved,) = writer.links._numbering.reserve([late.id]).tolist()
-        assert writer.links._numbering.reserve([late.id, make_passage(first).id]).tolist() == [reserved, number]
+        (reserved,) = writer.links.reserve([late.id]).tolist()
+        assert writer.links.reserve([late.id, make_passage(first).id]).tolist() == [reserved, number]
         link(writer, number, reserved)
         writer.commit()
         assert writer.snapshot().texts.numbers([late.id]).tolist() == [0]
@@ -48,13 +48,13 @@ def test_links_of_a_unit_that_went_are_kept_for_it_if_asked(tmp_path: Path) -> N
     passages = [make_passage(document) for document in documents]
     for keep in (True, False):
         folder = tmp_path / str(keep)
-        with writing_rows(folder) as writer:
+        with writing_to(folder) as writer:
             first, second = add(writer, documents)
             link(writer, first, second)
             writer.commit()
             writer.remove_rows(numbers_of([second]), keep_links=keep)
             writer.commit()
-        with writing_rows(folder) as writer:
+        with writing_to(folder) as writer:
             assert writer.snapshot().texts.numbers([passages[1].id]).tolist() == [0]
             assert linked(writer.snapshot()) == [(passages[0].id, passages[1].id)] * keep
             (again,) = writer.put_units(passages[1:], vectors_of(passages[1:])).tolist()
@@ -64,9 +64,9 @@ def test_links_of_a_unit_that_went_are_kept_for_it_if_asked(tmp_path: Path) -> N
 
 
 def test_numbers_that_no_link_names_are_released(tmp_path: Path) -> None:
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         (number,) = add(writer, made(1))
-        kept, idle = writer.links._numbering.reserve(["kept", "idle"]).tolist()
+        kept, idle = writer.links.reserve(["kept", "idle"]).tolist()
         link(writer, number, kept)
         writer.links.release()
         writer.commit()
@@ -76,13 +76,13 @@ def test_numbers_that_no_link_names_are_released(tmp_path: Path) -> None:
         writer.commit()
         assert linked(writer.snapshot()) == []
         assert writer._database.rows("SELECT id FROM reserved") == []
-        assert writer.links._numbering.reserve(["new"]).tolist()[0] > idle, "a number is never given again"
+        assert writer.links.reserve(["new"]).tolist()[0] > idle, "a number is never given again"
 
 
 def test_names_with_null_characters_are_looked_up_as_others(tmp_path: Path) -> None:
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         add(writer, made(1))
-        odd, plain = writer.links._numbering.reserve(["a\0b", "a"]).tolist()
+        odd, plain = writer.links.reserve(["a\0b", "a"]).tolist()
         assert odd != plain
         assert writer.snapshot().texts.numbers(["a\0b", "a", "b"], reserved=True).tolist() == [odd, plain, 0]
         assert writer.snapshot().register.at(["\0"]) == writer.snapshot().register.titled(["\0", "x"]) == []

@@ -9,8 +9,8 @@ import pytest
 
 from corpus.worlds import add, indexed, made, sentence_of, vectors_of
 from hoptrail.corpus.head import Head
-from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.models.encoder import EncoderIdentity
 from hoptrail.types import Block, BlockKind, Cell, Document, Extraction, Fact, Kind, Span, Triple, Unit, Usage
 from world import make_passage
@@ -36,7 +36,7 @@ def test_documents_and_units_come_back_as_they_were(tmp_path: Path) -> None:
     units = [passage, plain, summary]
     dated = replace(passage, blocks=tuple(replace(block, date=document.date) for block in passage.blocks))
     assert document.date
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         writer.put_documents([document, *made(1)])
         numbers = writer.put_units(units, vectors_of([plain] * 3))
         writer.commit()
@@ -70,7 +70,7 @@ def test_documents_are_found_by_title_and_source(tmp_path: Path) -> None:
 
 def test_a_document_that_comes_again_has_the_new_sources(tmp_path: Path) -> None:
     indexed(tmp_path, [table()])
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         writer.put_documents([replace(table(), sources=("/c.md",))])
         writer.commit()
     with Snapshot.open(tmp_path) as snapshot:
@@ -81,9 +81,10 @@ def test_a_document_that_comes_again_has_the_new_sources(tmp_path: Path) -> None
 def test_what_was_found_in_units(tmp_path: Path) -> None:
     fact = Fact("Isk is long", ("Isk",), Span("d1", 8, 15), Triple("Isk", "is", "long"))
     found = Extraction(("Isk", "Wrenmouth"), (fact, replace(fact, triple=None)))
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         first, second = add(writer, made(2))
-        writer.units.put_extractions({first: found, second: Extraction((), ())})
+        passages = [make_passage(document).id for document in made(2)]
+        writer.put_extractions(dict(zip(passages, (found, Extraction((), ())), strict=True)))
         writer.commit()
         assert [(number, kept) for number, _, kept in writer.snapshot().texts.extractions()] == [
             (first, found),
@@ -95,7 +96,7 @@ def test_what_was_found_in_units(tmp_path: Path) -> None:
 
 def test_a_unit_of_an_id_that_is_there_replaces_it_and_keeps_its_links(tmp_path: Path) -> None:
     document = made(1)[0]
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         add(writer, [document])
         before = writer.put_units([sentence_of(document)], vectors_of([sentence_of(document)]))
         after = writer.put_units([replace(sentence_of(document), text="other")], vectors_of([sentence_of(document)]))
@@ -106,7 +107,7 @@ def test_a_unit_of_an_id_that_is_there_replaces_it_and_keeps_its_links(tmp_path:
 
 
 def test_units_need_their_documents_and_vectors_of_one_length(tmp_path: Path) -> None:
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         units = [make_passage(document) for document in made(2)]
         with pytest.raises(KeyError, match="not stored"):
             writer.put_units(units, vectors_of(units))
@@ -125,7 +126,7 @@ def test_what_an_index_says_of_itself(tmp_path: Path) -> None:
         settled={"tree": "x"},
         spent=Usage(1, 2, 3, 0.5),
     )
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         writer.commit(head)
         writer.commit()
     with Snapshot.open(tmp_path) as snapshot:

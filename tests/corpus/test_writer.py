@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hoptrail.corpus import row_writer
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.snapshot import Snapshot
@@ -85,7 +84,7 @@ def test_reading_documents_one_by_one_holds_few(tmp_path: Path, encoder: Hashing
 def test_units_go_in_portions_while_they_are_read(
     tmp_path: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.corpus.writer._BATCH", 2)
+    monkeypatch.setattr("hoptrail.corpus.content.BATCH", 2)
     write(tmp_path, encoder, documents)
     kept = make_passage(documents[2]).id
     with writing_to(tmp_path, encoder.identity) as writer:
@@ -124,7 +123,7 @@ def test_readers_see_what_is_committed_and_their_snapshot_never_changes(
 def test_an_old_snapshot_still_answers_after_later_commits_and_removals(
     tmp_path: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)
+    monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.05)
     write(tmp_path, encoder, documents)
     before = Snapshot.open(tmp_path)
     with writing_to(tmp_path, encoder.identity) as writer:
@@ -276,7 +275,7 @@ def test_a_stopped_run_notes_what_it_spent_and_forgets_what_it_had_not_kept(
 def test_what_a_removal_left_for_a_reader_is_cleaned_by_the_next_run(
     tmp_path: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)
+    monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.05)
     with writing_to(tmp_path, encoder.identity) as writer:
         writer.structures["passages"] = "one"
         put(writer, encoder, documents)
@@ -296,10 +295,10 @@ def test_the_log_is_emptied_between_commits_once_the_earlier_state_is_released(
     tmp_path: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, encoder, documents)
-    monkeypatch.setattr(row_writer, "LOG", 0)
+    monkeypatch.setattr("hoptrail.corpus.writer.LOG", 0)
     sizes = []
     with writing_to(tmp_path, encoder.identity) as writer:
-        writer.release_before()
+        writer.changes.release()
         for number in range(5):
             unit = Unit(f"s{number}", Kind.SUMMARY, "", "A summary. " * 500, (Span(documents[0].id, 0, 1),))
             writer.put_units([unit], encoder.encode([unit.searchable]))

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from corpus.worlds import add, files_with, indexed, made, sentence_of, vectors_of
-from hoptrail.corpus import row_writer
 from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.database import Database
@@ -22,19 +21,19 @@ from hoptrail.corpus.durable import make_folder
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.places import DATABASE, check_file_system
 from hoptrail.corpus.repairing import damage
-from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.schema import FORMAT, OLD_FORMAT
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StillRead, StorageError
 from hoptrail.types import Extraction
-from world import make_document
+from world import make_document, make_passage
 
 HOLD = """
 import sys, pathlib
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.row_writer import writing_rows
+from hoptrail.corpus.writer import writing_to
 folder = pathlib.Path(sys.argv[2])
-with (writing_rows(folder) if sys.argv[1] == "writer" else Snapshot.open(folder)) as held:
+with (writing_to(folder) if sys.argv[1] == "writer" else Snapshot.open(folder)) as held:
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -65,24 +64,23 @@ def test_who_writes_and_who_reads_is_named(
 ) -> None:
     what, process = other
     if what == "writer":
-        with pytest.raises(IndexBusy, match=f"process {process} "), writing_rows(tmp_path):
+        with pytest.raises(IndexBusy, match=f"process {process} "), writing_to(tmp_path):
             pass
         with Snapshot.open(tmp_path) as snapshot:
             assert len(snapshot.register) == 6
         return
     secret = make_document("Secret", "The quetzalcoatlus sleeps.").id
-    monkeypatch.setattr(row_writer, "WAIT", 0.05)
-    with writing_rows(tmp_path) as writer:
+    monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.05)
+    with writing_to(tmp_path) as writer:
         writer.remove_documents([secret])
         with pytest.raises(StillRead, match=f"process {process} "):
             writer.commit()
         assert not list(writer.snapshot().register.read([secret]))
-        with pytest.raises(StillRead):
-            writer.clean()
+        assert not writer.erase_removed()
     os.kill(process, 9)
     os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
-    with writing_rows(tmp_path) as writer:
-        writer.clean()
+    with writing_to(tmp_path) as writer:
+        assert writer.erase_removed()
         assert files_with(tmp_path, "quetzalcoatlus") == []
 
 
@@ -102,11 +100,11 @@ def test_removed_text_is_in_no_file(tmp_path: Path, small: int, monkeypatch: pyt
     """Whether it stood in a text, a title, a source, a name, a fact, or in a word of the keyword index."""
     monkeypatch.setattr(segments_module, "SMALL", small)
     secret = make_document("Zyzzyva", "The zyzzyva " + "zyzzyva hums " * 2000 + "quietly.", "/zyzzyva.txt")
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         number = add(writer, [secret, *made(20)])[0]
         writer.put_units([sentence_of(secret)], vectors_of([sentence_of(secret)]))
         writer.names.put("title", NameList.of([(b"zyzzyva", number), (b"other", number + 1)]))
-        writer.units.put_extractions({number: Extraction(("zyzzyva",), ())})
+        writer.put_extractions({make_passage(secret).id: Extraction(("zyzzyva",), ())})
         writer.commit()
         assert len(files_with(tmp_path, "zyzzyva")) >= 2 - bool(small)
         writer.remove_documents([secret.id])
@@ -127,14 +125,14 @@ def test_what_a_stopped_writer_left_of_a_removal_is_cleaned(tmp_path: Path, monk
     monkeypatch.setattr(segments_module, "SMALL", 0)
     secret = make_document("Zyzzyva", "The zyzzyva hums.")
     indexed(tmp_path, [secret, *made(3)])
-    with monkeypatch.context() as killed, suppress(RuntimeError), writing_rows(tmp_path) as writer:
+    with monkeypatch.context() as killed, suppress(RuntimeError), writing_to(tmp_path) as writer:
         killed.setattr(Database, "empty_log", _killed)
         writer.remove_documents([secret.id])
         writer.commit()
     (tmp_path / ARRAYS / "99-letters.npy.new").write_text("zyzzyva")
     assert len(files_with(tmp_path, "zyzzyva")) == 2
-    with writing_rows(tmp_path) as writer:
-        writer.clean()
+    with writing_to(tmp_path) as writer:
+        assert writer.erase_removed()
     assert files_with(tmp_path, "zyzzyva") == []
 
 
@@ -142,7 +140,7 @@ def test_what_is_not_committed_is_forgotten(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(segments_module, "SMALL", 0)
     indexed(tmp_path, made(3))
     files = sorted(path.name for path in (tmp_path / ARRAYS).iterdir())
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         add(writer, made(2, seed=7))
         assert len(writer.snapshot().register) == 5
         with Snapshot.open(tmp_path) as snapshot:
@@ -156,7 +154,7 @@ def test_the_same_commits_make_the_same_bytes(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(segments_module, "SMALL", 200)
     sums = []
     for name in ("one", "two"):
-        with writing_rows(tmp_path / name) as writer:
+        with writing_to(tmp_path / name) as writer:
             for seed in range(9):
                 numbers = add(writer, made(4, seed))
                 writer.names.put("title", NameList.of((f"n{number}".encode(), number) for number in numbers))
@@ -172,9 +170,9 @@ def test_the_same_commits_make_the_same_bytes(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_second_writer_that_came_between_two_transactions_is_told(tmp_path: Path) -> None:
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         writer._database.commit()
-        with writing_rows(tmp_path) as second:
+        with writing_to(tmp_path) as second:
             add(second, made(1))
             second.commit()
         with pytest.raises(IndexBusy, match="written by another process meanwhile"):
@@ -227,13 +225,13 @@ def test_network_file_systems_are_refused(tmp_path: Path) -> None:
 
 def test_other_formats_and_other_files_are_refused(tmp_path: Path) -> None:
     indexed(tmp_path, made(1))
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         writer._database.run(f"PRAGMA user_version = {FORMAT + 1}")
         writer._database.commit()
         writer._database.begin()
     with pytest.raises(IndexMismatch, match=f"format {FORMAT + 1}"):
         Snapshot.open(tmp_path)
-    with pytest.raises(IndexMismatch, match="Update hoptrail"), writing_rows(tmp_path):
+    with pytest.raises(IndexMismatch, match="Update hoptrail"), writing_to(tmp_path):
         pass
     make_folder(tmp_path / "deep" / "other")
     (tmp_path / "deep" / "other" / DATABASE).write_text("no database at all" * 1000)
@@ -244,7 +242,7 @@ def test_other_formats_and_other_files_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", range(1, OLD_FORMAT))
 def test_an_older_format_is_refused_and_left_as_it_is(tmp_path: Path, version: int) -> None:
     indexed(tmp_path, made(1))
-    with writing_rows(tmp_path) as writer:
+    with writing_to(tmp_path) as writer:
         writer._database.run(f"PRAGMA user_version = {version}")
         writer._database.commit()
         writer._database.begin()
@@ -252,14 +250,14 @@ def test_an_older_format_is_refused_and_left_as_it_is(tmp_path: Path, version: i
     with pytest.raises(IndexMismatch, match=words):
         Snapshot.open(tmp_path)
     before = (tmp_path / DATABASE).read_bytes()
-    with pytest.raises(IndexMismatch, match=words), writing_rows(tmp_path):
+    with pytest.raises(IndexMismatch, match=words), writing_to(tmp_path):
         pass
     assert (tmp_path / DATABASE).read_bytes() == before
 
 
 def test_every_connection_has_the_promised_settings(tmp_path: Path) -> None:
     indexed(tmp_path, made(1))
-    with writing_rows(tmp_path) as writer, Snapshot.open(tmp_path) as snapshot:
+    with writing_to(tmp_path) as writer, Snapshot.open(tmp_path) as snapshot:
         for database in (writer._database, snapshot._database):
             found = [
                 database.column(f"PRAGMA {name}")

@@ -18,7 +18,7 @@ import numpy as np
 from hoptrail.corpus import segments
 from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.places import DATABASE
-from hoptrail.corpus.row_writer import RowWriter, writing_rows
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Kind, Unit, content_id
 from world import make_document, make_passage
@@ -46,7 +46,7 @@ def sentence_of(document: Document) -> Unit:
     return Unit(content_id("s", document.id), Kind.SENTENCE, document.title, document.slice(span), (span,))
 
 
-def add(writer: RowWriter, documents: Sequence[Document]) -> list[int]:
+def add(writer: Writer, documents: Sequence[Document]) -> list[int]:
     """Documents with a passage each; the numbers of these."""
     passages = [make_passage(document) for document in documents]
     writer.put_documents(documents)
@@ -55,7 +55,7 @@ def add(writer: RowWriter, documents: Sequence[Document]) -> list[int]:
 
 def indexed(folder: Path, documents: Sequence[Document]) -> Path:
     """An index of one commit."""
-    with writing_rows(folder) as writer:
+    with writing_to(folder) as writer:
         add(writer, documents)
         writer.commit()
     return folder

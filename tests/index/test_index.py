@@ -23,7 +23,6 @@ from nbclient import NotebookClient
 
 import hoptrail
 from hoptrail import Answer, Index, Kind, Span, UsageError
-from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged, IndexMismatch, IndexUnavailable, StillRead
 from hoptrail.language.offline.performer import OfflineLanguage
@@ -164,7 +163,7 @@ def test_one_source_or_document_may_be_given_alone(
 
 
 def test_every_call_sees_the_last_committed_state(own: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)  # the reader stays however long one waits
+    monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.05)  # the reader stays however long one waits
     elsewhere = opened(own.folder)
     held = own.recipe("bm25")
     assert own.search("zeppelin", "bm25") == ()
@@ -199,9 +198,8 @@ def test_asking_keeps_no_writer_waiting(shared: Index, monkeypatch: pytest.Monke
     for name in recipe_names():
         shared.ask(QUESTION, name)
     gc.collect()
-    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.0)
-    with writing_rows(shared.folder) as writer:
-        writer.roll_back()
+    monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.0)
+    with writing_to(shared.folder) as writer:
         writer._database.roll_back()
         assert writer._database.empty_log(), "nobody reads"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hoptrail import Index, Settings
-from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents import file_contents, walking
 from hoptrail.documents.child import Parsing, TookTooLong
 from hoptrail.documents.file_contents import NO_DOCUMENT
@@ -304,7 +304,7 @@ def test_show_names_what_the_last_run_did_not_read(desk: Desk, world: Path) -> N
 def test_an_index_of_an_earlier_version_is_read_and_learns_what_is_unread(desk: Desk, world: Path) -> None:
     (world / "picture.png").write_bytes(PICTURE)
     desk.index(world)
-    with writing_rows(desk.folder) as writer:
+    with writing_to(desk.folder) as writer:
         writer._database.run("DROP TABLE unread")
         writer._database.run("DROP TABLE former")
         writer.commit()

@@ -210,7 +210,7 @@ def test_a_new_structure_is_kept_though_the_replacement_beside_it_is_stopped(tmp
 
 def test_a_reader_who_delays_the_erasing_delays_no_later_commit(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_documents, "BATCH_DOCUMENTS", 1)
-    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.01)
+    monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.01)
     with Snapshot.open(place / "index"), pytest.raises(StillRead):
         index(place)
     assert texts(place) == AFTER

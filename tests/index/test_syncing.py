@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.file_contents import FileContent
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
@@ -324,7 +324,7 @@ def test_what_is_removed_leaves_no_path_behind_and_is_read_again(desk: Desk, wor
 @pytest.mark.usefixtures("old_clock")
 def test_an_index_from_before_files_were_known_again_learns_them(desk: Desk, world: Path, parsed: list[str]) -> None:
     desk.index(world)
-    with writing_rows(desk.folder) as writer:
+    with writing_to(desk.folder) as writer:
         writer._database.run("DROP TABLE files")
         writer.commit()
     parsed.clear()

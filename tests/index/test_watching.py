@@ -162,7 +162,7 @@ def test_while_another_process_writes_it_is_said_and_tried_again(index: Index, w
 
 @pytest.mark.usefixtures("quick")
 def test_a_reader_of_removed_text_ends_no_watch(index: Index, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.01)
+    monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.01)
     with watched(index, world, sync=True) as found:
         found.until(lambda: len(found.reports) == 1)
         with Snapshot.open(index.folder):

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from corpus.worlds import add, vectors_of
-from hoptrail.corpus import row_writer
-from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.writer import writing_to
 from hoptrail.types import Document, Kind
 from hoptrail_scale.publishing.fetching import Copy, Follower
 from hoptrail_scale.publishing.manifest import Manifest, Pointer, object_of, read_manifest, read_pointer
@@ -20,8 +19,8 @@ from hoptrail_scale.publishing.objects import Objects, StoreAddress
 
 def commit(folder: Path, documents: Sequence[Document], remove: Sequence[Document] = ()) -> None:
     """One more commit, of documents with a passage each; it waits for readers as long as slow disks make them take."""
-    with pytest.MonkeyPatch.context() as patch, writing_rows(folder) as writer:
-        patch.setattr(row_writer, "WAIT", 60.0)
+    with pytest.MonkeyPatch.context() as patch, writing_to(folder) as writer:
+        patch.setattr("hoptrail.corpus.writer.WAIT", 60.0)
         writer.remove_documents([document.id for document in remove])
         if documents:
             add(writer, documents)

@@ -41,7 +41,7 @@ class FirstWords(Derived):
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Row]:
         snapshot = context.writer.snapshot()
-        every = snapshot.units(Kind.PASSAGE) if documents is None else snapshot.table.within(Kind.PASSAGE, documents)
+        every = snapshot.table.within(Kind.PASSAGE, documents)
         for passage in every:
             text = " ".join(passage.text.split()[: self.settings.words])
             unit = Unit(content_id("f", passage.id, text), Kind.FACT, passage.title, text, passage.sources)

@@ -11,7 +11,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import BudgetExhausted, Interrupted
 from hoptrail.language.tasks import Extract, Language, Reply, Task
-from hoptrail.structures import passage_tasks
+from hoptrail.structures import extractions
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.structures.extractions import Extractions, ExtractionSettings, stored_in_order
@@ -115,7 +115,7 @@ def test_a_passage_is_shown_with_the_one_before_it_in_its_document(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many are asked about together, and also where the one before was asked about in an earlier run."""
-    monkeypatch.setattr(passage_tasks, "BATCH", 2)
+    monkeypatch.setattr(extractions, "BATCH", 2)
     log = ("Orla Finch went ashore at noon.", "She sold the Heron there.", "It was bought by Ida Voss.")
     documents = [make_document("Log", " ".join(log)), make_document("Isk", "The Isk is a river.")]
     site, first, second = Site(tmp_path, limits=PassageLimits(6, 0)), LookingBack(2), LookingBack()
@@ -130,7 +130,7 @@ def test_a_passage_is_shown_with_the_one_before_it_in_its_document(
 def test_what_was_got_before_the_money_ran_out_is_kept(
     site: Site, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passage_tasks, "BATCH", 4)
+    monkeypatch.setattr(extractions, "BATCH", 4)
     language = Limited(3)
     with pytest.raises(BudgetExhausted):
         site.build(Extractions(), add=documents, language=language)
@@ -143,7 +143,7 @@ def test_what_was_got_before_the_money_ran_out_is_kept(
 def test_a_stop_is_heeded_between_batches(
     site: Site, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passage_tasks, "BATCH", 2)
+    monkeypatch.setattr(extractions, "BATCH", 2)
     site.build(add=documents)
     language = Rules()
     with writing_to(site.folder, site.encoder.identity) as writer:
@@ -163,7 +163,7 @@ def test_a_stop_is_heeded_between_batches(
 def test_passages_are_asked_about_in_document_order_and_progress_is_told(
     site: Site, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passage_tasks, "BATCH", 4)
+    monkeypatch.setattr(extractions, "BATCH", 4)
     language = Rules("Lindeth")
     site.build(Extractions(), add=documents, language=language)
     assert language.asked == [document.title for document in sorted(documents, key=lambda document: document.id)]

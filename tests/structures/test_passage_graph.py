@@ -9,7 +9,7 @@ import pytest
 
 from hoptrail.corpus.passage_graph import GraphArrays, make_graph, stored_graph
 from hoptrail.corpus.repairing import repair
-from hoptrail.corpus.segments import Family
+from hoptrail.corpus.segments import Family, in_order
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.view import View
 from hoptrail.corpus.writer import writing_to
@@ -17,7 +17,7 @@ from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import TitleMentions
-from hoptrail.types import Document
+from hoptrail.types import Document, Usage
 from structures.site import Site
 from world import make_document
 
@@ -55,7 +55,7 @@ def test_removed_units_take_it_with_them_before_it_is_made_again(site: Site, doc
     with writing_to(site.folder, site.encoder.identity) as writer:
         writer.remove_documents([documents[0].id])
         assert stored_graph(writer.snapshot()) is None
-        writer.roll_back()
+        writer.note_spent(Usage())
         assert equal(stored_graph(writer.snapshot()), make_graph(writer.snapshot()))
 
 
@@ -64,7 +64,7 @@ def test_many_small_commits_merge_their_segments_and_keep_it(site: Site) -> None
         site.build(*STRUCTURES, add=[make_document(f"Quay {number}", f"Quay {number} lies on the Isk. It is old.")])
     with writing_to(site.folder, site.encoder.identity) as writer:
         writer.names.merge()
-        writer.units.merge()
+        writer._segments.merge(Family.UNITS, in_order)
         assert equal(stored_graph(writer.snapshot()), make_graph(writer.snapshot()))
 
 

@@ -14,7 +14,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import BudgetExhausted
 from hoptrail.language.tasks import Reply, Summarise, Task
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.structures import passage_tasks
+from hoptrail.structures import extractions
 from hoptrail.structures.extractions import Extractions
 from hoptrail.types import Document, Extraction, Fact, Kind, Usage
 from hoptrail_papers.baselines.topics import Topics, TopicSettings, grouped_by_topic, topic_id
@@ -87,7 +87,7 @@ def test_a_topic_is_kept_with_its_vector_and_asked_for_once(site: Site, document
 def test_topics_got_before_a_failure_or_a_stop_are_kept(
     site: Site, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passage_tasks, "BATCH", 4)
+    monkeypatch.setattr(extractions, "BATCH", 4)
     known = [document for document in documents if document.title in TOPICS]
     language = Librarian("Isk", most=3)
     with pytest.raises(BudgetExhausted):

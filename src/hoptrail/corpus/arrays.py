@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Places
-from hoptrail.corpus.refusals import repairable
+from hoptrail.corpus.connecting import repairable
 from hoptrail.errors import IndexDamaged
 
 ARRAYS = "arrays"
@@ -97,15 +97,14 @@ class Arrays(Mapping[str, Array]):
         """Compare an array with its checksums, or the blocks with these rows. Raises: IndexDamaged."""
         described, array = self._described[name], self._arrays[name]
         path = self._folder / file_name(self._segment, name)
-        if described.data is not None or described.sums is None:
+        if described.sums is None:
             intact = checksum(array) == described.checksum
         else:
             known = _known_blocks(path, (*self._identities[name], described.checksum), described.sums)
             intact = _matches(array, np.frombuffer(described.sums, np.uint64), known, rows)
         if not intact:
             in_database = f"{self._folder.parent}: the array {name} of segment {self._segment}"
-            where = path if described.data is None else in_database
-            raise repairable(self._folder.parent, f"{where} is damaged")
+            raise repairable(self._folder.parent, f"{path if described.data is None else in_database} is damaged")
         if rows is None:
             self._whole.add(name)
 
@@ -142,7 +141,11 @@ def is_intact(path: Path, described: ArrayRecord) -> bool:
         return False
     if checksum(array) != described.checksum or described.sums not in (None, packed_sums(array)):
         return False
-    return described.data is not None or _has_header(path, array)
+    if described.data is not None:
+        return True
+    with path.open("rb") as file:
+        header = bytes(next(npy(array)))
+        return file.read(len(header)) == header
 
 
 _HEADER = 10
@@ -180,22 +183,13 @@ def missing(folder: Path, path: Path) -> MissingFile:
     return MissingFile(f"{fault}. Run `hoptrail repair --index {folder}`.", fault)
 
 
-def _has_header(path: Path, array: Array) -> bool:
-    """Whether the header and the length of a file are as they were written."""
-    expected = bytes(next(npy(array)))
-    with path.open("rb") as file:
-        return file.read(len(expected)) == expected and path.stat().st_size == len(expected) + array.nbytes
-
-
 def _sums(content: NDArray[np.uint8]) -> Sums:
     """The sums of the 64-bit words of each block; the last word is filled up with zeros."""
     whole = len(content) // BLOCK * BLOCK
     sums: Sums = content[:whole].view(np.uint64).reshape(-1, BLOCK // 8).sum(axis=1, dtype=np.uint64)
-    rest = content[whole:]
-    if not len(rest):
-        return sums
-    words = np.concatenate([rest, np.zeros(-len(rest) % 8, np.uint8)]).view(np.uint64)
-    return np.append(sums, words.sum(dtype=np.uint64))
+    rest = content[whole:].tobytes()
+    words = np.frombuffer(rest + bytes(-len(rest) % 8), np.uint64)
+    return np.append(sums, words.sum(dtype=np.uint64)) if rest else sums
 
 
 def _known_blocks(path: Path, identity: tuple[int, ...], sums: bytes) -> NDArray[np.bool_]:
@@ -210,23 +204,16 @@ def _known_blocks(path: Path, identity: tuple[int, ...], sums: bytes) -> NDArray
 
 def _matches(array: Array, packed: Sums, matching: NDArray[np.bool_], rows: Places | slice | None) -> bool:
     """Whether an array matches the sums of its blocks, or of those with these rows, apart from those that are known to match."""
-    sums = packed[:-1]
-    if matching.all():
-        return True
-    if sums.sum() != packed[-1]:
-        return False
-    content = array.reshape(-1).view(np.uint8)
-    if rows is None:
-        if not np.array_equal(_sums(content), sums):
-            return False
-        matching[:] = True
-        return True
-    blocks = _blocks(rows, array)
+    blocks = np.arange(len(matching)) if rows is None else _blocks(rows, array)
     blocks = blocks[~matching[blocks]]
-    parts = (content[block * BLOCK : (block + 1) * BLOCK] for block in blocks.tolist())
-    intact = np.array_equal(np.array([_sums(part)[0] for part in parts], np.uint64), sums[blocks])
+    if not len(blocks):
+        return True
+    sums, content = packed[:-1], array.reshape(-1).view(np.uint8)
+    runs = np.split(blocks, np.flatnonzero(np.diff(blocks) > 1) + 1)  # of blocks that follow one another
+    found = np.concatenate([_sums(content[run[0] * BLOCK : (run[-1] + 1) * BLOCK]) for run in runs])
+    intact = sums.sum() == packed[-1] and np.array_equal(found, sums[blocks])
     matching[blocks] = intact
-    return intact
+    return bool(intact)
 
 
 def _blocks(rows: Places | slice, array: Array) -> Places:

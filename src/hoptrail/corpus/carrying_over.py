@@ -9,9 +9,8 @@ from typing import Any
 import apsw
 
 from hoptrail.corpus.arrays import ARRAYS, ArrayRecord, file_name, is_intact, open_array, packed_sums
-from hoptrail.corpus.connecting import set_up
+from hoptrail.corpus.connecting import damaged, set_up, translating_errors
 from hoptrail.corpus.places import DATABASE
-from hoptrail.corpus.refusals import damaged, translating_errors
 from hoptrail.corpus.schema import FORMAT
 from hoptrail.corpus.sums import ROWS, checksum_of
 

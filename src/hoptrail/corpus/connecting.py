@@ -1,17 +1,19 @@
-"""Connections to the SQLite files of an index, and what is in a write-ahead log."""
+"""Connections to the SQLite files of an index, what is in a write-ahead log, and what errors of SQLite and of the disk mean."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 import apsw
 import numpy as np
 
-from hoptrail.corpus.places import is_read_only
+from hoptrail.corpus.places import DATABASE, is_read_only, users_of
 from hoptrail.corpus.sums import use_checksums
-from hoptrail.errors import StorageError
+from hoptrail.errors import HoptrailError, IndexBusy, IndexDamaged, IndexUnavailable, StillRead, StorageError, exhausted
 
 _OPENING = 2000
 """Milliseconds to wait for the file. The last user to close it locks it for a moment; so does one that recovers its log."""
@@ -69,3 +71,85 @@ def pages_in_log(log: Path, size: int) -> set[int]:
     valid = (headers[:, 2:] == content[16:24].view(">u4")).all(axis=1)
     last = np.flatnonzero(valid & (headers[:, 1] > 0))
     return set(headers[: last[-1] + 1, 0][valid[: last[-1] + 1]].tolist()) if len(last) else set()
+
+
+_READ_THROUGH = 1 << 20
+"""Bytes that are read at a time to test whether the disk returns all of a file."""
+
+
+def absent(folder: Path) -> IndexUnavailable:
+    """The error for a folder without an index."""
+    return IndexUnavailable(
+        f"there is no index at {folder}. Make one with `hoptrail index SOURCE... --index {folder}`."
+    )
+
+
+def still_read(folder: Path) -> StillRead:
+    """The error for a removal whose text a reader keeps in the log."""
+    return StillRead(
+        f"what was removed from {folder} is gone from the index, but its text is still in the log, because an earlier state is "
+        f"being read by {users_of(folder, writing=False)}. End it and run the same command again."
+    )
+
+
+def _damaged(folder: Path, error: Exception) -> HoptrailError:
+    """SQLite also reports damage where the disk refused a read, so this reads the whole file to tell the two apart."""
+    try:
+        with (folder / DATABASE).open("rb", buffering=0) as file:
+            while file.read(_READ_THROUGH):
+                pass
+    except OSError as refused:
+        return StorageError(
+            f"{folder} cannot be read: {refused.strerror or refused}. Run the same command again once the disk can be read, or "
+            f"restore a backup."
+        )
+    return damaged(folder, str(error))
+
+
+def damaged(folder: Path, fault: str) -> IndexDamaged:
+    """The error for a damaged database."""
+    return repairable(folder, f"{folder / DATABASE} is damaged ({fault})")
+
+
+def repairable(folder: Path, fault: str) -> IndexDamaged:
+    """The error for a fault that `hoptrail repair` mends as far as possible."""
+    return IndexDamaged(f"{fault}. Run `hoptrail repair --index {folder}`.", fault)
+
+
+@contextmanager
+def translating_errors(folder: Path, *further: type[Exception]) -> Iterator[None]:
+    """Raise errors of SQLite and of the disk as ours. What was not committed is not stored. `further` ones mean damage, as a text
+    that is none does.
+    """
+    damage: tuple[type[Exception], ...] = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError, *further)
+    try:
+        yield
+    except HoptrailError:
+        raise
+    except damage as error:
+        raise _damaged(folder, error) from error
+    except apsw.BusyError as error:
+        raise IndexBusy(
+            f"{folder} is being written by {users_of(folder, writing=True)}. Wait for it to end, or stop it."
+        ) from error
+    except (
+        apsw.FullError,
+        apsw.IOError,
+        apsw.ReadOnlyError,
+        apsw.CantOpenError,
+        apsw.PermissionsError,
+        apsw.NoMemError,
+        MemoryError,
+        OSError,
+    ) as error:
+        if out := exhausted(error):
+            raise out from error
+        extended = getattr(error, "extendedresult", 0)
+        if extended == apsw.SQLITE_IOERR_DATA:  # a page of version 0.2 does not match its checksum
+            raise _damaged(folder, error) from error
+        if extended == apsw.SQLITE_READONLY_ROLLBACK:  # stopped before the first commit, the only one with a journal
+            raise absent(folder) from error
+        raise StorageError(
+            f"{folder} cannot be read or written: {error}. The index is as it was last committed; free space or mend the "
+            f"permissions, then run the same command again."
+        ) from error

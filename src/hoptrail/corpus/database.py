@@ -20,12 +20,19 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.carrying_over import carry_over, check_pages
 from hoptrail.corpus.columns import numbers_of
-from hoptrail.corpus.connecting import connected, open_read_only, pages_in_log, set_up
-from hoptrail.corpus.durable import cut_file, make_folder, sync_file
+from hoptrail.corpus.connecting import (
+    absent,
+    connected,
+    damaged,
+    open_read_only,
+    pages_in_log,
+    set_up,
+    translating_errors,
+)
+from hoptrail.corpus.durable import make_folder, sync_file
 from hoptrail.corpus.places import DATABASE, check_file_system, of_older_format, refuse_old_index
-from hoptrail.corpus.refusals import absent, damaged, translating_errors
-from hoptrail.corpus.schema import ADDED, APPLICATION, FORMAT, OLD_FORMAT, TABLES
-from hoptrail.corpus.sums import altered, insert, is_sealed, keep_sums, row_checksum, seal
+from hoptrail.corpus.schema import APPLICATION, FORMAT, OLD_FORMAT, TABLES
+from hoptrail.corpus.sums import ROWS, altered, insert, is_sealed, keep_sums, row_checksum, seal
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
 
 Row = tuple[Any, ...]
@@ -69,12 +76,13 @@ class Connection:
         """The rows of a query as a stream."""
         with self._alone():
             cursor = self._connection.cursor().execute(sql, tuple(map(_binding, values)))
+            batch = list(islice(cursor, _READ_AHEAD))
         while True:
-            with self._alone():
-                batch = list(islice(cursor, _READ_AHEAD))
             yield from batch
             if len(batch) < _READ_AHEAD:
                 return
+            with self._alone():
+                batch = list(islice(cursor, _READ_AHEAD))
 
     def run(self, sql: str, *values: Value) -> None:
         """Run a statement."""
@@ -147,14 +155,17 @@ class CheckedConnection(Connection):
         if self.excess() < 0:
             raise damaged(self.folder, "its end is missing")
 
-    def checksum(self, table: str) -> str:
-        """SQL for the checksum of a row of a table in a query; NULL where rows have none."""
-        return f"{table}.checksum" if self.has_checksums else "NULL"
-
-    def check_row(self, checksum: int | None, *values: apsw.SQLiteValue) -> None:
-        """Compare a row with its checksum. Raises: IndexDamaged: they do not match."""
-        if checksum is not None and checksum != row_checksum(*values):
-            raise damaged(self.folder, "a row does not match its checksum")
+    def checked(self, table: str, tables: str, *values: Value, beside: str = "") -> Iterator[Row]:
+        """Rows of one of `sums.ROWS`, which is `t` among the `tables` of a query, each followed by what is `beside` it.
+        Raises: IndexDamaged: one does not match its checksum.
+        """
+        own = ROWS[table].split(", ")
+        columns = ", ".join([*(f"t.{name}" for name in own), "t.checksum" if self.has_checksums else "NULL"])
+        size, also = len(own), beside and f", {beside}"
+        for row in self.each(f"SELECT {columns}{also} FROM {tables}", *values):
+            if row[size] is not None and row[size] != row_checksum(*row[:size]):
+                raise damaged(self.folder, "a row does not match its checksum")
+            yield (*row[:size], *row[size + 1 :])
 
     def faults(self) -> Iterator[str]:
         """What is damaged in the rows and pages of the commit that is read, in words. Reads all of them."""
@@ -235,12 +246,10 @@ class Database(CheckedConnection):
         self._connection.set_busy_timeout(0)  # from here on, only another writer makes this one wait
         self.begin()
         if self.column("PRAGMA user_version") == [0] and not self.rows("SELECT 1 FROM sqlite_schema LIMIT 1"):
-            self._connection.execute(TABLES)
             self._connection.execute(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}")
         else:
             self.check_whole()
-        for name in sorted(ADDED.keys() - self.column("SELECT name FROM sqlite_schema")):
-            self._connection.execute(ADDED[name])
+        self._connection.execute(TABLES)
         if not self.has_checksums:
             carry_over(self._connection, self.folder)
             self.has_checksums = True
@@ -332,7 +341,7 @@ class Database(CheckedConnection):
         self.begin()
         path = self.folder / DATABASE
         if emptied:
-            cut_file(path, path.stat().st_size - self.excess())
+            sync_file(path, path.stat().st_size - self.excess())
         self.roll_back()  # SQLite finds the new size when it begins
         self.begin()
         return emptied

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from functools import cached_property
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.database import Database, Value
+from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.sums import checksum_of
 from hoptrail.documents.blocks import pack
 from hoptrail.documents.marks import FileMark
@@ -61,11 +63,11 @@ class Documents:
 
     def of(self, ids: Collection[str]) -> list[DocumentEntry]:
         """The documents with these ids that exist, by id."""
-        return self._matching("documents", "number", "id", ids)
+        return self._entries(_matching("documents", "number", "id"), ids)
 
     def at(self, sources: Collection[str], *, formerly: bool = False) -> list[DocumentEntry]:
         """The documents that were read at one of these sources, by id; or `formerly`, before they were moved."""
-        return self._matching("former" if formerly else "sources", "document", "source", sources)
+        return self._entries(_matching("former" if formerly else "sources", "document", "source"), sources)
 
     def at_several(self) -> list[DocumentEntry]:
         """The documents with more than one source, by id."""
@@ -88,12 +90,20 @@ class Documents:
 
     def titled(self, titles: Collection[str]) -> list[DocumentEntry]:
         """The documents with exactly one of these titles, by id."""
-        return self._matching("documents", "number", "title", titles)
+        return self._entries(_matching("documents", "number", "title"), titles)
 
     def unsourced(self) -> list[str]:
         """Ids of the documents without a source, by number."""
         sql = "SELECT id FROM documents WHERE number NOT IN (SELECT document FROM sources) ORDER BY number"
         return self._database.column(sql)
+
+    def unread(self) -> dict[str, str]:
+        """The files that the last run over their folder did not read, and folders with a slash at their end, with the reasons, by
+        path. An index of an earlier version has none until it is written.
+        """
+        if not self._database.rows("SELECT 1 FROM main.sqlite_schema WHERE name = 'unread'"):
+            return {}
+        return dict(self._database.rows("SELECT path, reason FROM unread ORDER BY path"))
 
     def sizes(self, ids: Collection[str] | None = None) -> Sizes:
         """Totals of all documents, or of those with these ids."""
@@ -107,11 +117,6 @@ class Documents:
         if numbers is None:
             return self._database.column("SELECT id FROM documents ORDER BY number")
         return rows.ids_of(self._database, "documents", numbers)
-
-    def _matching(self, table: str, number: str, column: str, values: Collection[str]) -> list[DocumentEntry]:
-        """The documents of the rows of a table with one of these values in a column, by id."""
-        same = f"t.{column} = CAST(c.value AS TEXT)"
-        return self._entries(f"SELECT t.{number} FROM carray(?) c CROSS JOIN {table} t ON {same}", values)
 
     def _entries(self, numbers: str, *values: Value) -> list[DocumentEntry]:
         """The documents whose numbers a query returns, by id."""
@@ -127,14 +132,28 @@ class Documents:
         return list(entries.values())
 
 
-class DocumentWriter:
+def _matching(table: str, number: str, column: str) -> str:
+    """SQL for the numbers of the documents of the rows of a table with one of some texts in a column."""
+    return f"SELECT t.{number} FROM carray(?) c CROSS JOIN {table} t ON t.{column} = CAST(c.value AS TEXT)"
+
+
+_MOST_REMOVALS = 10_000
+"""Names of removed documents that are kept, the latest: as digests, so that a removal that is repeated can be told from a wrong
+name, and no name is kept.
+"""
+
+
+class DocumentWriter(Documents):
     """Writes documents in a transaction."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, segments: SegmentWriter) -> None:
+        super().__init__(segments.database)
+        self._segments = segments
+        self.has_files = False
+        """Whether marks of files were written."""
 
-    def put(self, documents: Collection[Document]) -> None:
-        """Add documents, or update the sources and the date of those that are stored."""
+    def put(self, documents: Collection[Document]) -> set[str]:
+        """Add documents, or update the sources and the date of those that are stored. Returns the ids of the new ones."""
         numbers = rows.numbers_by_id(self._database, "documents", [document.id for document in documents])
         new = {document.id: document for document in documents if document.id not in numbers}
         first = rows.next_number(self._database, "documents")
@@ -144,9 +163,11 @@ class DocumentWriter:
         self._database.insert("blocks", ((number, block.start, pack((block,))) for number, block in blocks))
         for document in documents:
             self.place(numbers[document.id], document)
+        return set(new)
 
     def place(self, number: int, given: Document | DocumentEntry) -> None:
         """Set the sources and the date of a stored document."""
+        self._segments.changed = True
         checksum = checksum_of("documents").replace("date, date_from", "?1, ?2")
         sql = f"UPDATE documents SET date = ?1, date_from = ?2, checksum = {checksum} WHERE number = ?3"
         self._database.run(sql, given.date, given.date_from, number)
@@ -161,7 +182,8 @@ class DocumentWriter:
         )
 
     def put_files(self, files: Mapping[str, FileMark], reading: str) -> None:
-        """Store the marks of files that hold a document, and the way in which they were read."""
+        """Store the marks of files that hold a document, which are no change for readers, and the way in which they were read."""
+        self.has_files |= bool(files)
         self._database.run_each(
             "INSERT OR REPLACE INTO files (path, document, size, modified, changed, digest, reading) "
             "SELECT ?1, document, ?2, ?3, ?4, ?5, ?6 FROM sources WHERE source = ?1",
@@ -173,12 +195,42 @@ class DocumentWriter:
         sql = "INSERT OR REPLACE INTO former (source, document) SELECT ?, number FROM documents WHERE id = ?"
         self._database.run_each(sql, moved)
 
+    def put_unread(self, places: Collection[str], files: Mapping[str, str]) -> None:
+        """Replace what is known about unread files in `places` (files or folders) by `files`, with reasons."""
+        below = tuple(f"{place.rstrip('/')}/" for place in places)
+
+        def among(found: Mapping[str, str]) -> dict[str, str]:
+            return {path: reason for path, reason in found.items() if path in places or path.startswith(below)}
+
+        before, now = among(self.unread()), among(files)
+        if before != now:
+            self._segments.changed = True
+            self._database.run_each("DELETE FROM unread WHERE path = ?", [(path,) for path in before])
+            self._database.run_each("INSERT INTO unread (path, reason) VALUES (?, ?)", list(now.items()))
+
+    def note_removed(self, names: Iterable[str]) -> None:
+        """Enter names by which a document can no longer be found (`was_removed`)."""
+        digests = [(_digest(name),) for name in dict.fromkeys(names)]
+        self._database.run_each("INSERT OR REPLACE INTO removals (digest) VALUES (?)", digests[-_MOST_REMOVALS:])
+        latest = "DELETE FROM removals WHERE rowid <= (SELECT max(rowid) FROM removals) - ?"
+        self._database.run(latest, _MOST_REMOVALS)
+
+    def was_removed(self, names: Iterable[str]) -> bool:
+        """Whether a document was removed that had one of these names."""
+        sql = "SELECT 1 FROM removals WHERE digest = ?"
+        return any(self._database.rows(sql, _digest(name)) for name in names)
+
     def remove(self, ids: Collection[str]) -> None:
         """Remove documents that no unit is made from any more."""
+        self._segments.changed = True
         numbers = rows.numbers_by_id(self._database, "documents", ids).values()
         for table in ("blocks", "sources", "files", "former"):
             self._database.delete(table, "document", numbers)
         self._database.delete("documents", "number", numbers)
+
+
+def _digest(name: str) -> bytes:
+    return hashlib.sha256(name.encode(errors="surrogatepass")).digest()[:16]
 
 
 def _row(number: int, document: Document) -> tuple[int | str | bytes, ...]:

@@ -35,16 +35,11 @@ def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     new.replace(path)
 
 
-def sync_file(path: Path) -> None:
-    """Sync a file that other code has written or truncated (step 4)."""
-    with _synced(path, os.O_RDWR):
-        pass
-
-
-def cut_file(path: Path, size: int) -> None:
-    """Remove what follows the first `size` bytes of a file, synced."""
+def sync_file(path: Path, size: int | None = None) -> None:
+    """Sync a file that other code has written or truncated (step 4), or cut it to `size` bytes and sync it."""
     with _synced(path, os.O_RDWR) as descriptor:
-        os.ftruncate(descriptor, size)
+        if size is not None:
+            os.ftruncate(descriptor, size)
 
 
 def make_folder(folder: Path) -> None:

@@ -97,12 +97,6 @@ def commit_number(database: Database) -> int:
     return int(numbers[0]) if numbers else 0
 
 
-def count_commit(database: Database) -> None:
-    """Increase the number of commits."""
-    number = str(commit_number(database) + 1)
-    database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('commit', ?)", number)
-
-
 def is_unclean(database: Database) -> bool:
     """Whether text of a committed removal may still be in the log or in files that no commit names."""
     return bool(database.rows("SELECT value FROM settings WHERE name = 'unclean'"))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
-from hoptrail.documents.blocks import pack, unpack
 from hoptrail.errors import disk_errors
 from hoptrail.execution.executor import batched
 from hoptrail.types import Document
+from hoptrail.types.json_object import reader_of
 
 BATCH_DOCUMENTS = 8192
 BATCH_CHARACTERS = 4_000_000
@@ -39,7 +38,7 @@ class HeldDocuments:
     def put(self, documents: Sequence[Document]) -> None:
         """Append documents."""
         with disk_errors(f"cannot hold documents in {self._index}"):
-            self._file.writelines(map(_line, documents))
+            self._file.writelines(reader_of(Document).dump_json(document) + b"\n" for document in documents)
         self._left += len(documents)
 
     def take(self) -> list[Document]:
@@ -59,17 +58,4 @@ class HeldDocuments:
     def _read(self) -> Iterator[Document]:
         with disk_errors(f"cannot read held documents in {self._index}"):
             self._file.seek(0)
-            yield from map(_document, islice(self._file, self._left))
-
-
-def _line(document: Document) -> bytes:
-    row = (
-        *(document.id, document.title, document.text, document.sentence_ends, document.sources, document.notes),
-        *(pack(document.blocks), document.date, document.date_from),
-    )
-    return json.dumps(row).encode() + b"\n"
-
-
-def _document(line: bytes) -> Document:
-    id_, title, text, ends, sources, notes, blocks, date, origin = json.loads(line)
-    return Document(id_, title, text, tuple(ends), tuple(sources), tuple(notes), unpack(blocks), date, origin)
+            yield from map(reader_of(Document).validate_json, islice(self._file, self._left))

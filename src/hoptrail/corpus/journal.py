@@ -1,11 +1,15 @@
-"""The jobs that a server has accepted for an index, in `jobs.sqlite`: a job is stored and synced before it is acknowledged.
+"""What a server keeps for an index: the jobs that it has accepted, in `jobs.sqlite`, and its answers, in `history.sqlite`.
 
-A job has a row, and a row for each of its documents. A row holds what is needed to index or remove the document later; when that
-is done only ids and outcomes are kept, so that no name of a removed document remains. Each job has an owner: the process that
-does it. When an owner has ended, another process takes its jobs over.
+A job is stored and synced before it is acknowledged. It has a row, and one for each of its documents, which holds what is needed
+to index or remove it later; when that is done only ids and outcomes are kept, so that no name of a removed document
+remains. Each job has an owner: the process that does it. When an owner has ended, another process takes its jobs over.
 
-The file has a rollback journal; at each commit SQLite removes it and syncs the folder (`synchronous = EXTRA`). Every call opens
-and closes the file, because several processes use it. The history (`corpus.history`) is written in the same way.
+Answers are kept with the documents that they came from. One that came from a document which is no longer in the index is erased
+with that document's text: `Index` asks for it wherever text is erased. An answer that goes on from such a one names what that
+found, so it is erased, too.
+
+Both files have a rollback journal; at each commit SQLite removes it and syncs the folder (`synchronous = EXTRA`). Every call
+opens and closes the file, because several processes use it.
 """
 
 from __future__ import annotations
@@ -13,18 +17,17 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 import apsw
 
-from hoptrail.corpus.connecting import connected
+from hoptrail.corpus.connecting import connected, translating_errors
 from hoptrail.corpus.database import Row
 from hoptrail.corpus.durable import make_folder, remove_files
 from hoptrail.corpus.places import HISTORY, JOBS, is_read_only
-from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.sums import altered, keep_sums, seal
 from hoptrail.errors import IndexDamaged
 
@@ -104,16 +107,47 @@ class JobRecord:
     cancelled: bool = False
 
 
-class Journal:
-    """The jobs of the index in a folder. All methods raise StorageError and IndexDamaged; nothing is written then."""
+class FileBeside:
+    """A file with tables beside the index in a folder, made when it is first written. All methods of those who use it raise
+    StorageError and IndexDamaged; nothing is written then.
+    """
+
+    name: str
+    tables: str
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @property
     def exists(self) -> bool:
-        """Whether a job was ever stored; asking creates no file."""
-        return (self._folder / JOBS).exists()
+        """Whether anything was ever stored; asking creates no file."""
+        return (self._folder / self.name).exists()
+
+    def _rows(self, sql: str, values: Sequence[str] = ()) -> list[Row]:
+        if not self.exists:
+            return []
+        with self._writing() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        """A transaction, which is synced at its end."""
+        with _opened(self._folder, self.name) as connection:
+            connection.execute(_SETTINGS).fetchall()
+            connection.execute("BEGIN IMMEDIATE")
+            if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+                connection.execute(self.tables)
+            keep_sums(connection)
+            yield connection
+            seal(connection)
+            connection.execute("COMMIT")
+
+
+class Journal(FileBeside):
+    """The jobs of the index in a folder."""
+
+    name = JOBS
+    tables = _TABLES
 
     def append(self, job: JobRecord, owner: str) -> None:
         """Store a job: it is synced when this returns."""
@@ -148,12 +182,6 @@ class Journal:
         """Ids of all unfinished documents."""
         return {str(id_) for id_, state in self._rows("SELECT id, state FROM items") if state not in FINISHED}
 
-    def _rows(self, sql: str) -> list[Row]:
-        if not self.exists:
-            return []
-        with self._writing() as connection:
-            return connection.execute(sql).fetchall()
-
     def take_over(self, owners: Collection[str], by: str) -> list[JobRecord]:
         """Make `by` the owner of the jobs of `owners`. Returns these in the order in which they were accepted."""
         if not owners or not self.exists:
@@ -171,31 +199,112 @@ class Journal:
             connection.executemany("UPDATE jobs SET owner = ? WHERE id = ?", [(by, job.id) for job in jobs])
             return jobs
 
-    def _writing(self) -> AbstractContextManager[apsw.Connection]:
-        return transaction(self._folder, JOBS, _TABLES)
+
+KEPT = 2000
+"""Answers that are kept for one client: the oldest go first."""
+
+_ANSWERS = """
+CREATE TABLE answers (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, client TEXT NOT NULL, thread TEXT NOT NULL,
+    at TEXT NOT NULL, name TEXT NOT NULL, content TEXT NOT NULL
+) STRICT;
+CREATE TABLE cited (answer INTEGER NOT NULL REFERENCES answers (number) ON DELETE CASCADE, document TEXT NOT NULL) STRICT;
+CREATE INDEX answers_by_thread ON answers (client, thread);
+CREATE INDEX cited_by_answer ON cited (answer);
+"""
+
+_KEPT = "id, client, thread, at, name, content"
 
 
-@contextmanager
-def transaction(folder: Path, name: str, tables: str) -> Iterator[apsw.Connection]:
-    """A transaction on a file beside the index, which is made with these tables if there is none. It is synced at its end.
-    Raises: StorageError, IndexDamaged: nothing was written.
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """An answer of the thread that began with the answer `thread`. `at` is the time in ISO form, `name` what it is called, and
+    `content` the answer as JSON.
     """
-    with _opened(folder, name) as connection:
-        connection.execute(_SETTINGS).fetchall()
-        connection.execute("BEGIN IMMEDIATE")
-        if not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
-            connection.execute(tables)
-        keep_sums(connection)
-        yield connection
-        seal(connection)
-        connection.execute("COMMIT")
+
+    id: str
+    client: str
+    thread: str
+    at: str
+    name: str
+    content: str
 
 
-def damaged_journal(folder: Path) -> list[str]:
-    """The faults of the journal and the history of an index, in words; none where they are not there."""
-    if is_read_only(folder):
-        return []
-    return [fault for name in (JOBS, HISTORY) if (folder / name).exists() for fault in _faults(folder, name)]
+class History(FileBeside):
+    """The kept answers of the index in a folder."""
+
+    name = HISTORY
+    tables = _ANSWERS
+
+    def keep(self, answer: KeptAnswer, documents: Collection[str]) -> None:
+        """Keep an answer that came from these documents, and from those of the earlier answers of its thread."""
+        with self._writing() as connection:
+            values = (answer.id, answer.client, answer.thread, answer.at, answer.name, answer.content)
+            connection.execute(f"INSERT INTO answers ({_KEPT}) VALUES (?, ?, ?, ?, ?, ?)", values)
+            number = connection.last_insert_rowid()
+            before = "SELECT document FROM cited, answers WHERE answer = number AND client = ? AND thread = ?"
+            earlier = {str(one) for (one,) in connection.execute(before, (answer.client, answer.thread))}
+            rows = [(number, document) for document in sorted(earlier.union(documents))]
+            connection.executemany("INSERT INTO cited VALUES (?, ?)", rows)
+            oldest = "SELECT number FROM answers WHERE client = ? ORDER BY number DESC LIMIT -1 OFFSET ?"
+            connection.execute(f"DELETE FROM answers WHERE number IN ({oldest})", (answer.client, KEPT))
+
+    def threads(self, client: str, words: str = "") -> list[KeptAnswer]:
+        """The first answer of each thread of a client, newest first; only threads in which each of the `words` occurs."""
+        where = " AND ".join(
+            ["client = ?", *("(instr(lower(name), ?) OR instr(lower(content), ?))" for _ in words.split())]
+        )
+        values = [client, *(word for one in words.lower().split() for word in (one, one))]
+        found = f"SELECT thread FROM answers WHERE {where}"
+        first = f"SELECT min(number) FROM answers WHERE client = ? AND thread IN ({found}) GROUP BY thread"
+        sql = f"SELECT {_KEPT} FROM answers WHERE number IN ({first}) ORDER BY number DESC"
+        return [KeptAnswer(*map(str, row)) for row in self._rows(sql, (client, *values))]
+
+    def owns(self, client: str, thread: str) -> bool:
+        """Whether a client has kept a thread of this id."""
+        return bool(self._rows("SELECT 1 FROM answers WHERE client = ? AND id = ?", (client, thread)))
+
+    def turns(self, name: str) -> list[tuple[KeptAnswer, frozenset[str]]]:
+        """The answer with this id preceded by the earlier ones of its thread, each with the documents that it came from."""
+        cited = "(SELECT json_group_array(document) FROM cited WHERE answer = number)"
+        last = "(SELECT number AS last, client, thread FROM answers WHERE id = ?)"
+        sql = f"SELECT {_KEPT}, {cited} FROM answers JOIN {last} USING (client, thread) WHERE number <= last ORDER BY number"
+        return [(KeptAnswer(*map(str, row)), frozenset(json.loads(found))) for *row, found in self._rows(sql, (name,))]
+
+    def rename(self, client: str, thread: str, name: str) -> bool:
+        """Give a thread another name. Returns False if there is none."""
+        return self._changed("UPDATE answers SET name = ? WHERE client = ? AND id = ?", (name, client, thread))
+
+    def delete(self, client: str, threads: Sequence[str] | None = None) -> bool:
+        """Erase threads of a client, by default all. Returns False if there is none of them."""
+        if threads is None:
+            return self._changed("DELETE FROM answers WHERE client = ?", (client,))
+        marks = ", ".join("?" * len(threads))
+        return self._changed(f"DELETE FROM answers WHERE client = ? AND thread IN ({marks})", (client, *threads))
+
+    def documents(self) -> set[str]:
+        """All documents from which kept answers came."""
+        return {str(document) for (document,) in self._rows("SELECT DISTINCT document FROM cited")}
+
+    def forget(self, documents: Collection[str]) -> None:
+        """Erase the answers that came from one of these documents."""
+        if documents:
+            with self._writing() as connection:
+                cited = "DELETE FROM answers WHERE number IN (SELECT answer FROM cited WHERE document = ?)"
+                connection.executemany(cited, [(document,) for document in documents])
+
+    def _changed(self, sql: str, values: Sequence[str]) -> bool:
+        if not self.exists:
+            return False
+        with self._writing() as connection:
+            connection.execute(sql, values)
+            return connection.changes() > 0
+
+
+def damaged_journal(folder: Path) -> dict[str, list[str]]:
+    """The faults of the journal and of the history of an index, in words, by file; none where they are not there."""
+    there = [name for name in (JOBS, HISTORY) if (folder / name).exists() and not is_read_only(folder)]
+    return {name: faults for name in there if (faults := _faults(folder, name))}
 
 
 def _faults(folder: Path, name: str) -> list[str]:
@@ -211,11 +320,7 @@ def _faults(folder: Path, name: str) -> list[str]:
 
 def drop_damaged_journal(folder: Path) -> list[str]:
     """Remove a damaged journal, and with it the jobs, and a damaged history. Returns the names of the files that were damaged."""
-    damaged = [
-        name
-        for name in (JOBS, HISTORY)
-        if not is_read_only(folder) and (folder / name).exists() and _faults(folder, name)
-    ]
+    damaged = list(damaged_journal(folder))
     remove_files([folder / f"{name}{end}" for name in damaged for end in ("", "-journal")])
     return damaged
 
@@ -231,13 +336,15 @@ def _items(connection: apsw.Connection, job: str) -> list[Item]:
 def _write_items(connection: apsw.Connection, job: str, items: Sequence[Item]) -> None:
     connection.executemany(
         f"INSERT OR REPLACE INTO items (job, place, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(job, place, *_row(item)) for place, item in enumerate(items)],
+        [
+            (
+                *(job, place, it.id, it.name, it.state, it.whole_name, it.ending, it.reason),
+                json.dumps({} if it.is_left else dict(it.documents)),  # what is left to do is read again
+                json.dumps(it.notes),
+            )
+            for place, it in enumerate(items)
+        ],
     )
-
-
-def _row(item: Item) -> tuple[str, ...]:
-    documents = json.dumps({} if item.is_left else dict(item.documents))  # what is left to do is read again
-    return item.id, item.name, item.state, item.whole_name, item.ending, item.reason, documents, json.dumps(item.notes)
 
 
 @contextmanager

@@ -17,18 +17,16 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import NONE, Numbers, bounds_of, numbers_of, paired, rows_of, unpaired
-from hoptrail.corpus.database import Database, Value
-from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
-from hoptrail.corpus.sums import row_checksum
+from hoptrail.corpus.columns import NONE, Numbers, Places, bounds_of, numbers_of, paired, rows_of, unpaired
+from hoptrail.corpus.database import Database
+from hoptrail.corpus.segments import Family, Segment, SegmentWriter, in_order, live_column
 from hoptrail.corpus.texts import Found, Texts
 from hoptrail.text.words import LETTERS, unspaced_pieces
 from hoptrail.types import Kind
@@ -69,16 +67,8 @@ def _folded(word: str) -> str:
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).translate(_FOLDED)
 
 
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """The rows of a segment that contain a word, sorted, and how often each does."""
-
-    rows: NDArray[np.int32]
-    counts: NDArray[np.uint16]
-
-    def where(self, chosen: NDArray[Any] | slice) -> Postings:
-        """The postings that a mask, a slice or an array of positions chooses."""
-        return Postings(self.rows[chosen], self.counts[chosen])
+Postings = tuple[str, Segment, NDArray[np.int32], NDArray[np.uint16]]
+"""A word, a segment, the live rows of it that contain the word, sorted, and how often each does."""
 
 
 class WordCounts(Protocol):
@@ -145,8 +135,8 @@ class Keywords:
     def documents_with(self, words: Sequence[str]) -> Numbers:
         """The documents whose passages contain all of these words, as `keyword_words` writes them; by number, sorted."""
         found: dict[str, list[Numbers]] = {word: [NONE] for word in words}
-        for word, segment, postings in self._postings(tuple(found)):
-            found[word].append(segment.arrays["numbers"][postings.rows])
+        for word, segment, rows, _ in self._postings(tuple(found)):
+            found[word].append(segment.arrays["numbers"][rows])
         documents = [np.unique(self._texts.origins_of(np.concatenate(units)).documents) for units in found.values()]
         return reduce(np.intersect1d, documents) if documents else NONE
 
@@ -164,53 +154,36 @@ class Keywords:
             df = _counted(found)
         else:
             df = Counter(dict(zip(terms, self._whole.frequencies(terms).tolist(), strict=True)))
-        for word, segment, postings in found:
+        for word, segment, rows, counts in found:
             idf = np.log(1 + (units - df[word] + 0.5) / (df[word] + 0.5))
-            damping = constant + slope * segment.arrays["lengths"][postings.rows]
+            damping = constant + slope * segment.arrays["lengths"][rows]
             for repeats in {query[word] for query in queries} - {0}:
-                score = idf * repeats * (K1 + 1) * postings.counts / (postings.counts + damping)
+                score = idf * repeats * (K1 + 1) * counts / (counts + damping)
                 for row, query in enumerate(queries):
                     if query[word] == repeats:
-                        scores[segment.number][row, postings.rows] += score
+                        scores[segment.number][row, rows] += score
         for segment in self._segments:
             yield segment, scores[segment.number]
 
-    def _postings(self, words: tuple[str, ...]) -> list[tuple[str, Segment, Postings]]:
-        """The live postings of words: the word, a segment, and its postings."""
+    def _postings(self, words: tuple[str, ...]) -> list[Postings]:
+        """The live postings of words."""
         segments = {segment.number: segment for segment in self._segments}
-        rows = _stored(
-            self._database,
-            "carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings p ON p.segment = c.value AND p.term = w.value",
-            *(list(segments), words),
-        )
-        found = [(word, segments[number], postings) for word, number, postings in rows]
-        return [
-            (word, segment, postings if segment.alive is None else postings.where(segment.alive[postings.rows]))
-            for word, segment, postings in found
-        ]
+        tables = "carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings t ON t.segment = c.value AND t.term = w.value"
+        found: list[Postings] = []
+        for number, word, docs, tfs in self._database.checked("postings", tables, list(segments), words):
+            rows, counts, alive = np.frombuffer(docs, np.int32), np.frombuffer(tfs, np.uint16), segments[number].alive
+            if alive is not None:
+                rows, counts = rows[alive[rows]], counts[alive[rows]]
+            found.append((word, segments[number], rows, counts))
+        return found
 
 
-def _counted(found: Iterable[tuple[str, Segment, Postings]]) -> Counter[str]:
+def _counted(found: Iterable[Postings]) -> Counter[str]:
     """How many passages contain each word."""
     df: Counter[str] = Counter()
-    for word, _, postings in found:
-        df[word] += len(postings.rows)
+    for word, _, rows, _ in found:
+        df[word] += len(rows)
     return df
-
-
-def _checked(database: Database, tables: str, *values: Value) -> Iterator[tuple[int, str, bytes, bytes]]:
-    """Rows of the table `p` of a query. Raises: IndexDamaged: one does not match its checksum."""
-    columns = f"{database.checksum('p')}, p.segment, p.term, p.docs, p.tfs"
-    for checksum, *row in database.rows(f"SELECT {columns} FROM {tables}", *values):
-        if checksum != row_checksum(*row):  # not a call more: there is one row for each word and segment
-            database.check_row(checksum, *row)
-        yield tuple(row)
-
-
-def _stored(database: Database, tables: str, *values: Value) -> Iterator[tuple[str, int, Postings]]:
-    """Words, segments and postings from the table `p` of a query. Raises: as `_checked`."""
-    for segment, term, docs, tfs in _checked(database, tables, *values):
-        yield term, segment, Postings(np.frombuffer(docs, np.int32), np.frombuffer(tfs, np.uint16))
 
 
 _MOST = np.iinfo(np.uint16).max
@@ -222,16 +195,12 @@ class PostingWriter:
     def __init__(self, segments: SegmentWriter) -> None:
         self._segments = segments
         self._database: Database = segments.database
-        self._waiting: dict[int, list[str]] = {}
-        """The words of passages without a segment yet, by number."""
 
-    def add(self, number: int, text: str) -> None:
-        """Add a passage to the next segment."""
-        self._waiting[number] = keyword_words(text)
-
-    def flush(self) -> None:
-        """Write the waiting passages as one segment."""
-        units = dict(sorted(self._waiting.items()))
+    def put(self, texts: Mapping[int, str]) -> None:
+        """Add passages, given by number with their texts, as a segment."""
+        if not texts:
+            return
+        units = {number: keyword_words(text) for number, text in sorted(texts.items())}
         terms = sorted({word for words in units.values() for word in words})
         places = {term: place for place, term in enumerate(terms)}
         flat = np.array([places[word] for words in units.values() for word in words], np.int64)
@@ -240,7 +209,6 @@ class PostingWriter:
         arrays = {"numbers": numbers_of(list(units)), "lengths": lengths}
         segment = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
         self._write(segment, terms, pairs, np.minimum(counts, _MOST).astype(np.uint16))
-        self._waiting.clear()
 
     def remove(self, texts: Mapping[int, str]) -> None:
         """Remove passages, given by number with the text that they had."""
@@ -256,21 +224,17 @@ class PostingWriter:
     def merge(self) -> None:
         """Merge segments that are due."""
         while due := self._segments.due(Family.KEYWORDS, Kind.PASSAGE):
-            numbers, lengths = (live_column(due, name) for name in ("numbers", "lengths"))
-            order = np.argsort(numbers, kind="stable")
-            arrays = {"numbers": numbers[order], "lengths": lengths[order]}
-            merged = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
-            if merged:
-                self._write(merged, *self._joined(due, numbers[order]))
-            self._database.delete("postings", "segment", [segment.number for segment in due])
+            arrays = in_order(due)
+            if merged := self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays):
+                self._write(merged, *self._joined(due, arrays["numbers"]))
             self._segments.drop(due)
 
     def _joined(
         self, due: Sequence[Segment], numbers: Numbers
     ) -> tuple[list[str], NDArray[np.int64], NDArray[np.uint16]]:
         """The postings of segments as those of one whose units are `numbers`: see `_write`."""
-        tables = "carray(?) c CROSS JOIN postings p ON p.segment = c.value"
-        found = list(_checked(self._database, tables, [segment.number for segment in due]))
+        tables = "carray(?) c CROSS JOIN postings t ON t.segment = c.value"
+        found = list(self._database.checked("postings", tables, [segment.number for segment in due]))
         segments, words, docs, tfs = zip(*found, strict=True) if found else ((), (), (), ())
         places = {word: place for place, word in enumerate(sorted(set(words)))}
         sizes = numbers_of([len(part) // 2 for part in tfs])
@@ -294,23 +258,15 @@ class PostingWriter:
             ),
         )
 
-    def _remove_rows(self, segment: Segment, terms: tuple[str, ...], rows: NDArray[np.intp]) -> None:
+    def _remove_rows(self, segment: Segment, terms: tuple[str, ...], gone: Places) -> None:
         """Remove rows of a segment from the postings of these terms, and terms that no other row has."""
-        found = _stored(
-            self._database,
-            "carray(?) c CROSS JOIN postings p ON p.segment = ? AND p.term = c.value",
-            *(terms, segment.number),
-        )
-        after = [(term, postings.where(~np.isin(postings.rows, rows))) for term, _, postings in found]
-        self._database.run_each(
-            "UPDATE postings SET docs = ?3, tfs = ?4, checksum = row_checksum(?1, ?2, ?3, ?4) WHERE segment = ?1 AND term = ?2",
-            [
-                (segment.number, term, postings.rows.tobytes(), postings.counts.tobytes())
-                for term, postings in after
-                if len(postings.rows)
-            ],
-        )
-        self._database.run_each(
-            "DELETE FROM postings WHERE segment = ? AND term = ?",
-            [(segment.number, term) for term, postings in after if not len(postings.rows)],
-        )
+        tables = "carray(?) c CROSS JOIN postings t ON t.segment = ? AND t.term = c.value"
+        after = []
+        for number, term, docs, tfs in self._database.checked("postings", tables, terms, segment.number):
+            rows = np.frombuffer(docs, np.int32)
+            kept = ~np.isin(rows, gone)
+            after.append((number, term, rows[kept].tobytes(), np.frombuffer(tfs, np.uint16)[kept].tobytes()))
+        change = "docs = ?3, tfs = ?4, checksum = row_checksum(?1, ?2, ?3, ?4)"
+        self._database.run_each(f"UPDATE postings SET {change} WHERE segment = ?1 AND term = ?2", after)
+        emptied = "DELETE FROM postings WHERE segment = ? AND term = ? AND docs = x''"
+        self._database.run_each(emptied, [(number, term) for number, term, docs, _ in after if not docs])

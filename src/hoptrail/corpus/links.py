@@ -1,22 +1,23 @@
-"""Links between units as directed graphs, by kind, in both directions.
+"""Links between units as directed graphs, by kind, and the numbers that are kept for units that links name.
 
-A segment indexes its links twice. `nodes` are the units that links leave, sorted: the links of node i are the rows `starts[i]`
-to `starts[i + 1]` of `targets` and `weights`. `heads` are the units that links enter, sorted: the links to head i are the rows
-`order[entries[i] : entries[i + 1]]`.
+`nodes` are the units that links of a segment leave, sorted: the links of node i are the rows `starts[i]` to `starts[i + 1]` of
+`targets` and `weights`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 
 import numpy as np
 
+from hoptrail.corpus import rows
 from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import Directed, Numbers, Places, joined, numbers_of, ranges, rows_of
+from hoptrail.corpus.database import Database
 from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter
 from hoptrail.corpus.texts import Texts
-from hoptrail.corpus.unit_writer import Numbering
 from hoptrail.types import Link
 
 
@@ -76,37 +77,25 @@ class Links:
 def link_arrays(edges: Directed) -> Mapping[str, Array]:
     """The arrays of a segment with these links."""
     edges = edges.in_order()
-    order = np.lexsort((edges.sources, edges.targets)).astype(np.int32)
     nodes, starts = np.unique(edges.sources, return_index=True)
-    heads, entries = np.unique(edges.targets[order], return_index=True)
     return {
         "nodes": numbers_of(nodes),
         "starts": np.append(starts, len(edges)).astype(np.int64),
         "targets": numbers_of(edges.targets),
         "weights": np.asarray(edges.weights, np.float64),
-        "heads": numbers_of(heads),
-        "entries": np.append(entries, len(edges)).astype(np.int64),
-        "order": order,
     }
 
 
 def leaving(segment: Segment, numbers: Numbers) -> Places:
     """The rows of the links that lead from one of these units."""
-    return _link_places(segment, "nodes", "starts", numbers)
+    found = rows_of(numbers, segment.arrays["nodes"])
+    found, starts = found[found >= 0], segment.arrays["starts"]
+    return ranges(starts[found], starts[found + 1] - starts[found])[1]
 
 
 def entering(segment: Segment, numbers: Numbers) -> Places:
     """The rows of the links that lead to one of these units."""
-    rows: Places = segment.arrays["order"][_link_places(segment, "heads", "entries", numbers)].astype(np.intp)
-    return rows
-
-
-def _link_places(segment: Segment, units: str, starts: str, numbers: Numbers) -> Places:
-    """Look `numbers` up in the array `units`. Returns the ranges that the array `starts` delimits for them."""
-    found = rows_of(numbers, segment.arrays[units])
-    found = found[found >= 0]
-    bounds = segment.arrays[starts]
-    return ranges(bounds[found], bounds[found + 1] - bounds[found])[1]
+    return np.flatnonzero(np.isin(segment.arrays["targets"], numbers))
 
 
 def edges_at(segment: Segment, rows: Places) -> Directed:
@@ -115,18 +104,43 @@ def edges_at(segment: Segment, rows: Places) -> Directed:
     return Directed(segment.arrays["nodes"][nodes], segment.arrays["targets"][rows], segment.arrays["weights"][rows])
 
 
-WAITING = 1 << 22
-"""Links of a kind that may wait for a segment."""
-
-
 class LinkWriter:
-    """Writes links in a transaction: `put`, `put_rows` and `remove` by the ids of units, the other methods by their numbers."""
+    """Writes links in a transaction: `put`, `put_rows` and `remove` by the ids of units, the other methods by their numbers. Also
+    assigns the numbers of units, and keeps those that links name for units that are yet to come, or to come back.
+    """
 
-    def __init__(self, segments: SegmentWriter, texts: Texts, numbering: Numbering) -> None:
+    def __init__(self, segments: SegmentWriter, texts: Texts) -> None:
         self._segments = segments
+        self._database: Database = segments.database
         self._texts = texts
-        self._numbering = numbering
-        self._waiting: dict[str, list[Directed]] = {}
+
+    def assign(self, ids: Sequence[str]) -> list[int]:
+        """The numbers of new units."""
+        reserved = rows.numbers_by_id(self._database, "reserved", ids)
+        if reserved:
+            self._database.delete("reserved", "number", reserved.values())
+        new = count(rows.next_number(self._database, "units"))
+        return [reserved[id_] if id_ in reserved else next(new) for id_ in ids]
+
+    def reserve(self, ids: Sequence[str]) -> Numbers:
+        """The numbers of units by their ids, in the same order. Numbers are reserved for units that are not stored."""
+        numbers = self._texts.numbers(ids, reserved=True)
+        if numbers.all():
+            return numbers
+        missing = sorted({id_ for id_, number in zip(ids, numbers.tolist(), strict=True) if not number})
+        new = list(enumerate(missing, rows.next_number(self._database, "units")))
+        self._database.run_each("INSERT INTO reserved (number, id) VALUES (?, ?)", new)
+        self._database.run("DELETE FROM sqlite_sequence WHERE name = 'units'")  # the new ones count as assigned
+        self._database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('units', ?)", new[-1][0])
+        return self._texts.numbers(ids, reserved=True)
+
+    def keep(self, numbers: Numbers) -> None:
+        """Reserve the numbers of units to be removed: those that come back get them again, and their links."""
+        self._database.run(
+            "INSERT OR REPLACE INTO reserved (id, number) SELECT u.id, u.number FROM carray(?) c "
+            "CROSS JOIN units u ON u.number = c.value",
+            numbers,
+        )
 
     def put(self, links: Iterable[Link]) -> None:
         """Add links. A link replaces one of the same kind between the same two units."""
@@ -134,43 +148,40 @@ class LinkWriter:
         for link in links:
             by_kind.setdefault(link.kind, []).append(link)
         for kind, same in by_kind.items():
-            numbers = self._numbering.reserve([link.source for link in same] + [link.target for link in same])
+            numbers = self.reserve([link.source for link in same] + [link.target for link in same])
             weights = np.array([link.weight for link in same])
             self.put_edges(kind, Directed(numbers[: len(same)], numbers[len(same) :], weights))
 
     def put_rows(self, ids: Sequence[str], links: Mapping[str, Directed]) -> None:
         """Put links by kind, as arrays: their ends are positions in `ids`."""
-        numbers = self._numbering.reserve(ids)
+        numbers = self.reserve(ids)
         for kind, edges in links.items():
             if len(edges):
                 self.put_edges(kind, Directed(numbers[edges.sources], numbers[edges.targets], edges.weights))
 
     def put_edges(self, kind: str, edges: Directed) -> None:
-        """Put links by number."""
-        self._segments.changed = True
-        waiting = self._waiting.setdefault(kind, [])
-        waiting.append(edges)
-        if sum(map(len, waiting)) > WAITING:
-            self.flush()
+        """Put links by number, as a segment. Of links between the same two units the last one counts."""
+        _, last = np.unique(edges.keys[::-1], return_index=True)
+        edges = edges.where(len(edges) - 1 - last)
+        for segment in self._segments.of(Family.LINKS, kind):
+            rows = leaving(segment, np.unique(edges.sources))
+            same = np.isin(edges_at(segment, rows).keys, edges.keys)
+            self._segments.mark_gone(segment, rows[same])  # the new ones replace them
+        self._segments.add(Family.LINKS, kind, link_arrays(edges))
+        self.merge()  # each of these segments is looked through by the next put
 
     def remove(self, kind: str, sources: Collection[str]) -> None:
         """Remove the links of one kind that lead from one of these units."""
         numbers = self._texts.known(sources, reserved=True)
-        self._segments.changed |= len(numbers) > 0
-        self.flush()
         for segment in self._segments.of(Family.LINKS, kind):
             self._segments.mark_gone(segment, leaving(segment, numbers))
 
     def drop(self, kind: str) -> None:
         """Remove all links of a kind."""
-        self.flush()
-        segments = self._segments.of(Family.LINKS, kind)
-        self._segments.changed |= any(map(len, segments))
-        self._segments.drop(segments)
+        self._segments.drop(self._segments.of(Family.LINKS, kind))
 
     def forget(self, numbers: Numbers) -> None:
         """Remove the links of all kinds that lead from or to one of these units."""
-        self.flush()
         for kind in self._segments.kinds(Family.LINKS):
             for segment in self._segments.of(Family.LINKS, kind):
                 touched = np.concatenate([leaving(segment, numbers), entering(segment, numbers)])
@@ -178,23 +189,11 @@ class LinkWriter:
 
     def release(self) -> None:
         """Release the numbers reserved for units that no link leads from or to."""
-        self.flush()
         links = Links(self._segments, self._texts)
         edges = joined([links.edges(kind) for kind in self._segments.kinds(Family.LINKS)])
-        self._numbering.release(np.unique(np.concatenate([edges.sources, edges.targets])))
-
-    def flush(self) -> None:
-        """Write the waiting links as segments."""
-        for kind, waiting in sorted(self._waiting.items()):
-            every = joined(waiting)
-            _, last = np.unique(every.keys[::-1], return_index=True)
-            edges = every.where(len(every) - 1 - last)  # the last of the links between the same two units
-            for segment in self._segments.of(Family.LINKS, kind):
-                rows = leaving(segment, np.unique(edges.sources))
-                same = np.isin(edges_at(segment, rows).keys, edges.keys)
-                self._segments.mark_gone(segment, rows[same])  # the new ones replace them
-            self._segments.add(Family.LINKS, kind, link_arrays(edges))
-        self._waiting.clear()
+        reserved = numbers_of(self._database.column("SELECT number FROM reserved"))
+        unused = np.setdiff1d(reserved, np.concatenate([edges.sources, edges.targets]))
+        self._database.delete("reserved", "number", unused)
 
     def merge(self) -> None:
         """Merge segments that are due."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import NONE, Numbers, bounds_of, paired, ranges, unpaired
 from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter
+from hoptrail.corpus.texts import Texts
+from hoptrail.execution.executor import batched
 
 
 class NameList(Sequence[bytes]):
@@ -152,46 +154,58 @@ def _merged_names(segments: Sequence[Segment]) -> NameList:
     return reduce(NameList.merged, lists) if lists else NameList.of(())
 
 
+BATCH = 1 << 16
+"""Names whose units are looked up together."""
+
+
 class NameWriter:
     """Writes names in a transaction."""
 
-    def __init__(self, segments: SegmentWriter) -> None:
+    def __init__(self, segments: SegmentWriter, texts: Texts) -> None:
         self._segments = segments
-        self._waiting: dict[str, list[NameList]] = {}
+        self._texts = texts
 
     def put(self, kind: str, names: NameList) -> None:
         """Add keys with the numbers of units that have or mention the name; pairs that are stored already remain."""
-        self._segments.changed |= len(names) > 0
-        self._waiting.setdefault(kind, []).append(names)
+        self._segments.add(Family.NAMES, kind, names.arrays)
 
     def drop(self, kind: str) -> None:
         """Remove all names of a kind; their units stay."""
-        self._segments.changed = True
-        self._waiting.pop(kind, None)
         self._segments.drop(self._segments.of(Family.NAMES, kind))
 
     def forget(self, numbers: Numbers, kind: str | None = None) -> None:
         """Remove the names of these units, of all kinds or of one. Segments that hold one are written anew."""
-        self.flush()
         for name in self._segments.kinds(Family.NAMES) if kind is None else [kind]:
             for segment in self._segments.of(Family.NAMES, name):
                 names = NameList(segment.arrays)
                 kept = names.without(numbers)
                 if kept is not names:
-                    self._segments.changed = True
                     self._segments.add(Family.NAMES, name, kept.arrays)
                     self._segments.drop([segment])
 
+    def renew(self, kind: str, pairs: Iterable[tuple[str, str]], among: Collection[str] | None = None) -> None:
+        """Make the names of a kind exactly `pairs`: keys with ids of units, as far as these are stored; with `among`, those of
+        these units only.
+        """
+        new = NameList.of(self._numbered(pairs))
+        if among is not None:
+            self.forget(self._texts.numbers(list(among)), kind)
+        elif Names(self._segments).of(kind) == new:
+            return
+        else:
+            self.drop(kind)
+        self.put(kind, new)
+
+    def _numbered(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[bytes, int]]:
+        for batch in batched(pairs, BATCH):
+            numbers = self._texts.numbers([unit for _, unit in batch]).tolist()
+            for (key, _), number in zip(batch, numbers, strict=True):
+                if number:
+                    yield key.encode(errors="surrogatepass"), number
+
     def put_derived(self, kind: str, arrays: Mapping[str, Array]) -> None:
         """Store what was derived from all names of a kind. It lasts until one of them, a passage or a sentence changes."""
-        self._segments.changed = True
         self._segments.add(Family.GRAPHS, kind, arrays)
-
-    def flush(self) -> None:
-        """Write the waiting names as segments."""
-        for kind, lists in sorted(self._waiting.items()):
-            self._segments.add(Family.NAMES, kind, reduce(NameList.merged, lists).arrays)
-        self._waiting.clear()
 
     def merge(self) -> None:
         """Merge segments that are due."""

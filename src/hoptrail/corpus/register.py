@@ -226,7 +226,7 @@ class Register:
         return len(self._entries), sum(len(it.text) for it in self._entries.values() if isinstance(it, Document))
 
     def write(self) -> list[str]:
-        """Write all pending changes. Returns the ids of new documents. Documents without a source stay until `remove_unsourced`,
+        """Write all pending changes. Returns the ids of new documents. Documents without a source stay until they are removed,
         before which nothing may be committed; only entering held documents and `clear` leave such documents.
         """
         entries = self._entries.values()
@@ -235,15 +235,16 @@ class Register:
         changed = [entry for entry in known if entry != self._stored[entry.id]]
         lost = {source for entry in changed if not entry.sources for source in self._stored[entry.id].sources}
         vacant = sorted(source for source in lost if not self._ids_at.get(source))
-        self._writer.note_removed([*vacant, *map(file_of, vacant)])
+        self._writer.documents.note_removed([*vacant, *map(file_of, vacant)])
         self._writer.put_documents(new)
-        self._writer.place_documents(changed)
+        for entry in sorted(changed, key=lambda entry: entry.number):
+            self._writer.documents.place(entry.number, entry)
         snapshot = self._writer.snapshot()
         renamed = [it for entry in changed if (it := _renamed(self._stored[entry.id], entry.sources, snapshot))]
         self._marks |= snapshot.register.files([source for it in renamed for source in it.sources], self._reading)
         self._writer.remove_documents([document.id for document in renamed])
         self._writer.put_documents(renamed)
-        self._writer.put_files(self._marks, self._reading)
+        self._writer.documents.put_files(self._marks, self._reading)
         self._marks = {}
         written: list[DocumentEntry | Document] = [*new, *changed]
         self.withdrawn += sum(not entry.sources for entry in written if entry.id not in self._replaced)
@@ -259,11 +260,6 @@ def _renamed(before: DocumentEntry, sources: Sequence[str], snapshot: Snapshot) 
         return None
     [document] = snapshot.documents([before.id])
     return replace(document, title=titles[0], sources=tuple(sources)) if is_titled_by_file(document) else None
-
-
-def remove_unsourced(writer: Writer) -> None:
-    """Remove the documents without a source."""
-    writer.remove_documents(writer.snapshot().register.unsourced())
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +287,7 @@ def withdraw(writer: Writer, names: Collection[str]) -> list[Withdrawn]:
             for entry, source in _places(snapshot, name):
                 lost.setdefault(entry, []).append(source)
         except UnknownName:
-            if not writer.was_removed([name, _resolved(name)]):
+            if not writer.documents.was_removed([name, _resolved(name)]):
                 raise
             already_removed.append(Withdrawn("", name, (), ()))
     withdrawn, renamed = list[Withdrawn](), list[Document]()
@@ -302,11 +298,11 @@ def withdraw(writer: Writer, names: Collection[str]) -> list[Withdrawn]:
         gone = tuple(source for source in entry.sources if source not in kept)
         withdrawn.append(Withdrawn(entry.id, entry.title, gone, kept))
         if kept:
-            writer.place_documents([replace(entry, sources=kept)])
+            writer.documents.place(entry.number, replace(entry, sources=kept))
             renamed += [document for document in [_renamed(entry, kept, snapshot)] if document]
-            writer.note_removed(gone)
+            writer.documents.note_removed(gone)
     # These may be a title, or a file of several lines.
-    writer.note_removed([one for name in names for one in (name, _resolved(name))])
+    writer.documents.note_removed([one for name in names for one in (name, _resolved(name))])
     leaving = [document.id for document in withdrawn if not document.left]
     writer.remove_documents([*leaving, *(document.id for document in renamed)])
     writer.put_documents(renamed)
@@ -354,7 +350,8 @@ def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, st
     for source in (name, path):
         if by_source := [(entry, source) for entry in entries if source in entry.sources]:
             return by_source
-    below = {source for source in snapshot.register.sources_under(path) if _is_below(source, path)}
+    inside = f"{path.rstrip('/')}/"  # of a folder; or a line of a JSONL file
+    below = {it for it in snapshot.register.sources_under(path) if file_of(it) == path or it.startswith(inside)}
     entries = snapshot.register.titled([name])
     if below and entries and not name.endswith("/"):
         raise UsageError(
@@ -370,11 +367,6 @@ def _places(snapshot: Snapshot, given_name: str) -> list[tuple[DocumentEntry, st
     if not entries:
         raise UnknownName(name)
     return [(entry, source) for entry in entries for source in entry.sources]
-
-
-def _is_below(source: str, path: str) -> bool:
-    """Whether a source is a line of the JSONL file, or lies in the folder, with this path."""
-    return file_of(source) == path or source.startswith(f"{path.rstrip('/')}/")
 
 
 def _is_text(name: str) -> bool:

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hoptrail.corpus.arrays import ARRAYS
+from hoptrail.corpus.connecting import damaged, repairable, still_read, translating_errors
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
 from hoptrail.corpus.head import Head, read_head, write_head
 from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
 from hoptrail.corpus.places import DATABASE, HISTORY, JOBS
-from hoptrail.corpus.refusals import damaged, repairable, translating_errors
-from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.segments import Family, array_files, damaged_segments, delete_segment, unknown_arrays
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.blocks import document_id
 from hoptrail.errors import IndexDamaged
 from hoptrail.models.encoder import FloatMatrix
@@ -53,7 +53,7 @@ def damage(folder: Path) -> list[str]:
             faults += [f"{file} does not belong to the index" for file in _foreign_files(database)]
     except IndexDamaged as error:
         faults = [error.fault]
-    return faults + damaged_journal(folder)
+    return faults + [fault for found in damaged_journal(folder).values() for fault in found]
 
 
 def files_of_index(folder: Path) -> int:
@@ -84,7 +84,6 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
         lost = any(family in (Family.LINKS, Family.NAMES) for _, family in altered)
         files = (*cut, *(file for files in altered.values() for file in files), *_foreign_files(database))
         for number, _ in altered:
-            database.delete("postings", "segment", [number])
             delete_segment(database, number)
         if altered:  # in the same commit: after a stop, the next repair would find no damage
             for number in database.column("SELECT number FROM segments WHERE family = ?", Family.GRAPHS.value):
@@ -93,10 +92,11 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
             write_head(database, unfinished(head) if lost else replace(head, settled={}))
         database.commit()
     remove_folder(folder / _NEW)
-    with writing_rows(folder) as writer:
-        if writer.units.complete(encode, whole=writer.snapshot().head.whole) or altered:
+    with writing_to(folder) as writer:
+        if writer.complete(encode, whole=writer.head.whole) or altered:
             writer.commit()
-        writer.clean()
+        if not writer.erase_removed():
+            raise still_read(folder)
     return Repaired(files, lost)
 
 
@@ -134,7 +134,7 @@ def _replace_database(folder: Path) -> None:
             f"{folder / DATABASE} is damaged, and with it the stored documents: they cannot be rebuilt from here. Index their "
             f"sources into a new folder."
         ) from error
-    with writing_rows(new) as writer:
+    with writing_to(new) as writer:
         writer.put_documents(documents)
         writer.commit(unfinished(head))
     remove_files([folder / f"{DATABASE}-wal", folder / f"{DATABASE}-shm"])

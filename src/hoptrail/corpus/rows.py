@@ -24,43 +24,33 @@ def units(database: Database, numbers: Numbers, *, dated: bool = False) -> dict[
     """Units by number, in the order of `numbers`; removed ones are left out. With `dated`, blocks without a date get that of
     their document. (It is not stored with blocks, because renaming a file may change it.)
     """
-    found = database.rows(
-        "SELECT d.id, d.date, d.date_from, u.number, u.id, u.kind, u.document, u.start, u.end, u.further, u.title, u.text, "
-        f"u.sentence_ends, {database.checksum('u')} "
-        "FROM carray(?) c CROSS JOIN units u ON u.number = c.value JOIN documents d ON d.number = u.document",
-        numbers,
-    )
-    for _, _, _, *row, checksum in found:
-        database.check_row(checksum, *row)
-    further = _further(database, numbers) if any(row[9] for row in found) else {}
+    tables = "carray(?) c CROSS JOIN units t ON t.number = c.value JOIN documents d ON d.number = t.document"
+    found = list(database.checked("units", tables, numbers, beside="d.id, d.date, d.date_from"))
+    further = _further(database, numbers) if any(row[6] for row in found) else {}
     blocks = _blocks(database, numbers)
     return {
         number: Unit(
             *(id_, Kind(kind), title, text),
             (Span(document, start, end), *further.get(number, ())),
-            tuple(_dated(blocks.get(number, ()), said_date(date, origin) if dated else "")),
+            tuple(_dated(block, said_date(date, origin)) if dated else block for block in blocks.get(number, ())),
             unpacked_ends(ends),
         )
-        for document, date, origin, number, id_, kind, _, start, end, _, title, text, ends, _ in found
+        for number, id_, kind, _, start, end, _, title, text, ends, document, date, origin in found
     }
 
 
-def _dated(blocks: Sequence[Block], date: str) -> Iterator[Block]:
-    """The blocks, those without a date with that of their document; but a quotation may be older than its document."""
-    for block in blocks:
-        yield replace(block, date=date) if date and not block.date and block.kind is not BlockKind.QUOTE else block
+def _dated(block: Block, date: str) -> Block:
+    """The block; without a date with that of its document, but a quotation may be older than its document."""
+    return replace(block, date=date) if date and not block.date and block.kind is not BlockKind.QUOTE else block
 
 
 def _further(database: Database, numbers: Numbers) -> dict[int, list[Span]]:
     spans: dict[int, list[Span]] = {}
-    for checksum, document, *row in database.rows(
-        f"SELECT {database.checksum('f')}, d.id, f.unit, f.place, f.document, f.start, f.end "
-        "FROM carray(?) c CROSS JOIN further_sources f ON f.unit = c.value "
-        "JOIN documents d ON d.number = f.document ORDER BY f.unit, f.place",
-        numbers,
-    ):
-        database.check_row(checksum, *row)
-        unit, _, _, start, end = row
+    tables = (
+        "carray(?) c CROSS JOIN further_sources t ON t.unit = c.value JOIN documents d ON d.number = t.document "
+        "ORDER BY t.unit, t.place"
+    )
+    for unit, _, _, start, end, document in database.checked("further_sources", tables, numbers, beside="d.id"):
         spans.setdefault(unit, []).append(Span(document, start, end))
     return spans
 
@@ -68,39 +58,28 @@ def _further(database: Database, numbers: Numbers) -> dict[int, list[Span]]:
 def _blocks(database: Database, numbers: Numbers) -> dict[int, list[Block]]:
     """The blocks that overlap passages and sentences, the only kinds whose text is part of a document."""
     blocks: dict[int, list[Block]] = {}
-    for number, checksum, *row in database.rows(
-        f"SELECT c.value, {database.checksum('b')}, b.document, b.start, b.packed "
-        "FROM carray(?) c CROSS JOIN units u ON u.number = c.value CROSS JOIN blocks b "
-        "ON b.document = u.document AND b.start < u.end AND b.start >= "
+    tables = (
+        "carray(?) c CROSS JOIN units u ON u.number = c.value CROSS JOIN blocks t "
+        "ON t.document = u.document AND t.start < u.end AND t.start >= "
         "(SELECT max(start) FROM blocks WHERE document = u.document AND start <= u.start) "
-        "WHERE u.kind IN ('passage', 'sentence') ORDER BY c.value, b.start",
-        numbers,
-    ):
-        database.check_row(checksum, *row)
-        blocks.setdefault(number, []).extend(unpack(row[-1]))
+        "WHERE u.kind IN ('passage', 'sentence') ORDER BY c.value, t.start"
+    )
+    for _, _, packed, number in database.checked("blocks", tables, numbers, beside="c.value"):
+        blocks.setdefault(number, []).extend(unpack(packed))
     return blocks
 
 
 def documents(database: Database, numbers: Iterable[int]) -> Iterator[Document]:
     """Documents by number, one at a time, because a text may be long."""
-    for number in numbers:
-        for checksum, *row in database.rows(
-            f"SELECT {database.checksum('d')}, id, title, text, sentence_ends, notes, date, date_from FROM documents d "
-            "WHERE number = ?",
-            number,
+    for given in numbers:
+        for number, id_, title, text, ends, notes, date, date_from in database.checked(
+            "documents", "documents t WHERE t.number = ?", given
         ):
-            database.check_row(checksum, number, *row)
-            id_, title, text, ends, notes, date, date_from = row
-            blocks = database.rows(
-                f"SELECT {database.checksum('b')}, document, start, packed FROM blocks b WHERE document = ? ORDER BY start",
-                number,
-            )
-            for block in blocks:
-                database.check_row(*block)
+            packed = database.checked("blocks", "blocks t WHERE t.document = ? ORDER BY t.start", number)
             sources = database.column("SELECT source FROM sources WHERE document = ? ORDER BY source", number)
             yield Document(
                 *(id_, title, text, unpacked_ends(ends), tuple(sources), tuple(json.loads(notes))),
-                tuple(block for *_, packed in blocks for block in unpack(packed)),
+                tuple(block for *_, blocks in packed for block in unpack(blocks)),
                 *(date, date_from),
             )
 
@@ -115,8 +94,8 @@ def unpacked_ends(packed: bytes) -> tuple[int, ...]:
     return tuple(np.frombuffer(packed, np.int32).tolist())
 
 
-def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
-    """The row of the extraction from the unit `number`."""
+def packed_extraction(extraction: Extraction) -> tuple[str, str]:
+    """The entities and the facts of an extraction as JSON."""
     facts = [
         [
             *(fact.text, fact.entities, fact.source.document, fact.source.start, fact.source.end),
@@ -124,11 +103,11 @@ def extraction_row(number: int, extraction: Extraction) -> tuple[int, str, str]:
         ]
         for fact in extraction.facts
     ]
-    return number, json.dumps(extraction.entities, ensure_ascii=False), json.dumps(facts, ensure_ascii=False)
+    return json.dumps(extraction.entities, ensure_ascii=False), json.dumps(facts, ensure_ascii=False)
 
 
 def extraction_of(entities: str, facts: str) -> Extraction:
-    """Inverse of `extraction_row`."""
+    """Inverse of `packed_extraction`."""
     return Extraction(
         tuple(json.loads(entities)),
         tuple(

@@ -20,9 +20,9 @@ OLD_FORMAT = 3
 """
 
 TABLES = """
-CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
-CREATE TABLE structures (
+CREATE TABLE IF NOT EXISTS structures (
     name TEXT PRIMARY KEY,
     fingerprint TEXT NOT NULL,
     language TEXT NOT NULL,
@@ -30,7 +30,7 @@ CREATE TABLE structures (
     settled TEXT NOT NULL
 ) WITHOUT ROWID;
 
-CREATE TABLE documents (
+CREATE TABLE IF NOT EXISTS documents (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     title TEXT NOT NULL,
@@ -41,9 +41,9 @@ CREATE TABLE documents (
     date_from TEXT NOT NULL,
     checksum INTEGER NOT NULL DEFAULT 0 -- of the row, as in other tables (`sums.py`)
 );
-CREATE INDEX documents_title ON documents (title);
+CREATE INDEX IF NOT EXISTS documents_title ON documents (title);
 
-CREATE TABLE blocks ( -- those of a document tile its text
+CREATE TABLE IF NOT EXISTS blocks ( -- those of a document tile its text
     document INTEGER NOT NULL,
     start INTEGER NOT NULL,
     packed TEXT NOT NULL,
@@ -51,14 +51,14 @@ CREATE TABLE blocks ( -- those of a document tile its text
     PRIMARY KEY (document, start)
 ) WITHOUT ROWID;
 
-CREATE TABLE sources ( -- which document was read where
+CREATE TABLE IF NOT EXISTS sources ( -- which document was read where
     source TEXT NOT NULL,
     document INTEGER NOT NULL,
     PRIMARY KEY (source, document)
 ) WITHOUT ROWID;
-CREATE INDEX sources_document ON sources (document);
+CREATE INDEX IF NOT EXISTS sources_document ON sources (document);
 
-CREATE TABLE units (
+CREATE TABLE IF NOT EXISTS units (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     kind TEXT NOT NULL,
@@ -71,15 +71,15 @@ CREATE TABLE units (
     sentence_ends BLOB NOT NULL, -- int32, from the start of the text; empty for kinds whose text stands in no document
     checksum INTEGER NOT NULL
 );
-CREATE INDEX units_document ON units (document);
+CREATE INDEX IF NOT EXISTS units_document ON units (document);
 
-CREATE TABLE reserved ( -- numbers of units that links lead from or to, and that are not there (yet, or for now)
+CREATE TABLE IF NOT EXISTS reserved ( -- numbers of units that links lead from or to, and that are not there (yet, or for now)
     id TEXT PRIMARY KEY,
     number INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX reserved_number ON reserved (number);
+CREATE INDEX IF NOT EXISTS reserved_number ON reserved (number);
 
-CREATE TABLE further_sources (
+CREATE TABLE IF NOT EXISTS further_sources (
     unit INTEGER NOT NULL,
     place INTEGER NOT NULL,
     document INTEGER NOT NULL,
@@ -88,23 +88,23 @@ CREATE TABLE further_sources (
     checksum INTEGER NOT NULL,
     PRIMARY KEY (unit, place)
 ) WITHOUT ROWID;
-CREATE INDEX further_sources_document ON further_sources (document);
+CREATE INDEX IF NOT EXISTS further_sources_document ON further_sources (document);
 
-CREATE TABLE extractions (
+CREATE TABLE IF NOT EXISTS extractions (
     unit INTEGER PRIMARY KEY,
     entities TEXT NOT NULL, -- lists as JSON
     facts TEXT NOT NULL,
     checksum INTEGER NOT NULL
 );
 
-CREATE TABLE segments (
+CREATE TABLE IF NOT EXISTS segments (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     family TEXT NOT NULL,
     kind TEXT NOT NULL,
     rows INTEGER NOT NULL
 );
 
-CREATE TABLE arrays (
+CREATE TABLE IF NOT EXISTS arrays (
     segment INTEGER NOT NULL,
     name TEXT NOT NULL,
     type TEXT NOT NULL,
@@ -115,14 +115,14 @@ CREATE TABLE arrays (
     PRIMARY KEY (segment, name)
 ) WITHOUT ROWID;
 
-CREATE TABLE gone ( -- rows of segments that no longer count, as each commit took them away
+CREATE TABLE IF NOT EXISTS gone ( -- rows of segments that no longer count, as each commit took them away
     segment INTEGER NOT NULL,
     part INTEGER NOT NULL,
     rows BLOB NOT NULL, -- int32
     PRIMARY KEY (segment, part)
 ) WITHOUT ROWID;
 
-CREATE TABLE postings ( -- by segment first, so that a segment is merged or removed in one piece
+CREATE TABLE IF NOT EXISTS postings ( -- by segment first, so that a segment is merged or removed in one piece
     segment INTEGER NOT NULL,
     term TEXT NOT NULL,
     docs BLOB NOT NULL, -- rows of the segment, int32, rising
@@ -130,11 +130,10 @@ CREATE TABLE postings ( -- by segment first, so that a segment is merged or remo
     checksum INTEGER NOT NULL,
     PRIMARY KEY (segment, term)
 ) WITHOUT ROWID;
-"""
 
-ADDED = {
-    "files": """
-CREATE TABLE files ( -- how a file is known again whose document is there
+-- Those of version 0.2 have none of the following before they are written to. Without the first every file is read again.
+
+CREATE TABLE IF NOT EXISTS files ( -- how a file is known again whose document is there
     path TEXT PRIMARY KEY,
     document INTEGER NOT NULL,
     size INTEGER NOT NULL,
@@ -143,25 +142,18 @@ CREATE TABLE files ( -- how a file is known again whose document is there
     digest BLOB NOT NULL,
     reading TEXT NOT NULL -- by which limits and code it was read
 ) WITHOUT ROWID;
-CREATE INDEX files_document ON files (document);
-""",
-    "unread": """
-CREATE TABLE unread ( -- files that the last run over their folder did not read
+CREATE INDEX IF NOT EXISTS files_document ON files (document);
+
+CREATE TABLE IF NOT EXISTS unread ( -- files that the last run over their folder did not read
     path TEXT PRIMARY KEY,
     reason TEXT NOT NULL
 ) WITHOUT ROWID;
-""",
-    "former": """
-CREATE TABLE former ( -- where documents were read that have moved since
+
+CREATE TABLE IF NOT EXISTS former ( -- where documents were read that have moved since
     source TEXT PRIMARY KEY,
     document INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX former_document ON former (document);
-""",
-    "removals": """
-CREATE TABLE removals (digest BLOB NOT NULL UNIQUE); -- of the names of removed documents, the latest last
-""",
-}
-"""Tables, by name, that are added to an index of an earlier version when it is written. Without the first every file is read
-again.
+CREATE INDEX IF NOT EXISTS former_document ON former (document);
+
+CREATE TABLE IF NOT EXISTS removals (digest BLOB NOT NULL UNIQUE); -- of the names of removed documents, the latest last
 """

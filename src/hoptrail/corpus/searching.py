@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import NONE, Numbers, Places, highest, numbers_of, rows_of
+from hoptrail.corpus.columns import Numbers, Places, highest, numbers_of, rows_of
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.segments import Family, Segment, Segments, live_column
 from hoptrail.corpus.texts import Found, Texts, Units
@@ -46,40 +45,30 @@ class Searching:
         self._units = units
         self._keywords = keywords
         self._dimension = dimension
-        self._mirrors: dict[Kind, VectorMirror] = {}
-        self._making = Lock()
+        self._matrices: dict[Kind, Matrix] = {}
 
     def vectors(self, kind: Kind) -> VectorMirror:
-        """All vectors of a kind, read once."""
-        with self._making:
-            if kind not in self._mirrors:
-                ids = sorted(self._units.ids(kind))
-                self._mirrors[kind] = VectorMirror(tuple(ids), self.vectors_in_order([kind], ids))
-            return self._mirrors[kind]
+        """All vectors of a kind, read into memory."""
+        ids = sorted(self._units.ids(kind))
+        return VectorMirror(tuple(ids), self.vectors_in_order([kind], ids))
 
     def matrix(self, kind: Kind) -> Matrix:
         """All vectors of a kind, left in the mapped segments."""
-        return Matrix(self._segments.of(Family.UNITS, kind))
+        if kind not in self._matrices:
+            self._matrices[kind] = Matrix(self._segments.of(Family.UNITS, kind), self._dimension)
+        return self._matrices[kind]
 
     def nearest(
         self, kind: Kind, vectors: FloatMatrix, limit: int, among: Collection[str] | None = None
     ) -> list[Found]:
         """The `limit` units of a kind, of all or `among` these ids, nearest to each row of `vectors`, with exact cosines."""
-        few = None if among is None else self._units.numbers(kind, among)
-        parts: list[tuple[Numbers, FloatMatrix, Places | slice]] = []
-        for part in self._segments.of(Family.UNITS, kind):
-            numbers = part.arrays["numbers"]
-            rows = slice(None) if part.alive is None else part.live_rows()
-            if few is None:
-                parts.append((numbers[rows], part.arrays["vectors"], rows))
-            else:  # only these are read
-                places = rows_of(few, numbers)
-                chosen = part.live(places[places >= 0])
-                parts.append((numbers[chosen], part.arrays.rows("vectors", chosen), slice(None)))
-        numbers = np.concatenate([NONE, *(numbers for numbers, _, _ in parts)])
-        none = np.zeros(0, np.float32)
-        scores = (np.concatenate([none, *((matrix @ vector)[rows] for _, matrix, rows in parts)]) for vector in vectors)
-        return [self._texts.best(numbers, cosines, limit) for cosines in scores]
+        matrix = self.matrix(kind)
+        if among is None:
+            numbers, products = matrix.numbers, matrix @ vectors.T
+        else:  # only these are read
+            numbers = self._units.numbers(kind, among)
+            products = matrix.products(rows_of(numbers, matrix.numbers), vectors.T)
+        return [self._texts.best(numbers, cosines, limit) for cosines in products.T]
 
     def keywords(self, words: str, limit: int) -> list[tuple[Unit, float]]:
         """The `limit` passages with the highest BM25 scores for `words`, without operators, by falling score, then rising id."""
@@ -89,27 +78,29 @@ class Searching:
 
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
         """The vectors of units, in the order of `ids`: shape (len(ids), dimension). Raises: KeyError: some have no vector."""
-        parts = [part for kind in kinds for part in self._segments.of(Family.UNITS, kind)]
-        width = parts[0].arrays.shape("vectors")[1] if parts else self._dimension
-        matrix = np.zeros((len(ids), width), np.float32)
+        matrices = [self.matrix(kind) for kind in kinds]
+        vectors = np.zeros(
+            (len(ids), next((matrix.width for matrix in matrices if len(matrix)), self._dimension)), np.float32
+        )
         numbers = self._texts.numbers(list(ids))
-        filled = 0
-        for part in parts:
-            rows = rows_of(numbers, part.arrays["numbers"])
+        found = np.zeros(len(ids), np.bool_)
+        for matrix in matrices:
+            rows = rows_of(numbers, matrix.numbers)
             here = np.flatnonzero(rows >= 0)
-            here = here if part.alive is None else here[part.alive[rows[here]]]
-            matrix[here] = part.arrays.rows("vectors", rows[here])
-            filled += len(here)
-        if filled < len(ids):
-            raise KeyError(f"{len(ids) - filled} of {len(ids)} units have no vector")
-        return matrix
+            vectors[here] = matrix[rows[here]]
+            found[here] = True
+        if not found.all():
+            raise KeyError(f"{np.count_nonzero(~found)} of {len(ids)} units have no vector")
+        return vectors
 
 
 class Matrix:
     """The vectors of all units of a kind as one matrix, ordered by number; the rows stay in the mapped segments."""
 
-    def __init__(self, segments: Sequence[Segment]) -> None:
+    def __init__(self, segments: Sequence[Segment], width: int = 0) -> None:
+        """`width`: the length of vectors, where none is stored."""
         self._parts = [segment.arrays for segment in segments]
+        self.width = self._parts[0].shape("vectors")[1] if self._parts else width
         self._firsts = np.cumsum([0, *(segment.rows for segment in segments)])
         numbers = live_column(segments, "numbers")
         order = np.argsort(numbers, kind="stable")
@@ -138,8 +129,7 @@ class Matrix:
             piece = slice(row_of[0], row_of[-1] + 1) if in_one_piece else row_of
             vectors: FloatMatrix = self._parts[part_of[0]].rows("vectors", piece)
             return vectors
-        width = self._parts[0].shape("vectors")[1] if self._parts else 0
-        chosen = np.zeros((len(row_of), width), np.float32)
+        chosen = np.zeros((len(row_of), self.width), np.float32)
         for part in np.unique(part_of).tolist():
             here = part_of == part
             chosen[here] = self._parts[part].rows("vectors", row_of[here])

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.arrays import ARRAYS, Array, ArrayRecord, Arrays, checksum, file_name, is_intact, npy, packed_sums
 from hoptrail.corpus.columns import NONE, Places
+from hoptrail.corpus.connecting import translating_errors
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
-from hoptrail.corpus.refusals import translating_errors
 from hoptrail.types import Kind
 
 SMALL = 1 << 16
@@ -79,6 +79,15 @@ def live_column(segments: Sequence[Segment], name: str) -> Array:
     return np.concatenate([segment.arrays[name][segment.live_rows()] for segment in segments]) if segments else NONE
 
 
+def in_order(segments: Sequence[Segment], names: Iterable[str] = ()) -> dict[str, Array]:
+    """Arrays of these segments together, by default all, without removed rows, ordered by the numbers of their units."""
+    columns = {name: live_column(segments, name) for name in names or segments[0].arrays}
+    if (np.diff(columns["numbers"]) < 0).any():  # else no copy, which may have half a gigabyte
+        order = np.argsort(columns["numbers"], kind="stable")
+        columns = {name: column[order] for name, column in columns.items()}
+    return columns
+
+
 class Segments:
     """The segments of a snapshot, all opened with it."""
 
@@ -107,20 +116,15 @@ class Segments:
         for number, family, kind, rows in self.database.rows(
             "SELECT number, family, kind, rows FROM segments WHERE ?1 IS NULL OR number = ?1 ORDER BY number", changed
         ):
-            arrays = self._segments[number].arrays if number in self._segments else self._arrays(number)
-            segment = Segment(number, Family(family), kind, rows, arrays, self._alive(number, rows))
-            self._segments[number] = self._mask(segment)
-
-    def _arrays(self, segment: int) -> Arrays:
-        return Arrays(self._folder, segment, [described for *_, described in _described(self.database, segment)])
-
-    def _alive(self, segment: int, rows: int) -> NDArray[np.bool_] | None:
-        parts = self.database.column("SELECT rows FROM gone WHERE segment = ?", segment)
-        if not parts:
-            return None
-        alive = np.ones(rows, np.bool_)
-        alive[np.frombuffer(b"".join(parts), np.int32)] = False
-        return alive
+            if number in self._segments:
+                arrays = self._segments[number].arrays
+            else:
+                arrays = Arrays(self._folder, number, [it for *_, it in _described(self.database, number)])
+            alive = None
+            if gone := self.database.column("SELECT rows FROM gone WHERE segment = ?", number):
+                alive = np.ones(rows, np.bool_)
+                alive[np.frombuffer(b"".join(gone), np.int32)] = False
+            self._segments[number] = self._mask(Segment(number, Family(family), kind, rows, arrays, alive))
 
 
 class SegmentWriter(Segments):
@@ -135,7 +139,9 @@ class SegmentWriter(Segments):
     def add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
         """Add a segment. Returns its number; 0 and no segment for no rows."""
         self._drop_graphs(family, kind)
-        return self._add(family, kind, arrays)
+        number = self._add(family, kind, arrays)
+        self.changed |= number > 0
+        return number
 
     def _add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
         rows = len(arrays["targets" if family is Family.LINKS else "numbers"])
@@ -163,6 +169,7 @@ class SegmentWriter(Segments):
         """Mark rows as removed, those that are still live."""
         gone = np.unique(segment.live(rows)).astype(np.int32)
         if len(gone):
+            self.changed = True
             self._drop_graphs(segment.family, segment.kind)
             self.database.run(
                 "INSERT INTO gone (segment, part, rows) SELECT ?1, count(*), ?2 FROM gone WHERE segment = ?1",
@@ -173,6 +180,7 @@ class SegmentWriter(Segments):
     def drop(self, segments: Iterable[Segment]) -> None:
         """Remove segments; their files stay until `sweep`."""
         for segment in segments:
+            self.changed = True
             self._drop_graphs(segment.family, segment.kind)
             self._delete(segment)
 
@@ -220,8 +228,8 @@ class SegmentWriter(Segments):
 
 
 def delete_segment(database: Database, number: int) -> None:
-    """Remove the rows of a segment from the database, except its postings."""
-    for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment")):
+    """Remove the rows of a segment from the database."""
+    for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment"), ("postings", "segment")):
         database.delete(table, column, [number])
 
 

@@ -17,6 +17,7 @@ from threading import Lock, RLock
 from typing import Concatenate, ParamSpec, Self, TypeVar, cast
 
 from hoptrail.corpus.arrays import MissingFile
+from hoptrail.corpus.connecting import absent, translating_errors
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.head import Head, commit_number, is_unclean, read_head
@@ -24,11 +25,9 @@ from hoptrail.corpus.keywords import Keywords, WordCounts
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
 from hoptrail.corpus.places import index_folder
-from hoptrail.corpus.refusals import absent, translating_errors
 from hoptrail.corpus.searching import Searching
 from hoptrail.corpus.segments import Family, Segments
 from hoptrail.corpus.texts import Texts, Units
-from hoptrail.corpus.unread_files import UnreadFiles
 from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by
 from hoptrail.errors import IndexUnavailable
 from hoptrail.types import Document, Extraction, Kind, Link, Unit
@@ -71,7 +70,6 @@ class Snapshot:
         self.is_view = hidden is not NOTHING
         """Whether it is restricted to a view."""
         self.register = Documents(database)
-        self.unread = UnreadFiles(database)
         self.texts = Texts(database, segments, hidden, dated=not borrowed)
         self.table = Units(database, self.texts)
         self.graph = Links(segments, self.texts)

@@ -160,10 +160,7 @@ def _columns(connection: apsw.Connection, table: str) -> list[str]:
 
 def _checksum(table: str, columns: list[str], row: str = "") -> str:
     """SQL for the checksum of a whole row."""
-    covered = {*ROWS[table].split(", "), "checksum"} if table in ROWS else set()
-    others = ", ".join(row + column for column in columns if column not in covered)
-    parts = [f"{row}checksum"] * bool(covered) + [f"row_checksum({others})"] * bool(others)
-    return " + ".join(parts)
+    return f"{row}checksum" if table in ROWS else f"row_checksum({', '.join(row + column for column in columns)})"
 
 
 def _triggers(table: str, columns: list[str]) -> dict[str, str]:

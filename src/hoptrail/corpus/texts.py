@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, highest, is_among, numbers_of
+from hoptrail.corpus.connecting import damaged
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.refusals import damaged
-from hoptrail.corpus.segments import Family, Segments, live_column
+from hoptrail.corpus.segments import Family, Segments, in_order, live_column
 from hoptrail.corpus.view import NOTHING, Hidden
 from hoptrail.types import Extraction, Kind, Span, Unit
 
@@ -52,10 +52,7 @@ class Texts:
 
     def origins(self, kind: Kind) -> Origins:
         """The origins of all units of a kind that have vectors."""
-        segments = self._segments.of(Family.UNITS, kind)
-        columns = [live_column(segments, name) for name in Origins._fields]
-        order = np.argsort(columns[0], kind="stable")
-        return Origins(*(column[order] for column in columns))
+        return Origins(**in_order(self._segments.of(Family.UNITS, kind), Origins._fields))
 
     def origins_of(self, numbers: Numbers) -> Origins:
         """The origins of these units, with vectors or without; missing units are left out."""
@@ -102,7 +99,8 @@ class Texts:
 
     def units(self, numbers: Numbers) -> list[Unit]:
         """These units, in the order of `numbers`; missing units are left out."""
-        return self._hidden.cut_out(rows.units(self._database, numbers, dated=self._is_dated))
+        found = rows.units(self._database, numbers, dated=self._is_dated)
+        return [self._hidden.visible_part(number, unit) for number, unit in found.items()]
 
     def stream(self, numbers: Numbers) -> Iterator[Unit]:
         """These units as a stream, in the order of `numbers`; missing units are left out."""
@@ -120,11 +118,9 @@ class Texts:
 
     def extractions(self, numbers: Numbers | None = None) -> Iterator[tuple[int, str, Extraction]]:
         """Numbers and ids of units with their extractions, of all or of these units, by number."""
-        among, values = ("", ()) if numbers is None else ("WHERE e.unit IN (SELECT value FROM carray(?))", (numbers,))
-        columns = f"u.id, {self._database.checksum('e')}, e.unit, e.entities, e.facts"
-        sql = f"SELECT {columns} FROM extractions e CROSS JOIN units u ON u.number = e.unit {among} ORDER BY e.unit"
-        for id_, checksum, unit, entities, facts in self._database.each(sql, *values):
-            self._database.check_row(checksum, unit, entities, facts)
+        among, values = ("", ()) if numbers is None else ("WHERE t.unit IN (SELECT value FROM carray(?))", (numbers,))
+        tables = f"extractions t CROSS JOIN units u ON u.number = t.unit {among} ORDER BY t.unit"
+        for unit, entities, facts, id_ in self._database.checked("extractions", tables, *values, beside="u.id"):
             yield unit, id_, rows.extraction_of(entities, facts)
 
 
@@ -162,8 +158,8 @@ class Units:
     def first_sources(self, kind: Kind, documents: Collection[str] | None = None) -> Iterator[tuple[str, Span]]:
         """Ids of units of a kind, of all or of those within these documents, with their first sources, without reading texts."""
         texts = self._texts
-        few = None if documents is None else self._of_kind(kind, texts.within(documents))
-        origins = texts.origins(kind) if few is None else texts.origins_of(few)
+        every = documents is None
+        origins = texts.origins(kind) if every else texts.origins_of(self.numbers(kind, within=documents))
         distinct = np.unique(origins.documents)
         names = dict(zip(distinct.tolist(), rows.ids_of(self._database, "documents", distinct), strict=True))
         for first in range(0, len(origins.numbers), _ROWS):
@@ -172,22 +168,18 @@ class Units:
             for id_, document, start, end in zip(texts.ids(origins.numbers[part]), *columns, strict=True):
                 yield id_, Span(names[document], start, end)
 
-    def ids_within(self, kind: Kind, documents: Collection[str]) -> Iterator[str]:
-        """Ids of the units of a kind with a source in one of these documents."""
-        return iter(self._texts.ids(self._of_kind(kind, self._texts.within(documents))))
-
-    def within(self, kind: Kind, documents: Collection[str]) -> Iterator[Unit]:
-        """The units of a kind with a source in one of these documents."""
-        return iter(self._texts.units(self._of_kind(kind, self._texts.within(documents))))
+    def within(self, kind: Kind, documents: Collection[str] | None) -> Iterator[Unit]:
+        """The units of a kind as a stream, all or those with a source in one of these documents."""
+        return self._texts.stream(self.numbers(kind, within=documents))
 
     def titles(self, kind: Kind) -> Iterator[tuple[str, str]]:
         """Ids and titles of all units of a kind, without reading texts."""
         sql = "SELECT u.id, u.title FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
         return iter(self._database.rows(sql, self._texts.origins(kind).numbers))
 
-    def ids(self, kind: Kind) -> Iterator[str]:
-        """Ids of all units of a kind, without reading the units."""
-        return iter(self._texts.ids(self._texts.origins(kind).numbers))
+    def ids(self, kind: Kind, within: Collection[str] | None = None) -> Iterator[str]:
+        """Ids of the units of a kind, all or those with a source in one of these documents, without reading the units."""
+        return iter(self._texts.ids(self.numbers(kind, within=within)))
 
     def stored(self, kind: Kind, ids: Collection[str]) -> set[str]:
         """The ids among these with a stored unit of a kind."""
@@ -198,9 +190,17 @@ class Units:
         sql = "SELECT u.id FROM extractions e JOIN units u ON u.number = e.unit ORDER BY e.unit"
         return iter(self._database.column(sql))
 
-    def numbers(self, kind: Kind, ids: Collection[str] | None) -> Numbers:
-        """The numbers of the units of a kind, all or those of `ids`, sorted."""
-        return self._texts.origins(kind).numbers if ids is None else self._of_kind(kind, self._texts.known(ids))
+    def numbers(
+        self, kind: Kind, ids: Collection[str] | None = None, *, within: Collection[str] | None = None
+    ) -> Numbers:
+        """The numbers of the units of a kind, sorted: all, those of `ids`, or those with a source `within` these documents."""
+        every = self._texts.origins(kind).numbers
+        if ids is None and within is None:
+            return every
+        few = self._texts.within(within) if ids is None and within is not None else self._texts.known(ids or ())
+        return numbers_of(few[is_among(few, every)])
 
-    def _of_kind(self, kind: Kind, numbers: Numbers) -> Numbers:
-        return numbers_of(numbers[is_among(numbers, self._texts.origins(kind).numbers)])
+
+def in_document_order(passages: Iterable[tuple[str, Span]]) -> list[str]:
+    """The ids of passages, given with their places, by document id (for lack of another order), then by place."""
+    return [id_ for _, id_ in sorted((span, id_) for id_, span in passages)]

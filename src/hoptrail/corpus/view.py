@@ -99,9 +99,19 @@ class Hidden:
             visible = ~np.isin(segment.arrays["numbers"], self.units)
         return replace(segment, alive=visible if segment.alive is None else visible & segment.alive)
 
-    def cut_out(self, units: Mapping[int, Unit]) -> list[Unit]:
-        """The units, partly visible ones reduced to the visible part."""
-        return [_part(unit, *self.cut[number]) if number in self.cut else unit for number, unit in units.items()]
+    def visible_part(self, number: int, unit: Unit) -> Unit:
+        """A unit that is not hidden, reduced to its visible part."""
+        if number not in self.cut:
+            return unit
+        (start, end), first = self.cut[number], unit.sources[0].start
+        ends = [min(sentence_end, end - first) - (start - first) for sentence_end in unit.sentence_ends]
+        return replace(
+            unit,
+            text=unit.text[start - first : end - first],
+            sources=(replace(unit.sources[0], start=start, end=end),),
+            blocks=tuple(block for block in unit.blocks if block.start < end and start < block.end),
+            sentence_ends=tuple(dict.fromkeys(sentence_end for sentence_end in ends if sentence_end > 0)),
+        )
 
 
 NOTHING = Hidden()
@@ -208,16 +218,3 @@ def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[list[int
         else:
             hidden.append(number)
     return hidden, cut
-
-
-def _part(unit: Unit, start: int, end: int) -> Unit:
-    """The unit reduced to characters `start` to `end` of its document."""
-    first = unit.sources[0].start
-    ends = [min(sentence_end, end - first) - (start - first) for sentence_end in unit.sentence_ends]
-    return replace(
-        unit,
-        text=unit.text[start - first : end - first],
-        sources=(replace(unit.sources[0], start=start, end=end),),
-        blocks=tuple(block for block in unit.blocks if block.start < end and start < block.end),
-        sentence_ends=tuple(dict.fromkeys(sentence_end for sentence_end in ends if sentence_end > 0)),
-    )

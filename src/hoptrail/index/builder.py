@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.head import Head
-from hoptrail.corpus.history import History
+from hoptrail.corpus.journal import History
 from hoptrail.documents.walking import files_in
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor

@@ -93,5 +93,5 @@ def contents_of(snapshot: Snapshot) -> Contents:
         structures=tuple(head.structures),
         usage=head.spent,
         reached=reached(snapshot),
-        unread={} if snapshot.is_view else snapshot.unread.all(),
+        unread={} if snapshot.is_view else snapshot.register.unread(),
     )

@@ -156,7 +156,7 @@ class Index(AskedIndex):
         """Whether text of removed documents is still in a file of the index: a removal was cut off, or an earlier state was being
         read. Whatever opens the index to change it erases that text, and so does `clean`.
         """
-        from hoptrail.corpus.history import History
+        from hoptrail.corpus.journal import History
         from hoptrail.corpus.snapshot import Snapshot
         from hoptrail.models.ledger import FILE, RememberedReplies
 

@@ -97,7 +97,7 @@ def update_index(
         with _spending(context, started) as spent:
             reading = read_all(where, sources, context, options, _passage_cutter(structures, context))
             report = reading.report
-            built = reading.is_over or anew or (writer.committed and not _is_up_to_date(writer, structures))
+            built = reading.is_over or anew or (writer.snapshot().commit > 0 and not _is_up_to_date(writer, structures))
             if built:
                 _bring_up_to_date(structures, context, spent, anew=anew, last=reading.is_over)
             while not reading.is_over:
@@ -126,8 +126,8 @@ def _bring_up_to_date(
     settled = build(structures, context, {} if anew else writer.head.settled)
     if writer.changed:
         writer.publish(spent(), settled, last=last)
-    elif writer.committed:
-        if settled != writer.head.settled or writer.has_files:
+    elif writer.snapshot().commit > 0:
+        if settled != writer.head.settled or writer.documents.has_files:
             writer.settle(settled)
         writer.erase_removed()  # an earlier run may have been stopped after its commit and before this
 
@@ -182,7 +182,7 @@ def build(
     now: dict[str, str] = {}
     discard_unknown(context.writer)
     if (change := context.writer.change()) and change.nothing:
-        context.writer.release_before()  # nothing was removed about which it could be asked
+        context.writer.changes.release()  # nothing was removed about which it could be asked
     for structure in structures:
         change = context.writer.change()
         maker = context.language.name if structure.needs_language and context.language else ""

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 
 from hoptrail.corpus.held_documents import BATCH_CHARACTERS, BATCH_DOCUMENTS
-from hoptrail.corpus.register import Register, remove_unsourced
+from hoptrail.corpus.register import Register
 from hoptrail.corpus.source_files import file_of, is_gone, missing_folder
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.corpus_part import CorpusPart
@@ -181,7 +181,7 @@ class SourcesRead:
         self._note_moves(frozenset(dead))
         report.notes += _missing(sources, dead, self._writer)
         unread = findings.left_out | {error.source: error.reason for error in report.failures}
-        self._writer.put_unread(list(map(shown, places)), unread)
+        self._writer.documents.put_unread(list(map(shown, places)), unread)
 
     def replace_next(self) -> None:
         """Put some of the documents that wait in the places of others, first also all that only move, so that these are never
@@ -200,7 +200,7 @@ class SourcesRead:
                 register.write()
             self._writer.documents.put_moves(self._former)
             self.dropped, self._unsourced = [], False
-        remove_unsourced(self._writer)
+        self._writer.remove_documents(self._writer.snapshot().register.unsourced())
         self.report.removed = register.withdrawn
 
     def _readable(self, items: Iterable[Document | DocumentError]) -> Iterator[Document]:
@@ -290,7 +290,7 @@ def read_all(
     reading.note_unread(sources, findings)
     report.unchanged += findings.unchanged
     if len(findings.compared) >= MANY or findings.redated or report.added or not reading.is_over:
-        context.writer.put_files(findings.compared, way)
+        context.writer.documents.put_files(findings.compared, way)
     report.notes += findings.notes
     report.left_out = findings.left_out
     return reading

@@ -91,7 +91,7 @@ class Structure(ABC):
         for link in self.links:
             writer.links.drop(link)
         for name in self.names:
-            writer.renew_names(name, ())
+            writer.names.renew(name, ())
 
     @abstractmethod
     def update(self, context: BuildContext) -> None:
@@ -172,9 +172,8 @@ class Derived(Structure):
                 writer.put_units(encoded, vectors)
         for name, packed in names.items():  # after the units, which they need
             context.pause()
-            writer.renew_names(name, packed, None if target.whole else target.renamed)
-        if writer.dirty:  # committed before another structure is begun
-            context.pause()
+            writer.names.renew(name, packed, None if target.whole else target.renamed)
+        context.pause()  # committed before another structure is begun
 
 
 class _Packed:

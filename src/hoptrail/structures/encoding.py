@@ -60,17 +60,13 @@ def encode_batches(context: BuildContext, batches: Iterable[Sequence[Unit]], tot
         except Interrupted:
             if not context.stopped():
                 raise
-        if encoded := _whole_documents(batch, sum(map(len, parts))):
-            yield encoded, np.concatenate(parts)[: len(encoded)]
+        count = sum(map(len, parts))
+        while 0 < count < len(batch) and batch[count - 1].document == batch[count].document:
+            count -= 1  # the document has more units in the batch
+        if count:
+            yield batch[:count], np.concatenate(parts)[:count]
         done += len(batch)
         context.pause()
-
-
-def _whole_documents(batch: Sequence[Unit], count: int) -> Sequence[Unit]:
-    """The first units of a batch, at most `count`, without those of a document that has more in it."""
-    while 0 < count < len(batch) and batch[count - 1].document == batch[count].document:
-        count -= 1
-    return batch[:count]
 
 
 def encode_texts(
@@ -96,7 +92,7 @@ def _pieces(batch: Sequence[Unit]) -> Iterator[_Piece]:
 
 def _encoded(context: BuildContext, pieces: Iterable[_Piece]) -> Iterator[FloatMatrix]:
     executor = context.executor if is_remote_safe(context.encoder) else LOCAL_EXECUTOR
-    stopped = context.stopped if executor is LOCAL_EXECUTOR else _never  # which can be sent elsewhere
+    stopped = context.stopped if executor is LOCAL_EXECUTOR else bool  # False, and can be sent elsewhere
     work = Work(
         "encoding", partial(_vectors, context.encoder, stopped), lambda piece: from_to([name for name, _ in piece])
     )
@@ -110,7 +106,3 @@ def _vectors(encoder: Encoder, stopped: Callable[[], bool], piece: _Piece) -> Fl
 
     look(0, len(piece))
     return encoder.encode([text for _, text in piece], look)
-
-
-def _never() -> bool:
-    return False

@@ -1,26 +1,31 @@
-"""Entities and facts of every passage, extracted once and stored; and every fact as a unit of its own.
+"""Structures with one language task per passage: entities and facts, extracted once and stored; every fact as a unit of its own.
 
-SiReRAG section 4.2, "Extracting Propositions and Entities from Documents".
+Outputs are stored in batches; failures are noted and retried by the next run. SiReRAG section 4.2, "Extracting Propositions and
+Entities from Documents".
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import EXTRACTIONS, FACTS, PASSAGES
+from hoptrail.corpus.texts import in_document_order
 from hoptrail.corpus.writer import Writer
-from hoptrail.execution.executor import batched
+from hoptrail.errors import TaskFailed
+from hoptrail.execution.executor import batched, is_remote_safe
 from hoptrail.fingerprints import ADDED
-from hoptrail.language.tasks import Extract, Task
+from hoptrail.language.tasks import Extract, Language, Task
 from hoptrail.structures.build_context import BuildContext
-from hoptrail.structures.declaration import Derived
+from hoptrail.structures.declaration import Derived, Structure
 from hoptrail.structures.encoding import kept_at_once
 from hoptrail.structures.imported import import_extractions
 from hoptrail.structures.json_lines import LinesFile
-from hoptrail.structures.passage_tasks import PassageTasks, in_document_order
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Extraction, Kind, Span, Unit, content_id
 
@@ -29,6 +34,87 @@ READ = 8192
 
 SHOWN = 3
 """Number of passages without a line that a note names."""
+
+
+T = TypeVar("T")
+
+
+BATCH = 256
+"""The least number of passages whose outputs are stored at a time."""
+
+
+class PassageTasks(Structure, Generic[T]):
+    """A structure with one language task and one stored row per passage."""
+
+    __slots__ = ()
+    doing: str
+    """The name of the work in reports and notes."""
+    looks_back: bool
+    """Whether the task of a passage gets the passage before it too."""
+
+    def row_id(self, passage: str) -> str:
+        """The id of the row of a passage."""
+        return passage
+
+    @abstractmethod
+    def stored(self, snapshot: Snapshot) -> Iterable[str]:
+        """The ids of the rows that are stored."""
+
+    @abstractmethod
+    def task(self, passage: Unit, before: Unit | None) -> Task[T]:
+        """The task of a passage."""
+
+    @abstractmethod
+    def keep(self, context: BuildContext, got: Sequence[tuple[Unit, T]]) -> None:
+        """Store the outputs for passages."""
+
+    def missing(self, context: BuildContext) -> list[tuple[str, Span]]:
+        """Ids and places of the passages without a row. Removes the rows of removed passages."""
+        snapshot = context.writer.snapshot()
+        if context.change:  # rows were removed with their documents
+            return list(snapshot.table.first_sources(Kind.PASSAGE, context.change.added))
+        places, stored = list(snapshot.table.first_sources(Kind.PASSAGE)), set(self.stored(snapshot))
+        for kind in self.units:
+            context.writer.remove_units(kind, stored.difference(self.row_id(id_) for id_, _ in places))
+        return [(id_, place) for id_, place in places if self.row_id(id_) not in stored]
+
+    def update(self, context: BuildContext) -> None:
+        """Ask about the passages without a row, in document order; does nothing without a language.
+        Raises: EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: earlier outputs are kept.
+        """
+        missing, language = self.missing(context), context.language
+        if language is None:
+            return
+        ordered = in_document_order(missing)
+        size = kept_at_once(context, len(ordered), BATCH)
+        for start in range(0, len(ordered), size):
+            context.pause()
+            got: list[tuple[Unit, T]] = []
+            outputs = self._asked(context, language, ordered[start : start + size])
+            try:
+                for done, (unit, output) in enumerate(outputs, start + 1):
+                    if isinstance(output, TaskFailed):
+                        where = f"{self.doing}: passage {unit.id} of {unit.title!r}"
+                        context.account.notes.append(f"{where}: {output}. Run the same command again to ask once more.")
+                    else:
+                        got.append((unit, output))
+                    context.report(self.doing, done, len(ordered))
+            finally:  # whatever stops the run: the outputs may have been paid for
+                self.keep(context, got)
+                context.writer.checkpoint()
+
+    def _asked(
+        self, context: BuildContext, language: Language, passages: Sequence[str]
+    ) -> Iterator[tuple[Unit, T | TaskFailed]]:
+        snapshot = context.writer.snapshot()
+        batch = list(snapshot.texts.in_order(passages))
+        before: dict[str, Unit] = {}
+        if self.looks_back and not is_remote_safe(language):  # the rules get the passages alone
+            near = snapshot.table.within(Kind.PASSAGE, {unit.document for unit in batch})
+            pairs = pairwise(sorted(near, key=lambda unit: unit.sources))
+            before = {unit.id: prior for prior, unit in pairs if prior.document == unit.document}
+        outputs = context.perform(language, (self.task(unit, before.get(unit.id)) for unit in batch))
+        return zip(batch, outputs, strict=True)
 
 
 @dataclass(frozen=True, slots=True)

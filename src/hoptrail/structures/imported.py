@@ -16,11 +16,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.texts import in_document_order
 from hoptrail.structures.json_lines import LinesFile, Unfit, parsed
-from hoptrail.structures.passage_tasks import in_document_order
 from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.words import content_stems
@@ -77,18 +78,14 @@ def import_extractions(
     units_in_order = snapshot.texts.in_order(in_document_order(passages))
     for document, same in groupby(units_in_order, key=lambda unit: unit.document):
         units = list(same)  # also without any of `ids`, so that all faults are found
-        extractions = _extractions(units, lines[document], file) if document in lines else {}
+        places = _Places(units)
+        for number, line in lines.get(document, ()):
+            try:
+                places.put(_parsed(line))
+            except Unfit as unfit:
+                file.leave_out(number, str(unfit))
+        extractions = places.extractions()
         yield from ((unit, extractions.get(unit.id)) for unit in units if unit.id in ids)
-
-
-def _extractions(passages: Sequence[Unit], lines: Iterable[Line], file: LinesFile) -> Mapping[str, Extraction]:
-    places = _Places(passages)
-    for number, line in lines:
-        try:
-            places.put(_parsed(line))
-        except Unfit as unfit:
-            file.leave_out(number, str(unfit))
-    return places.extractions()
 
 
 def _parsed(content: bytes) -> ExtractionLine:
@@ -102,7 +99,8 @@ def _lines_by_document(file: LinesFile, snapshot: Snapshot) -> dict[str, list[Li
     # Three lookups from names to documents: by their ids, by their ids in their own files, by their titles.
     lookups: tuple[dict[str, list[str]], ...] = ({}, {}, {})
     for entry in snapshot.register.entries:
-        file_ids = {name for source in entry.sources for name in _line_ids(source)}
+        parts = [source.split("#") for source in entry.sources]  # `path#id`, where both may contain `#`
+        file_ids = {"#".join(one[at:]) for one in parts for at in range(1, len(one))}
         for lookup, names in zip(lookups, ({entry.id}, file_ids, {entry.title}), strict=True):
             for name in names:
                 lookup.setdefault(name, []).append(entry.id)
@@ -127,25 +125,23 @@ def _document_named(name: str, lookups: Iterable[Mapping[str, Sequence[str]]]) -
     return documents[0]
 
 
-def _line_ids(source: str) -> list[str]:
-    """The possible ids in `path#id`, where both may contain `#`."""
-    parts = source.split("#")
-    return ["#".join(parts[at:]) for at in range(1, len(parts))]
-
-
 class _Places:
     """The passages of one document, and what lines say about them."""
 
     def __init__(self, passages: Sequence[Unit]) -> None:
         self._passages = passages
-        self._sentences = [
-            (passage, start, end, content_stems(passage.text[start:end]))
-            for passage in passages
-            for start, end in unit_sentences(passage)
-        ]
         self._put = False
         self._named: dict[str, None] = {}
         self._facts: dict[str, dict[Fact, None]] = {passage.id: {} for passage in passages}
+
+    @cached_property
+    def _sentences(self) -> list[tuple[Unit, int, int, frozenset[str]]]:
+        """The sentences of the passages with their places in these and their words."""
+        return [
+            (passage, start, end, frozenset(content_stems(passage.text[start:end])))
+            for passage in self._passages
+            for start, end in unit_sentences(passage)
+        ]
 
     def put(self, line: ExtractionLine) -> None:
         """Add all that a line says, or nothing. Raises: Unfit: the offsets of a fact are in no passage."""

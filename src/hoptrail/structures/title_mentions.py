@@ -68,7 +68,7 @@ class TitleMentions(Derived):
         affected = affected_sentences(snapshot, change, titles) if change else None
         if change is None or affected is None:
             return Target(self.rows(context, None), whole=True)
-        passages = set(snapshot.table.ids_within(Kind.PASSAGE, {sentence.document for sentence in affected}))
+        passages = set(snapshot.table.ids(Kind.PASSAGE, {sentence.document for sentence in affected}))
         places = ((sentence.id, sentence.sources[0]) for sentence in affected)
         updated = chain(_title_rows(affected, titles), _entity_rows(snapshot, places, passages))
         renamed = [sentence.id for sentence in affected]
@@ -78,9 +78,8 @@ class TitleMentions(Derived):
         """The names of sentences, then the titles of passages as names: all, or those from these documents."""
         snapshot = context.writer.snapshot()
         table, titles = snapshot.table, title_index(snapshot)
-        passages = None if documents is None else set(table.ids_within(Kind.PASSAGE, documents))
-        sentences = snapshot.units(Kind.SENTENCE) if documents is None else table.within(Kind.SENTENCE, documents)
-        yield from _title_rows(sentences, titles)
+        passages = None if documents is None else set(table.ids(Kind.PASSAGE, documents))
+        yield from _title_rows(table.within(Kind.SENTENCE, documents), titles)
         yield from _entity_rows(snapshot, table.first_sources(Kind.SENTENCE, documents), passages)
         for key, titled in titles.items():
             yield from (Name(NAMES, key, id_) for id_ in titled if passages is None or id_ in passages)
@@ -143,7 +142,7 @@ def affected_sentences(now: Snapshot, change: Change, titles: Titles) -> tuple[U
     names = changed_names(now, change, titles)
     if names is None:
         return None
-    new = set(now.table.ids_within(Kind.SENTENCE, change.added))
+    new = set(now.table.ids(Kind.SENTENCE, change.added))
     most = int(min(MOST_SENTENCES, SHARE * now.count(Kind.SENTENCE)))
     affected = list(islice((id_ for id_ in _sentences_with(names, now) if id_ not in new), most + 1))
     return None if len(affected) > most else tuple(now.units(Kind.SENTENCE, affected))
@@ -151,7 +150,7 @@ def affected_sentences(now: Snapshot, change: Change, titles: Titles) -> tuple[U
 
 def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, ...] | None:
     """The passages of these documents; None where there are too many."""
-    ids = list(islice(snapshot.table.ids_within(Kind.PASSAGE, documents), MOST_PASSAGES + 1))
+    ids = list(islice(snapshot.table.ids(Kind.PASSAGE, documents), MOST_PASSAGES + 1))
     return None if len(ids) > MOST_PASSAGES else tuple(snapshot.units(Kind.PASSAGE, ids))
 
 

@@ -17,7 +17,7 @@ from hoptrail.language.tasks import Summarise, Task
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.encoding import encode_texts
-from hoptrail.structures.passage_tasks import PassageTasks
+from hoptrail.structures.extractions import PassageTasks
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words_in
 from hoptrail.types import Extraction, Kind, Span, Unit, content_id

@@ -185,7 +185,7 @@ def _lost_similar(change: Change | None, places: SentencePlaces) -> Rows:
     """The rows of the sentences with an SS link to a removed sentence."""
     if change is None or not change.removed:
         return np.zeros(0, np.int32)
-    graph, removed = change.before.graph, set(change.before.table.ids_within(Kind.SENTENCE, change.removed))
+    graph, removed = change.before.graph, set(change.before.table.ids(Kind.SENTENCE, change.removed))
     affected = {link.target for link in graph.leaving(removed, SS)}
     affected.update(link.source for link in graph.entering(removed, SS))
     return np.array([row for row, id_ in enumerate(places.ids) if id_ in affected and id_ not in removed], np.int32)

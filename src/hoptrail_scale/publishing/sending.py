@@ -20,11 +20,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
 from hoptrail.corpus.arrays import ARRAYS
+from hoptrail.corpus.connecting import translating_errors
 from hoptrail.corpus.copying import open_file
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.head import commit_number
 from hoptrail.corpus.places import DATABASE
-from hoptrail.corpus.refusals import translating_errors
 from hoptrail.corpus.segments import array_files
 from hoptrail.errors import IndexBusy, IndexDamaged, StorageError
 from hoptrail_scale.publishing.manifest import (

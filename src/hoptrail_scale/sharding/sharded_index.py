@@ -229,7 +229,7 @@ def candidate_index(
             _put(parts, writer)
             writer.structures.update(head.structures)
             if MENTIONS in head.structures and any(part.extractions for part in parts):
-                writer.renew_names(NAMES, _names(parts, BuildContext(writer, encoder, ignore, lambda: None)))
+                writer.names.renew(NAMES, _names(parts, BuildContext(writer, encoder, ignore, lambda: None)))
             writer.publish(Usage())
         with Snapshot.open(folder, whole=whole) as snapshot:
             yield snapshot

@@ -178,7 +178,7 @@ def test_the_name_of_a_removed_document_is_in_no_file(make_app: MakeApp, tmp_pat
 def test_a_document_that_is_replaced_while_somebody_reads_is_done(
     make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.corpus.row_writer.WAIT", 0.05)
+    monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.05)
     with client_of(make_app()) as client:
         upload(client, ("notes.txt", b"The heron waits at dawn."))
         reader = Snapshot.open(tmp_path / "north")

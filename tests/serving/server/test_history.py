@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from hoptrail.corpus import history
+from hoptrail.corpus import journal
 from serving.server.served import OPERATOR, QUESTION, SECRET, SOUTH, MakeApp, beside, client_of, ended, upload
 from serving.server.test_answering import told
 from world import HashingEncoder
@@ -142,7 +142,7 @@ def test_each_key_has_a_history_of_its_own_and_may_share_an_answer(client: TestC
 
 
 def test_the_oldest_answers_go_first(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "KEPT", 2)
+    monkeypatch.setattr(journal, "KEPT", 2)
     for place in ("Dunmere", "Lindeth", "Wrenmouth"):
         ask(client, f"Which river flows through {place}?")
     assert names(client) == ["Which river flows through Wrenmouth?", "Which river flows through Lindeth?"]

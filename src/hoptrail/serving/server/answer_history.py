@@ -14,7 +14,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from hoptrail.corpus.history import History, KeptAnswer
+from hoptrail.corpus.journal import History, KeptAnswer
 from hoptrail.errors import HoptrailError
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place

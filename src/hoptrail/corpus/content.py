@@ -1,0 +1,243 @@
+"""Writing what an index holds into a transaction: documents, units with their vectors and words, extractions, names, links.
+
+Ids come from content, so repeated work cannot add anything twice. Within the index units go by numbers: none is assigned twice,
+and a unit that comes back gets its earlier one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from hoptrail.corpus import rows
+from hoptrail.corpus.columns import Numbers, numbers_of
+from hoptrail.corpus.database import Database
+from hoptrail.corpus.documents import DocumentWriter
+from hoptrail.corpus.held_documents import BATCH_DOCUMENTS
+from hoptrail.corpus.keywords import PostingWriter
+from hoptrail.corpus.links import LinkWriter
+from hoptrail.corpus.names import NameWriter
+from hoptrail.corpus.segments import Family, SegmentWriter, live_column
+from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.texts import Texts, Units
+from hoptrail.execution.executor import batched
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.types import Document, Extraction, Kind, Unit
+
+REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
+"""Kinds of units made from several documents. Their structures make them again, or drop their links."""
+
+BATCH = 1 << 16
+"""Units that are removed together."""
+
+_COMPLETED = 512
+"""Units that are encoded again at a time."""
+
+MOST_CHANGES = 2 * BATCH_DOCUMENTS
+"""Added and removed documents whose ids a writer remembers: those of a batch of new versions, and of the old ones."""
+
+
+class DocumentChanges:
+    """Ids of the documents added and removed since the last whole run, up to MOST_CHANGES. `complete`: these are all changes."""
+
+    def __init__(self, before: Snapshot | None = None) -> None:
+        """`before`: the state after that run, kept open while it may be asked what removed documents had; None: no changes are
+        noted.
+        """
+        self.before = before
+        self.complete = before is not None
+        self.added: set[str] = set()
+        self.removed: set[str] = set()
+
+    def note(self, added: Collection[str] = (), removed: Collection[str] = ()) -> None:
+        """Note documents that were added or removed."""
+        self.removed.update(id_ for id_ in removed if id_ not in self.added)
+        self.added.difference_update(removed)
+        self.added.update(added)
+        self.complete &= len(self.added) + len(self.removed) <= MOST_CHANGES
+        if not self.complete:
+            self.added, self.removed = set(), set()
+
+    def release(self) -> None:
+        """Release the earlier state: while it is read, the log grows with each commit and cannot be emptied."""
+        if self.before is not None:
+            self.before.close()
+            self.before = None
+
+    def end(self) -> None:
+        """Release the earlier state, and note no more changes."""
+        self.release()
+        self.complete = False
+
+
+class Content:
+    """Writes content into a transaction. `documents`, `links` and `names` write these parts."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.changes = DocumentChanges()
+        self._start()
+
+    def _start(self) -> None:
+        """Begin from the last commit."""
+        self._unclean = False
+        """Whether text that was removed may still be in the log or in files."""
+        self._segments = SegmentWriter(self._database)
+        self._texts = Texts(self._database, self._segments)
+        self._postings = PostingWriter(self._segments)
+        self.documents = DocumentWriter(self._segments)
+        self.links = LinkWriter(self._segments, self._texts)
+        self.names = NameWriter(self._segments, self._texts)
+
+    def put_documents(self, documents: Sequence[Document]) -> None:
+        """Add documents, or update the sources and dates of stored ones (the same id is the same text)."""
+        self.changes.note(added=self.documents.put(documents))
+
+    def remove_documents(self, ids: Collection[str]) -> None:
+        """Remove documents, every unit with a source in one of them, its extraction and its links. Those of REMADE kinds stay, so
+        that groups survive changes of their members.
+        """
+        removed = frozenset(ids)
+        if not removed:
+            return
+        self.changes.note(removed=removed)
+        for entry in self.documents.of(removed):
+            self.documents.note_removed([entry.id, entry.title, *entry.sources])
+        within = self._kinds(self._texts.within(removed))
+        once = numbers_of([number for kind, number in within if kind not in REMADE])
+        self.remove_rows(once)
+        self.remove_rows(numbers_of([number for kind, number in within if kind in REMADE]), keep_links=True)
+        self.documents.remove(removed)
+
+    def put_units(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
+        """Add or replace units. Returns their numbers. `vectors` has one row per unit, or comes later (`put_vectors`); until then
+        passages are found by their words alone. The extraction from a replaced unit stays.
+        Raises: KeyError: a document is not stored; ValueError: units of the same kind have vectors of another length.
+        """
+        sources = {span.document for unit in units for span in unit.sources}
+        documents = rows.numbers_by_id(self._database, "documents", sources)
+        if missing := sorted(sources - documents.keys()):
+            raise KeyError(f"units are made from documents that are not stored: {', '.join(missing[:5])}")
+        self._segments.changed |= len(units) > 0
+        replaced = self._texts.known([unit.id for unit in units])
+        extractions = {id_: extraction for _, id_, extraction in self._texts.extractions(replaced)}
+        self.remove_rows(replaced, keep_links=True)
+        numbers = numbers_of(self.links.assign([unit.id for unit in units]))
+        placed = list(zip(numbers.tolist(), units, strict=True))
+        self._database.insert("units", (_row(number, unit, documents) for number, unit in placed))
+        further = ((number, *each) for number, unit in placed for each in enumerate(unit.sources[1:]))
+        spans = ((number, place, documents[it.document], it.start, it.end) for number, place, it in further)
+        self._database.insert("further_sources", spans)
+        self.put_extractions(extractions)
+        self._postings.put({number: unit.searchable for number, unit in placed if unit.kind is Kind.PASSAGE})
+        if vectors is not None:
+            for kind in dict.fromkeys(unit.kind for unit in units):
+                here = [place for place, unit in enumerate(units) if unit.kind is kind]
+                self._put_arrays(kind, numbers[here], vectors[here])
+        return numbers
+
+    def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
+        """Add the vectors of passages that have none, in the order in which they were added: shape (len(units), dimension)."""
+        self._put_arrays(Kind.PASSAGE, self._texts.numbers([unit.id for unit in units]), vectors)
+
+    def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
+        """Add or replace extractions from passages, by their ids. Raises: KeyError: a passage is not stored."""
+        if extractions:
+            numbers = self._texts.numbers(list(extractions)).tolist()
+            if not all(numbers):
+                raise KeyError("there are extractions from passages that are not stored")
+            self._segments.changed = True
+            self._database.run_each(
+                "INSERT OR REPLACE INTO extractions (unit, entities, facts, checksum) "
+                "VALUES (?1, ?2, ?3, row_checksum(?1, ?2, ?3))",
+                [
+                    (number, *rows.packed_extraction(found))
+                    for number, found in zip(numbers, extractions.values(), strict=True)
+                ],
+            )
+
+    def drop_extractions(self) -> None:
+        """Remove all extractions."""
+        self._segments.changed = self._unclean = True
+        self._database.run("DELETE FROM extractions")
+
+    def remove_units(self, kind: Kind, ids: Iterable[str]) -> int:
+        """Remove units of a kind with their extractions and links. Returns the number of ids."""
+        count = 0
+        for batch in batched(ids, BATCH):
+            count += len(batch)
+            self.links.forget(self._texts.numbers(batch, reserved=True))
+            self.remove_rows(Units(self._database, self._texts).numbers(kind, batch))
+        return count
+
+    def drop_units(self, kind: Kind) -> None:
+        """Remove all units of a kind, to build them anew. Their structure drops their links."""
+        numbers = self._database.column("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
+        self.remove_rows(numbers_of(numbers), keep_links=True)
+
+    def remove_rows(self, numbers: Numbers, *, keep_links: bool = False) -> None:
+        """Remove units with their extractions, names and links; with `keep_links`, links stay for units of the same ids that are
+        added again.
+        """
+        if not len(numbers):
+            return
+        self._segments.changed = self._unclean = True
+        if keep_links:
+            self.links.keep(numbers)
+        else:
+            self.links.forget(numbers)
+        kinds: dict[str, list[int]] = {}
+        for kind, number in self._kinds(numbers):
+            kinds.setdefault(kind, []).append(number)
+        for kind, same in kinds.items():
+            for segment in self._segments.of(Family.UNITS, kind):
+                self._segments.mark_gone(segment, np.flatnonzero(np.isin(segment.arrays["numbers"], same)))
+        passages = rows.units(self._database, numbers_of(kinds.get(Kind.PASSAGE, [])))
+        self._postings.remove({number: unit.searchable for number, unit in passages.items()})
+        for table, column in (("further_sources", "unit"), ("extractions", "unit"), ("units", "number")):
+            self._database.delete(table, column, numbers)
+        self.names.forget(numbers)
+
+    def _kinds(self, numbers: Numbers) -> list[tuple[str, int]]:
+        """The kinds of units, with their numbers."""
+        sql = "SELECT u.kind, u.number FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
+        return self._database.rows(sql, numbers)
+
+    def complete(self, encode: Callable[[Sequence[str]], FloatMatrix], *, whole: bool) -> bool:
+        """Make missing arrays and postings of units, whose segments were lost. Returns whether there were any. If the last run
+        has not ended (not `whole`), passages may still wait for their vectors; they keep waiting.
+        """
+        completed = False
+        for kind in map(Kind, self._database.column("SELECT DISTINCT kind FROM units")):
+            for units in self._missing(Family.UNITS, kind) if whole or kind is not Kind.PASSAGE else ():
+                vectors = encode([unit.searchable for unit in units.values()])
+                self._put_arrays(kind, numbers_of(list(units)), vectors)
+                completed = True
+        for units in self._missing(Family.KEYWORDS, Kind.PASSAGE):
+            self._postings.put({number: unit.searchable for number, unit in units.items()})
+            completed = True
+        return completed
+
+    def _missing(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
+        """Batches of the units of a kind, by number, that have no row in a segment of a family."""
+        stored = self._database.column("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
+        present = live_column(self._segments.of(family, kind), "numbers")
+        missing = np.setdiff1d(numbers_of(stored), present)
+        for start in range(0, len(missing), _COMPLETED):
+            yield rows.units(self._database, missing[start : start + _COMPLETED])
+
+    def _put_arrays(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
+        """Write the vectors and the origins of units of a kind as a segment."""
+        stored = {segment.arrays.shape("vectors")[1] for segment in self._segments.of(Family.UNITS, kind)}
+        if stored - {vectors.shape[1]}:
+            raise ValueError(f"vectors of {kind.value} units do not all have {vectors.shape[1]} numbers")
+        rising = np.asarray(vectors, np.float32)[np.argsort(numbers, kind="stable")]
+        self._segments.add(Family.UNITS, kind, {**self._texts.origins_of(numbers)._asdict(), "vectors": rising})
+
+
+def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:
+    """The row of a unit, in the order of the columns of its table."""
+    first, ends = unit.sources[0], rows.packed_ends(unit.sentence_ends)
+    place = documents[first.document], first.start, first.end
+    return number, unit.id, unit.kind.value, *place, len(unit.sources) - 1, unit.title, unit.text, ends
