@@ -13,9 +13,15 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types import BlockKind, Document, Kind
-from hoptrail_papers.hirag.hierarchy import CACHED_PAGES, Chunk, HierarchicalSearch, HierarchySettings, cut_passage
+from hoptrail_papers.hirag.hierarchy import (
+    CACHED_PAGES,
+    Chunk,
+    HierarchicalSearch,
+    HierarchySettings,
+    Title,
+    cut_passage,
+)
 from hoptrail_papers.hirag.profiles import Profiles, ProfileSettings
-from hoptrail_papers.hirag.titles import Title
 from pieces import document_of, unit_of
 from structures.site import Site
 from world import make_document, make_passage
