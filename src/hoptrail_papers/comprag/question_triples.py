@@ -65,7 +65,9 @@ def question_triples(question: str, *, noun_phrases: bool = False) -> QuestionTr
         apart = bool(before) and tokens[place].start - before[-1].end > 1
         patterns = list(_patterns_of(name, before, after, apart=apart))
         if not patterns and [token.lower for token in before] in (["or"], ["and"]):
-            patterns = [_with_name(pattern, name) for pattern in previous]
+            patterns = [
+                Pattern(name if one.subject else None, one.relation, name if one.object else None) for one in previous
+            ]
         previous = patterns
         whole |= dict.fromkeys(patterns)
         partial |= dict.fromkeys((Pattern(subject=name), Pattern(object=name)))
@@ -75,10 +77,6 @@ def question_triples(question: str, *, noun_phrases: bool = False) -> QuestionTr
     relations = [pattern.relation for pattern in whole if pattern.relation]
     relations += [relation for segment in _segments(tokens) if (relation := _relation(segment))]
     return QuestionTriples(tuple(whole), tuple(partial), tuple(dict.fromkeys(relations)))
-
-
-def _with_name(pattern: Pattern, name: str) -> Pattern:
-    return Pattern(name if pattern.subject else None, pattern.relation, name if pattern.object else None)
 
 
 def _patterns_of(name: str, before: Sequence[Token], after: Sequence[Token], *, apart: bool) -> Iterator[Pattern]:
