@@ -1,8 +1,8 @@
 """An entity-graph baseline after GraphRAG's local search (Edge et al. 2024 and the released code): no communities, no reports.
 
-    entities     those nearest to the question and to the names in it                       retrieval/entities/graph.py
-    facts        those about the entities, nearest to the question first                    retrieval/entities/graph.py
-    neighbours   the entities at the other ends, and the facts about these                  retrieval/entities/graph.py
+    entities     those nearest to the question and to the names in it                       entity_graph.py
+    facts        those about the entities, nearest to the question first                    entity_graph.py
+    neighbours   the entities at the other ends, and the facts about these                  entity_graph.py
     text units   passages by the facts that they state; facts and passages are packed       here
 
 Faithful to the path from entities over relationships to texts, and to reading both. Leaves out communities and their reports

@@ -1,8 +1,8 @@
 """HippoRAG (Gutiérrez et al., NeurIPS 2024) and HippoRAG 2 (Gutiérrez et al., ICML 2025): PageRank from the question's entities.
 
     1, section 2.3     entities of the question lead to the nearest nodes, weighted by their rarity     `one`
-                       PageRank over entities; a passage has the sum of its entities                retrieval/entities/graph.py
-    2, section 3.2     passages are nodes of the graph too                                          retrieval/entities/graph.py
+                       PageRank over entities; a passage has the sum of its entities                entity_graph.py
+    2, section 3.2     passages are nodes of the graph too                                          entity_graph.py
     2, section 3.3     the question leads to the nearest triples                                    `two`
     2, section 3.4     recognition: the language leaves out triples that do not help                task assess
     2, section 3.5     the walk restarts at the entities of those triples and, weakly, at all       here
@@ -89,7 +89,8 @@ class Hipporag(SinglePass):
         chosen = self.settings
         graph = EntityGraph.of(self.corpus, chosen.graph)
         if chosen.start == "entities":
-            seeds = _entities_named(question, graph)
+            names = [mention.text for mention in find_mentions(question, question=True)]
+            seeds = {number: 1 / float(graph.passage_counts[number]) for number in graph.nearest(names, 1)}
         else:
             seeds = self._entities_of_facts(question, graph, meter)
         if not seeds:
@@ -124,9 +125,3 @@ def _helpfulness(question: str, fact: Unit, meter: Meter) -> float:
         return meter.perform(Assess(question, (fact,)))
     except TaskFailed:
         return 1.0
-
-
-def _entities_named(question: str, graph: EntityGraph) -> dict[int, float]:
-    """Version 1: the entity nearest to each name, weighted by 1 / (number of passages that name it)."""
-    names = [mention.text for mention in find_mentions(question, question=True)]
-    return {number: 1 / float(graph.passage_counts[number]) for number in graph.nearest(names, 1)}

@@ -1,9 +1,9 @@
 """An entity-graph baseline after LightRAG (Guo et al. 2024): names lead to entities, topics to relationships; no descriptions.
 
-    section 3.2, keywords     low-level ones are the names of the question, high-level ones its     language/triples/
-                              relations and noun phrases                                            question_triples.py
-    section 3.2, low level    entities near to the names, and the facts about them                  entities/graph.py
-    section 3.2, high level   facts near to the topics                                              entities/graph.py
+    section 3.2, keywords     low-level ones are the names of the question, high-level ones its     question_triples.py
+                              relations and noun phrases
+    section 3.2, low level    entities near to the names, and the facts about them                  entity_graph.py
+    section 3.2, high level   facts near to the topics                                              entity_graph.py
     released code             passages of both are interleaved; `mix` adds dense search             here
 
 Faithful to the two levels, and to the depths, the least cosine and the interleaving of the released code. Deviations: keywords
