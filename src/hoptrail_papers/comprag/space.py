@@ -5,7 +5,6 @@ Composed on first use (in seconds) and kept with the snapshot, so that another c
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +20,9 @@ from hoptrail.corpus.structure_names import TRIPLES
 from hoptrail.errors import NotBuilt
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.text.normal_forms import folded
-from hoptrail.types import Kind, Span
+from hoptrail.types import Kind
 from hoptrail_papers.comprag.composition import BLOCK, SLOTS, CompositionSettings, compose
 from hoptrail_papers.comprag.lemmas import lemmatised
 from hoptrail_papers.comprag.question_triples import Pattern
@@ -61,16 +61,11 @@ def stored_triples(snapshot: Snapshot) -> StoredTriples:
     """All triples of a snapshot, read once."""
     units = sorted(snapshot.units(Kind.TRIPLE), key=lambda unit: unit.id)
     passages = sorted((unit.sources[0], unit.id) for unit in snapshot.units(Kind.PASSAGE))
-    begins = [(span.document, span.start) for span, _ in passages]
-
-    def passage_of(place: Span) -> int:
-        row = bisect_right(begins, (place.document, place.start)) - 1
-        return row if row >= 0 and passages[row][0].covers(place) else -1
-
+    places = SentencePlaces((unit.id, unit.sources[0]) for unit in units)  # their rows are by rising id, too
     return StoredTriples(
         tuple(unit.id for unit in units),
         tuple(slots_in(unit.text) for unit in units),
-        np.array([passage_of(unit.sources[0]) for unit in units], np.int32),
+        places.passages(span for span, _ in passages),
         tuple(id_ for _, id_ in passages),
     )
 

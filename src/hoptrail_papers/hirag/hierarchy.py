@@ -21,7 +21,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Literal
 
-from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import scores_of, shares_of_best
@@ -271,7 +271,7 @@ class HierarchicalSearch:
     def chunks(self, page: Title, vector: FloatMatrix) -> list[Chunk]:
         """The chunks of a page by falling cosine with the question's `vector`, then by rising id."""
         if not (self._settings.chunk_characters or self._settings.chunk_words):
-            own = self._passages_of(page)
+            own = list(self._corpus.snapshot.table.ids_within(Kind.PASSAGE, page.documents))
             return [
                 Chunk(hit.unit, hit.unit, hit.score)
                 for hit in nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
@@ -304,13 +304,14 @@ class HierarchicalSearch:
 
     def cut_page(self, title: Title) -> _PageChunks:
         """Cut a page into chunks and encode them."""
-        passages = list(self._corpus.snapshot.units(Kind.PASSAGE, self._passages_of(title)))
+        passages = list(self._corpus.snapshot.table.within(Kind.PASSAGE, title.documents))
         documents = self._corpus.documents({unit.document for unit in passages})
         excluded = self._profile_lines(documents)
         pairs = [
             (chunk, unit)
             for unit in sorted(passages, key=lambda unit: unit.sources)
-            for chunk in cut_passage(unit, documents[unit.document].sentences(), self._settings, excluded)
+            for own in ([span for span in excluded if span.document == unit.document],)
+            for chunk in cut_passage(unit, documents[unit.document].sentences(), self._settings, own)
         ]
         return pairs, self._corpus.encoder.encode([chunk.searchable for chunk, _ in pairs])
 
@@ -320,10 +321,6 @@ class HierarchicalSearch:
             return []
         profiles = self._corpus.snapshot.units(Kind.PROFILE, {profile_id(document) for document in documents})
         return [span for profile in profiles for span in profile.sources]
-
-    def _passages_of(self, title: Title) -> Sequence[str]:
-        passages = _by_document(self._corpus.snapshot)
-        return [id_ for document in title.documents for id_ in passages.get(document, ())]
 
 
 def cut_passage(
@@ -360,11 +357,3 @@ def _chunk(passage: Unit, current: Sequence[Span]) -> Unit:
     blocks = tuple(block for block in passage.blocks if block.start < span.end and block.end > span.start)
     ends = tuple(min(sentence.end, span.end) - span.start for sentence in current)
     return Unit(unit_id, Kind.PASSAGE, passage.title, passage.text[start:end], (span,), blocks, ends)
-
-
-@cached_per_snapshot
-def _by_document(snapshot: Snapshot) -> dict[str, list[str]]:
-    passages: defaultdict[str, list[str]] = defaultdict(list)
-    for unit in snapshot.units(Kind.PASSAGE):
-        passages[unit.document].append(unit.id)
-    return dict(passages)
