@@ -5,7 +5,7 @@
 A local server answers over HTTP, misbehaves at random (errors, resets before and inside the reply, silence, a login page, 429)
 and bills every call for which its model ran. The client, a separate process with four threads, is killed and restarted
 until every question is answered. The run fails if a reply was paid twice, if the ledger says less than the bill, or if the
-number of calls at the server is not between those that certainly went out and those that may have.
+bill is not between the calls that were settled and all calls.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
     print_table(("", "count"), [*rows, ("turned down unheard", outcome.unheard)])
     print(
         f"Calls that reached the server, less those that it was heard to refuse: {outcome.bill_calls + outcome.unheard:,}. By "
-        f"the ledger {outcome.certain:,} certainly went out, and {outcome.perhaps:,} more perhaps did."
+        f"the ledger {outcome.settled:,} were settled, and {outcome.unsettled:,} more were perhaps billed."
     )
     write_results(chosen.out, outcome)
     if faults := outcome.faults_of_the_ledger():

@@ -26,7 +26,7 @@ from hoptrail.index.index import Index
 from hoptrail.index.settings import Settings
 from hoptrail.types import Ranking
 from hoptrail_scale.sharding.building import build_part
-from hoptrail_scale.sharding.scatter import LocalShards
+from hoptrail_scale.sharding.shard import LocalShards
 from hoptrail_scale.sharding.sharded_index import RECIPES, ShardedIndex
 
 WHOLE = "whole"

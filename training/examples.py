@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from hoptrail.models.learned import fingerprint
+from hoptrail.models.reader import fingerprint
 
 
 class Verdict(IntEnum):

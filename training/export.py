@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hoptrail.models.learned import TRAINED
 from hoptrail.models.minilm import WEIGHTS_SHA256
+from hoptrail.models.reader import TRAINED
 from training.contrast.worlds import FOLDER, learned_names
 from training.manifest import (
     MANIFEST,

@@ -27,7 +27,6 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hoptrail.models.learned import TRAINED, Trained, read_trained
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
 from hoptrail.models.question_tagger import (
     PIECE_HEADS,
@@ -36,7 +35,7 @@ from hoptrail.models.question_tagger import (
     Extent,
     QuestionForm,
 )
-from hoptrail.models.reader import read_reader_weights, reader_folder
+from hoptrail.models.reader import TRAINED, Trained, read_reader_weights, read_trained, reader_folder
 from hoptrail.models.weights import read_weights
 from training.listed import listed
 from training.manifest import MANIFEST, PACKAGE, digest_of_file, in_eight_bits, shipped_manifest, trained_on

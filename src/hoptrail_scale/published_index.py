@@ -12,8 +12,8 @@ from hoptrail.errors import HoptrailError, UsageError
 from hoptrail.index.index import Index
 from hoptrail.index.settings import Settings
 from hoptrail.system.environment_variables import variable
-from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import Follower, default_cache
+from hoptrail_scale.publishing.objects import StoreAddress
 
 log = logging.getLogger("hoptrail.server")
 

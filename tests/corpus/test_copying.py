@@ -19,7 +19,7 @@ from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.errors import IndexDamaged, IndexUnavailable, StillRead, StorageError, UsageError
 from hoptrail.types import Document
-from hoptrail_scale.publishing.open_commit import open_commit
+from hoptrail_scale.publishing.sending import open_commit
 from publishing.indexes import commit, files_of, titles
 
 OLD, NEW = made(40), made(40, seed=1)
@@ -138,14 +138,14 @@ def test_copies_beside_a_busy_writer_are_whole(tmp_path: Path) -> None:
 def test_an_open_commit_can_be_read_after_its_files_have_gone(tmp_path: Path) -> None:
     folder = indexed(tmp_path / "index", OLD)
     before = files_of(folder)
-    with open_commit(folder) as opened:
+    with open_commit(folder) as (number, files):
         commit(folder, NEW, remove=OLD)
         assert not set(files_of(folder)) & set(before) - {DATABASE}
-        for name, file in opened.files.items():
+        for name, file in files.items():
             path = tmp_path / "elsewhere" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.read())
-    assert opened.number == 1
+    assert number == 1
     assert titles(tmp_path / "elsewhere") == names(OLD)
 
 
@@ -155,8 +155,8 @@ def test_an_open_commit_leaves_nothing_in_the_temporary_folder(tmp_path: Path, m
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    with open_commit(folder) as opened:
-        assert opened.files[DATABASE].read(6) == b"SQLite"
+    with open_commit(folder) as (_, files):
+        assert files[DATABASE].read(6) == b"SQLite"
         assert not list(temporary.iterdir())
 
 

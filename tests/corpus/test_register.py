@@ -17,7 +17,9 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
-from hoptrail.index.syncing import SourcesRead
+from hoptrail.index.syncing import ReadingOptions, SourcesRead
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.progress_tracker import ignore
 from hoptrail.types import Document, Usage
 from world import HashingEncoder, make_document
 
@@ -37,7 +39,8 @@ def at(document: Document, *sources: str) -> Document:
 def end(writer: Writer, run: Register) -> None:
     """As at the end of a run of indexing."""
     run.write()
-    reading = SourcesRead(writer, run)
+    context = BuildContext(writer, HashingEncoder(), ignore, pause=ignore)
+    reading = SourcesRead(run, context, ReadingOptions())
     while not reading.is_over:
         reading.replace_next()
 

@@ -57,7 +57,7 @@ def test_an_index_says_where_it_is(tmp_path: Path) -> None:
 def test_a_report_says_what_was_done_and_what_was_not_read() -> None:
     report = IndexingReport(added=2, gone=1, documents=5, failures=[DocumentError("<a>.pdf", "it is encrypted")])
     assert repr(report) == "<IndexingReport 2 added, 1 gone, 1 not read; 5 in the index>"
-    assert "<li>&lt;a&gt;.pdf: it is encrypted</li>" in report._repr_html_()
+    assert "- &lt;a&gt;.pdf: it is encrypted" in report._repr_html_()
     assert repr(IndexingReport(unchanged=3, documents=3)) == "<IndexingReport 0 added, 3 unchanged; 3 in the index>"
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from training.manifest import MANIFEST, WEIGHTS, Manifest
 
-from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.minilm import WEIGHTS_SHA256
 from hoptrail.models.question_tagger import QUESTIONS
-from hoptrail.models.reader import ToRead, installed_reader, reader_folder, reader_version
+from hoptrail.models.reader import TRAINED, ToRead, installed_reader, read_trained, reader_folder, reader_version
 
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 11 * 2**20

@@ -13,10 +13,9 @@ from hoptrail.corpus import row_writer
 from hoptrail.corpus.row_writer import writing_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.types import Document, Kind
-from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import Copy, Follower
 from hoptrail_scale.publishing.manifest import Manifest, Pointer, object_of, read_manifest, read_pointer
-from hoptrail_scale.publishing.objects import Objects
+from hoptrail_scale.publishing.objects import Objects, StoreAddress
 
 
 def commit(folder: Path, documents: Sequence[Document], remove: Sequence[Document] = ()) -> None:

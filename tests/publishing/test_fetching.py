@@ -15,9 +15,9 @@ from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexDamaged, IndexMismatch, StorageError, UsageError
 from hoptrail_scale.publishing import fetching
-from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import Follower, restore
 from hoptrail_scale.publishing.manifest import Manifest, Pointer, object_of
+from hoptrail_scale.publishing.objects import StoreAddress
 from hoptrail_scale.publishing.sending import publish
 from object_store import FaultyStore
 from publishing.indexes import commit, fetch, files_of, manifests_of, objects_of, pointer_of, titles

@@ -13,7 +13,7 @@ import pytest
 from hoptrail.index.index import Index
 from hoptrail_scale.publishing.fetching import restore
 from hoptrail_scale.sharding.building import build_shards, shard_addresses
-from hoptrail_scale.sharding.scatter import LocalShards
+from hoptrail_scale.sharding.shard import LocalShards
 from hoptrail_scale.sharding.sharded_index import ShardedIndex
 from object_store import FaultyStore, use
 from publishing.conftest import address, bucket, server, store

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from execution.conftest import on_ray
+from far_work import process
 from hoptrail.index.index import Index
 from hoptrail_scale.on_ray import RayExecutor
 from hoptrail_scale.sharding.actors import RayShards
@@ -37,10 +38,10 @@ def test_a_killed_actor_is_replaced(address: str, towns: Path, tmp_path: Path, r
     expected = {recipe: ids(sharded.search(QUESTION, recipe)) for recipe in ("hybrid", "trail")}
     for question in QUESTIONS:
         assert ids(sharded.search(question, "hybrid")) == ids(whole.search(question, "hybrid"))
-    before = shards.processes()
+    before = shards.all(process)
     os.kill(before[1], signal.SIGKILL)
     assert {recipe: ids(sharded.search(QUESTION, recipe)) for recipe in expected} == expected
-    after = shards.processes()
+    after = shards.all(process)
     assert after[1] != before[1]
     assert [after[0], *after[2:]] == [before[0], *before[2:]]
     shards.close()

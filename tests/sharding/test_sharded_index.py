@@ -22,14 +22,11 @@ from hoptrail.recipes.hybrid import HybridSettings
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.types import Kind, Ranking, Unit
-from hoptrail_scale.publishing.address import StoreAddress
-from hoptrail_scale.publishing.objects import Objects
+from hoptrail_scale.publishing.objects import Objects, StoreAddress
 from hoptrail_scale.sharding.building import COUNT as COUNT_OBJECT
 from hoptrail_scale.sharding.building import build_shards, shard_addresses
-from hoptrail_scale.sharding.candidate_index import candidate_index
-from hoptrail_scale.sharding.scatter import LocalShards
-from hoptrail_scale.sharding.shard import Shard
-from hoptrail_scale.sharding.sharded_index import ShardedIndex
+from hoptrail_scale.sharding.shard import LocalShards, Shard
+from hoptrail_scale.sharding.sharded_index import ShardedIndex, candidate_index
 from publishing.indexes import manifests_of
 from sharding.conftest import COUNT, Built, opened
 from sharding.towns import TOWNS

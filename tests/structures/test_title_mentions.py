@@ -14,7 +14,7 @@ from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import TitleMentions, title_index
 from hoptrail.text.title_scanning import (
     MOST_NAMESAKES,
-    NameSet,
+    can_be_found,
     first_passages,
     name_key,
     names_in,
@@ -50,21 +50,23 @@ def named(site: Site) -> set[tuple[str, str]]:
     ],
 )
 def test_titles_are_found_by_their_words_begun_with_a_capital(text: str, found: list[str]) -> None:
-    names = NameSet(map(name_key, ["Tallow Bridge", "Dunmere", "Élan", "The Game", "Bridge", "The"]))
-    assert list(names_in(text, names)) == found
+    names = frozenset(
+        filter(can_be_found, map(name_key, ["Tallow Bridge", "Dunmere", "Élan", "The Game", "Bridge", "The"]))
+    )
+    assert list(names_in(text, names.__contains__)) == found
 
 
 def test_c8_titles_are_found_however_accents_are_stored() -> None:
     bank, letters = "Zürich Bank", "がぎ"
     for stored in (bank, normalize("NFD", bank), "Zü\u00adrich Bank"):
         assert name_key(stored) == "zurich bank"
-        assert names_in(f"She works at {stored}.", NameSet([name_key(bank)])) == ("zurich bank",)
+        assert names_in(f"She works at {stored}.", [name_key(bank)].__contains__) == ("zurich bank",)
     assert name_key(letters) == name_key(normalize("NFD", letters))
 
 
 def test_the_longest_of_titles_that_overlap_counts() -> None:
-    names = NameSet(["grey", "grey hills", "hills"])
-    assert names_in("It rises in the Grey Hills. Hills follow, and Grey ones.", names) == (
+    names = ["grey", "grey hills", "hills"]
+    assert names_in("It rises in the Grey Hills. Hills follow, and Grey ones.", names.__contains__) == (
         "grey hills",
         "hills",
         "grey",

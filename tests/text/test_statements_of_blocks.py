@@ -8,8 +8,7 @@ from hoptrail.documents.blocks import Parsed, ends_within
 from hoptrail.documents.limits import DEFAULT_LIMITS
 from hoptrail.documents.markdown import parse_markdown
 from hoptrail.documents.splitting import passages
-from hoptrail.text.boxes import with_boxes_said
-from hoptrail.text.statements import statements_of
+from hoptrail.text.statements import statements_of, with_boxes_said
 from hoptrail.types import Document
 
 

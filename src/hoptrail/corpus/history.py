@@ -1,6 +1,6 @@
 """The answers that a server keeps for its clients, in `history.sqlite`, with the documents that they came from.
 
-An answer that came from a document which is no longer in the index is erased with that document's text: `Building` asks for it
+An answer that came from a document which is no longer in the index is erased with that document's text: `Index` asks for it
 wherever text is erased. An answer that goes on from such a one names what that found, so it is erased, too.
 """
 

@@ -112,7 +112,7 @@ class AskedIndex:
         """
         from hoptrail.language.factory import open_language
 
-        context = self._language_context
+        context = self.language_context
         return open_language(
             name or self.settings.language, replace(context, fully_priced=True) if fully_priced else context
         )
@@ -187,7 +187,8 @@ class AskedIndex:
         return View(as_of, patterns_of(self.settings.labels, labels))
 
     @cached_property
-    def _language_context(self) -> LanguageContext:
+    def language_context(self) -> LanguageContext:
+        """What the languages of this index share."""
         from hoptrail.language.factory import LanguageContext
 
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)

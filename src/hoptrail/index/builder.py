@@ -1,27 +1,24 @@
-"""Changing an index: which structures recipes need, which language makes them; adding, estimating, removing, repairing."""
+"""Changing an index: which structures recipes need, which language makes them, and what to forget with removed documents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.history import History
-from hoptrail.corpus.register import Withdrawn
-from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
-from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.walking import files_in
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
-from hoptrail.index.indexing import BuildLanguage, Watcher, remove_documents, repair_index, update_index
+from hoptrail.index.asked import AskedIndex
+from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
 from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
-from hoptrail.language.factory import LanguageContext, open_language
+from hoptrail.language.factory import open_language
 from hoptrail.language.lazy import CHAT, OFFLINE
-from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import remote_safe_encoder
 from hoptrail.models.ledger import FILE, RememberedReplies
@@ -30,144 +27,108 @@ from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.structures.declaration import Structure
 
 
-@dataclass(frozen=True, slots=True)
-class Building:
-    """Changes the index in `folder`. The encoder and the context of language tasks are opened when they are needed."""
+def check_recipes(settings: Settings, recipes: Sequence[str]) -> None:
+    """See `Index.check`."""
+    needed_structures(recipes, settings.recipes)  # its error names all unknown recipes
+    check_built_for(recipes, settings.recipes, settings.structures)
 
-    folder: Path
-    settings: Settings
-    shared: SharedSnapshot
-    encoder: Callable[[], Encoder]
-    context: Callable[[], LanguageContext]
 
-    @property
-    def _free_language(self) -> Language:
-        return open_language(OFFLINE, self.context())
+def add(
+    index: AskedIndex,
+    sources: Sequence[str | Path],
+    recipes: Sequence[str],
+    watcher: Watcher | None,
+    options: ReadingOptions,
+    on: Executor = LOCAL_EXECUTOR,
+) -> IndexingReport:
+    """See `Index.add`."""
+    recipes = recipes or [index.settings.recipe]
+    structures = structures_for(index, recipes)
+    encoder = index.encoder if on is LOCAL_EXECUTOR else remote_safe_encoder(index.settings.encoder, index.encoder)
+    performer = _performer(index, recipes, structures, encoder, rebuild=options.reread)
+    report = update_index(index.folder, sources, encoder, structures, watcher or Watcher(), performer, on, options)
+    forget_removed(index)
+    return report
 
-    def check(self, recipes: Sequence[str]) -> None:
-        """See `Index.check`."""
-        needed_structures(recipes, self.settings.recipes)  # its error names all unknown recipes
-        check_built_for(recipes, self.settings.recipes, self.settings.structures)
 
-    def add(
-        self,
-        sources: Sequence[str | Path],
-        recipes: Sequence[str],
-        watcher: Watcher | None,
-        options: ReadingOptions,
-        on: Executor = LOCAL_EXECUTOR,
-    ) -> IndexingReport:
-        """See `Index.add`."""
-        recipes = recipes or [self.settings.recipe]
-        structures = self._structures(recipes)
-        encoder = self.encoder() if on is LOCAL_EXECUTOR else remote_safe_encoder(self.settings.encoder, self.encoder())
-        performer = self._performer(recipes, structures, encoder, rebuild=options.reread)
-        report = update_index(self.folder, sources, encoder, structures, watcher or Watcher(), performer, on, options)
-        self._forget_removed()
-        return report
+def estimate(
+    index: AskedIndex, sources: Sequence[str | Path], recipes: Sequence[str], watcher: Watcher | None, *, rebuild: bool
+) -> IndexingReport:
+    """See `Index.estimate`."""
+    from hoptrail.language.chat.estimating import RehearsalLanguage
 
-    def estimate(
-        self, sources: Sequence[str | Path], recipes: Sequence[str], watcher: Watcher | None, *, rebuild: bool
-    ) -> IndexingReport:
-        """See `Index.estimate`."""
-        from hoptrail.language.chat.estimating import RehearsalLanguage
+    settings = index.settings
+    recipes = recipes or [settings.recipe]
+    structures = structures_for(index, recipes)
+    needed = any(structure.needs_language for structure in structures)
+    if not needed or not _asks_model(index, recipes, rebuild=rebuild):
+        return _estimate_without_model(sources, recipes, settings)
+    chat = settings.chat.of("build")
+    rehearsal = RehearsalLanguage(index.language_context.rehearsed_chat(chat), chat, index.language(OFFLINE))
+    with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
+        copy = Path(temporary, "index")
+        if not index.is_empty:
+            copy_index(index.folder, copy)
+        performer = BuildLanguage(rehearsal, rebuild=rebuild)
+        options = ReadingOptions(selection=settings.selection, limits=settings.reading)
+        return update_index(copy, sources, index.encoder, structures, watcher or Watcher(), performer, options=options)
 
-        recipes = recipes or [self.settings.recipe]
-        structures = self._structures(recipes)
-        needed = any(structure.needs_language for structure in structures)
-        if not needed or not self._asks_model(recipes, rebuild=rebuild):
-            return _estimate_without_model(sources, recipes, self.settings)
-        chat = self.settings.chat.of("build")
-        rehearsal = RehearsalLanguage(self.context().rehearsed_chat(chat), chat, self._free_language)
-        with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
-            copy = Path(temporary, "index")
-            if Snapshot.exists(self.folder):
-                copy_index(self.folder, copy)
-            watcher, performer = watcher or Watcher(), BuildLanguage(rehearsal, rebuild=rebuild)
-            options = ReadingOptions(selection=self.settings.selection, limits=self.settings.reading)
-            return update_index(copy, sources, self.encoder(), structures, watcher, performer, options=options)
 
-    def withdraw(self, documents: Sequence[str]) -> list[Withdrawn]:
-        """See `Index.withdraw`."""
-        with self.shared.reading():
-            pass  # raises where there is no index
-        structures = self._structures(())
-        withdrawn = remove_documents(self.folder, documents, self.encoder(), structures, self._free_language)
-        self._forget_removed()
-        return withdrawn
+def structures_for(index: AskedIndex, recipes: Sequence[str]) -> list[Structure]:
+    """The structures that `recipes` need and those that the index already has, in the order they are built."""
+    check_recipes(index.settings, recipes)
+    needed = needed_structures(recipes, index.settings.recipes)
+    return _with_foundations(index.settings, needed | _head(index).structures.keys())
 
-    def clean(self) -> bool:
-        """See `Index.clean`."""
-        with writing_to(self.folder, self.encoder().identity) as writer:
-            erased = writer.erase_removed()
-        self._forget_removed()
-        return erased
 
-    def owes_erasure(self) -> bool:
-        """See `Index.owes_erasure`."""
-        if not Snapshot.exists(self.folder):
-            return False
-        replies = RememberedReplies(self.folder / FILE)
-        mentioned = replies.documents() | History(self.folder).documents()
-        replies.close()
-        with Snapshot.open(self.folder) as snapshot:
-            return snapshot.owes_erasure or not mentioned.issubset(snapshot.register.ids())
+def _head(index: AskedIndex) -> Head:
+    """The metadata of the last commit; empty before the first."""
+    if index.is_empty:
+        return Head()
+    with index.reading() as snapshot:
+        return snapshot.head
 
-    def repair(self, watcher: Watcher | None) -> list[str]:
-        """See `Index.repair`."""
-        structures = structures_by_name(self.settings.passages, self.settings.structures)
-        return repair_index(self.folder, self.encoder(), structures, watcher or Watcher(), self._free_language)
 
-    def _structures(self, recipes: Sequence[str]) -> list[Structure]:
-        """The structures that `recipes` need and those that the index already has, in the order they are built."""
-        self.check(recipes)
-        return self._with_foundations(needed_structures(recipes, self.settings.recipes) | self._head.structures.keys())
+def _with_foundations(settings: Settings, names: Iterable[str]) -> list[Structure]:
+    return with_foundations(names, structures_by_name(settings.passages, settings.structures))
 
-    @property
-    def _head(self) -> Head:
-        """The metadata of the last commit; empty before the first."""
-        if not Snapshot.exists(self.folder):
-            return Head()
-        with self.shared.reading() as snapshot:
-            return snapshot.head
 
-    def _with_foundations(self, names: Iterable[str]) -> list[Structure]:
-        return with_foundations(names, structures_by_name(self.settings.passages, self.settings.structures))
+def _performer(
+    index: AskedIndex, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
+) -> BuildLanguage | None:
+    """Open the language that makes structures, if any of them needs one: opening it may need an endpoint.
 
-    def _performer(
-        self, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
-    ) -> BuildLanguage | None:
-        """Open the language that makes structures, if any of them needs one: opening it may need an endpoint.
+    The rules may run in other processes, so they get `encoder` in the form that can be sent there. A chat model is asked
+    from this process.
+    """
+    if not any(structure.needs_language for structure in structures):
+        return None
+    context, settings = index.language_context, index.settings
+    if _asks_model(index, recipes, rebuild=rebuild):
+        language = open_language(settings.builder, replace(context, chat=settings.chat.of("build")))
+        return BuildLanguage(language, settings.chat.concurrency, rebuild)
+    return BuildLanguage(open_language(OFFLINE, replace(context, encoder=encoder)), rebuild=rebuild)
 
-        The rules may run in other processes, so they get `encoder` in the form that can be sent there. A chat model is asked
-        from this process.
-        """
-        if not any(structure.needs_language for structure in structures):
-            return None
-        if self._asks_model(recipes, rebuild=rebuild):
-            context = replace(self.context(), chat=self.settings.chat.of("build"))
-            language = open_language(self.settings.builder, context)
-            return BuildLanguage(language, self.settings.chat.concurrency, rebuild)
-        rules = open_language(OFFLINE, LanguageContext(encoder, self.folder, self.settings.chat, self.settings.offline))
-        return BuildLanguage(rules, rebuild=rebuild)
 
-    def _asks_model(self, recipes: Sequence[str], *, rebuild: bool) -> bool:
-        if rebuild or self.settings.builder != CHAT:
-            return self.settings.builder == CHAT
-        needed = self._with_foundations(needed_structures(built_by_model(recipes), self.settings.recipes))
-        paid = not set(self._head.languages.values()) <= {OFFLINE}
-        return paid or any(structure.needs_language for structure in needed)
+def _asks_model(index: AskedIndex, recipes: Sequence[str], *, rebuild: bool) -> bool:
+    settings = index.settings
+    if rebuild or settings.builder != CHAT:
+        return settings.builder == CHAT
+    needed = _with_foundations(settings, needed_structures(built_by_model(recipes), settings.recipes))
+    paid = not set(_head(index).languages.values()) <= {OFFLINE}
+    return paid or any(structure.needs_language for structure in needed)
 
-    def _forget_removed(self) -> None:
-        """Forget what a chat model said about documents that are no longer here, and answers that came from them."""
-        replies, history = RememberedReplies(self.folder / FILE), History(self.folder)
-        mentioned, cited = replies.documents(), history.documents()
-        if mentioned or cited:
-            with self.shared.reading() as snapshot:
-                ids = snapshot.register.ids()
-            replies.forget(mentioned.difference(ids))
-            history.forget(cited.difference(ids))
-        replies.close()
+
+def forget_removed(index: AskedIndex) -> None:
+    """Forget what a chat model said about documents that are no longer here, and answers that came from them."""
+    replies, history = RememberedReplies(index.folder / FILE), History(index.folder)
+    mentioned, cited = replies.documents(), history.documents()
+    if mentioned or cited:
+        with index.reading() as snapshot:
+            ids = snapshot.register.ids()
+        replies.forget(mentioned.difference(ids))
+        history.forget(cited.difference(ids))
+    replies.close()
 
 
 def _estimate_without_model(

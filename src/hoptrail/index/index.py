@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from hoptrail.errors import IndexDamaged
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.index.asked import AskedIndex
+from hoptrail.language.lazy import OFFLINE
 from hoptrail.notebook import documents_html
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
-    from hoptrail.index.builder import Building
     from hoptrail.index.contents import Contents
     from hoptrail.index.indexing import Watcher
     from hoptrail.index.syncing import IndexingReport
@@ -73,19 +73,22 @@ class Index(AskedIndex):
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
+        from hoptrail.index.builder import add
         from hoptrail.index.syncing import ReadingOptions
 
         synced = self.settings.sync if sync is None else sync
         selection = self.settings.excluding(_one_or_several(exclude)).selection
         options = ReadingOptions(documents, synced, rebuild, selection, limits=self.settings.reading)
         sources, recipes = _one_or_several(sources), _one_or_several(recipes or ())
-        return self._building.add(sources, recipes, watcher, options, on)
+        return add(self, sources, recipes, watcher, options, on)
 
     def check(self, recipes: Sequence[str]) -> None:
         """Refuse recipes that these settings cannot build for, before any work is done.
         Raises: UsageError: a recipe is unknown, or searches what the settings do not build.
         """
-        self._building.check(recipes)
+        from hoptrail.index.builder import check_recipes
+
+        check_recipes(self.settings, recipes)
 
     def estimate(
         self,
@@ -103,9 +106,9 @@ class Index(AskedIndex):
 
         Raises: as `add` does, except for a missing address.
         """
-        return self._building.estimate(
-            _one_or_several(sources), _one_or_several(recipes or ()), watcher, rebuild=rebuild
-        )
+        from hoptrail.index.builder import estimate
+
+        return estimate(self, _one_or_several(sources), _one_or_several(recipes or ()), watcher, rebuild=rebuild)
 
     def remove(self, documents: str | Iterable[str]) -> list[str]:
         """Remove documents, each named by id, path or title, with everything derived from them alone. Returns the titles of
@@ -124,7 +127,15 @@ class Index(AskedIndex):
             UsageError: a name fits no document or several.
             IndexUnavailable: there is no index here.
         """
-        return self._building.withdraw(_one_or_several(documents))
+        from hoptrail.index.builder import forget_removed, structures_for
+        from hoptrail.index.indexing import remove_documents
+
+        with self.reading():
+            pass  # raises where there is no index
+        structures, rules = structures_for(self, ()), self.language(OFFLINE)
+        withdrawn = remove_documents(self.folder, _one_or_several(documents), self.encoder, structures, rules)
+        forget_removed(self)
+        return withdrawn
 
     def clean(self) -> bool:
         """Erase removed text from every file, as every removal tries to.
@@ -133,13 +144,28 @@ class Index(AskedIndex):
 
         Raises: IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        return self._building.clean()
+        from hoptrail.corpus.writer import writing_to
+        from hoptrail.index.builder import forget_removed
+
+        with writing_to(self.folder, self.encoder.identity) as writer:
+            erased = writer.erase_removed()
+        forget_removed(self)
+        return erased
 
     def owes_erasure(self) -> bool:
         """Whether text of removed documents is still in a file of the index: a removal was cut off, or an earlier state was being
         read. Whatever opens the index to change it erases that text, and so does `clean`.
         """
-        return self._building.owes_erasure()
+        from hoptrail.corpus.history import History
+        from hoptrail.models.ledger import FILE, RememberedReplies
+
+        if self.is_empty:
+            return False
+        replies = RememberedReplies(self.folder / FILE)
+        mentioned = replies.documents() | History(self.folder).documents()
+        replies.close()
+        with self.reading() as snapshot:
+            return snapshot.owes_erasure or not mentioned.issubset(snapshot.register.ids())
 
     def contents(self) -> Contents:
         """The documents of the index, and counts of what was made from them."""
@@ -181,18 +207,16 @@ class Index(AskedIndex):
 
         Raises: IndexDamaged: the documents themselves are damaged, so their sources must be indexed again.
         """
-        return self._building.repair(watcher)
+        from hoptrail.index.indexing import Watcher, repair_index
+        from hoptrail.structures.catalogue import structures_by_name
+
+        structures = structures_by_name(self.settings.passages, self.settings.structures)
+        return repair_index(self.folder, self.encoder, structures, watcher or Watcher(), self.language(OFFLINE))
 
     def unfinished(self) -> tuple[str, ...]:
         """The structures that were begun or lost; the next `add` for a recipe that needs them finishes them."""
         with self._shared.reading() as snapshot:
             return tuple(snapshot.head.unfinished)
-
-    @property
-    def _building(self) -> Building:
-        from hoptrail.index.builder import Building
-
-        return Building(self.folder, self.settings, self._shared, lambda: self.encoder, lambda: self._language_context)
 
 
 def _one_or_several(names: T | Iterable[T]) -> list[T]:

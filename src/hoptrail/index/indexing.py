@@ -136,8 +136,14 @@ def _build_context(
     writer: Writer, encoder: Encoder, watcher: Watcher, performer: BuildLanguage | None = None
 ) -> BuildContext:
     tracker = watcher.tracker()
+
+    def _pause() -> None:
+        writer.checkpoint()
+        if watcher.stopped():
+            raise Interrupted("stopped; what was finished is kept. Run the same command again to resume here.")
+
     context = BuildContext(
-        *(writer, encoder, tracker.report, lambda: _pause(writer, watcher)),
+        *(writer, encoder, tracker.report, _pause),
         tracker=tracker,
         account=Account(on_usage=watcher.spent),
         stopped=watcher.stopped,
@@ -340,9 +346,3 @@ def _spending(context: BuildContext, started: float) -> Iterator[Callable[[], Us
     except (Interrupted, EndpointRefused):
         context.writer.note_spent(spent())
         raise
-
-
-def _pause(writer: Writer, watcher: Watcher) -> None:
-    writer.checkpoint()
-    if watcher.stopped():
-        raise Interrupted("stopped; what was finished is kept. Run the same command again to resume here.")

@@ -74,19 +74,6 @@ class IndexingReport:
 
     def __str__(self) -> str:
         lines = [f"{self._counts()}; {self.documents:,} documents in the index."]
-        for title, listed in self._lists():
-            lines += [f"{title}:", *(f"- {line}" for line in listed)]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        lists = (
-            f"<p>{escape(title)}:</p><ul>{''.join(f'<li>{escape(line)}</li>' for line in listed)}</ul>"
-            for title, listed in self._lists()
-        )
-        return f"<p>{self._counts()}; {self.documents:,} documents in the index.</p>{''.join(lists)}"
-
-    def _lists(self) -> Iterator[tuple[str, list[str]]]:
-        """What the run names, each list with its title and cut to its first items."""
         for title, listed in (
             ("Not read", list(map(str, self.failures))),
             ("Left out", [f"{source}: {reason}" for source, reason in self.left_out.items()]),
@@ -94,8 +81,12 @@ class IndexingReport:
             ("Notes", self.notes),
         ):
             hidden = len(listed) - SHOWN_DOCUMENTS
-            if listed:
-                yield title, listed[:SHOWN_DOCUMENTS] + ([f"and {hidden:,} more"] if hidden > 0 else [])
+            shown = listed[:SHOWN_DOCUMENTS] + ([f"and {hidden:,} more"] if hidden > 0 else [])
+            lines += [f"{title}:", *(f"- {line}" for line in shown)] if listed else []
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def _counts(self) -> str:
         names = ("added", "unchanged", "updated", "moved", "removed", "gone")
@@ -130,6 +121,8 @@ class ReadingOptions:
 
 
 USUAL = ReadingOptions()
+Cut = Callable[[Collection[str]], None]
+"""Called with the ids of documents, to cut them into passages."""
 
 
 class SourcesRead:
@@ -137,11 +130,12 @@ class SourcesRead:
     (`dropped`), wait for `replace_next`.
     """
 
-    def __init__(self, writer: Writer, register: Register) -> None:
-        self._writer, self._register = writer, register
+    def __init__(self, register: Register, context: BuildContext, options: ReadingOptions) -> None:
+        self._register, self._context, self._options = register, context, options
+        self._writer = context.writer
         self.report = IndexingReport()
         self.dropped: list[str] = []
-        self._unsourced = bool(writer.snapshot().register.unsourced())
+        self._unsourced = bool(self._writer.snapshot().register.unsourced())
         """Whether an earlier version of hoptrail was stopped and has left documents without a source."""
         self._former: list[tuple[str, str]] = []
         """Sources from which documents, by their ids, have moved away."""
@@ -151,20 +145,43 @@ class SourcesRead:
         """Whether nothing is left for `replace_next`."""
         return not (self._register.moving or self._register.held or self.dropped or self._unsourced)
 
-    def note_moves(self, dead: Iterable[str]) -> None:
-        """Count the documents that will have no source but those that were read in this run, and the duplicates, once everything
-        is dropped. `dead` are the sources whose files are gone.
+    def store(self, read: Iterable[Document | DocumentError], cut: Cut) -> None:
+        """Enter documents and write them, in batches each twice as large as the one before. The last may still wait to be
+        written. At the source of a document of another part this one has no document any more.
         """
-        stored, dead = self._writer.snapshot().register, frozenset(dead)
-        lost = {*self.dropped, *self._register.held_at}
-        for entry in stored.of(self._register.gained):
-            further = self._register.gained[entry.id]
-            left = [source for source in entry.sources if source not in lost]
-            if left and further.issuperset(left):
-                self.report.moved += 1
-                self._former += [(source, entry.id) for source in sorted(dead.intersection(entry.sources))]
-                further.discard(left[0])
-            self.report.duplicates += sorted(further)
+        report, part, most, room = self.report, self._options.part, FIRST_DOCUMENTS, FIRST_CHARACTERS
+        readable = self._readable(read)
+        while documents := next(batched(readable, most, lambda document: len(document.text), room), None):
+            elsewhere = [document for document in documents if part is not None and not part.has(document.id)]
+            if elsewhere:
+                sources = {source for document in elsewhere for source in document.sources}
+                stored = self._writer.snapshot().register.at(sources)
+                self.dropped += sorted(sources.intersection(source for entry in stored for source in entry.sources))
+            self._enter([document for document in documents if document not in elsewhere])
+            self._context.report("reading", report.added + report.updated + report.unchanged, 0)
+            changed, characters = self._register.waiting
+            if changed >= most or characters >= room:
+                cut(self._register.write())
+                self._context.pause()
+            most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
+
+    def note_unread(self, sources: Sequence[str | Path], findings: Findings) -> None:
+        """After all reading: which sources are to be dropped, what has moved, and what was not read."""
+        report, register = self.report, self._register
+        findings.seen -= {error.source for error in report.failures if not error.temporary}
+        self.dropped += register.unread(findings.whole)
+        dead = register.dead()
+        self.dropped += dead
+        dropped = frozenset(self.dropped)
+        # The files and folders that exist and are not within another of them.
+        existing = {Path(source).resolve() for source in sources if Path(source).exists()}
+        places = [place for place in sorted(existing) if existing.isdisjoint(place.parents)]
+        for place in places:
+            self._note_gone(place, [source for source in register.gone(place) if source not in dropped])
+        self._note_moves(frozenset(dead))
+        report.notes += _missing(sources, dead, self._writer)
+        unread = findings.left_out | {error.source: error.reason for error in report.failures}
+        self._writer.put_unread(list(map(shown, places)), unread)
 
     def replace_next(self) -> None:
         """Put some of the documents that wait in the places of others, first also all that only move, so that these are never
@@ -173,9 +190,9 @@ class SourcesRead:
         register = self._register
         register.holding = False
         while register.moving:
-            _enter(register.moving.take(), register, self.report)
+            self._enter(register.moving.take())
             register.write()
-        _enter(register.held.take(), register, self.report)
+        self._enter(register.held.take())
         register.write()
         if not register.held:
             for batch in batched(self.dropped, BATCH_DOCUMENTS):
@@ -186,13 +203,65 @@ class SourcesRead:
         remove_unsourced(self._writer)
         self.report.removed = register.withdrawn
 
+    def _readable(self, items: Iterable[Document | DocumentError]) -> Iterator[Document]:
+        """The documents among `items`; errors go into the report."""
+        for item in items:
+            if isinstance(item, DocumentError):
+                self.report.failures.append(item)
+            else:
+                yield item
+
+    def _enter(self, documents: Sequence[Document]) -> None:
+        """Enter documents that were read in the register, and count them in the report."""
+        report, entered = self.report, self._register.enter(documents)
+        report.added += entered.added
+        report.updated += entered.updated
+        report.unchanged += entered.unchanged
+        arrived = (*entered.new, *entered.further)
+        report.notes += [f"{document.sources[0]}: {note}" for document in arrived for note in document.notes]
+        report.failures += [
+            DocumentError(source, "another document before it has the same id; the first one is kept")
+            for source in entered.repeated
+        ]
+
+    def _note_moves(self, dead: frozenset[str]) -> None:
+        """Count the documents that will have no source but those that were read in this run, and the duplicates, once everything
+        is dropped. `dead` are the sources whose files are gone.
+        """
+        stored, lost = self._writer.snapshot().register, {*self.dropped, *self._register.held_at}
+        for entry in stored.of(self._register.gained):
+            further = self._register.gained[entry.id]
+            left = [source for source in entry.sources if source not in lost]
+            if left and further.issuperset(left):
+                self.report.moved += 1
+                self._former += [(source, entry.id) for source in sorted(dead.intersection(entry.sources))]
+                further.discard(left[0])
+            self.report.duplicates += sorted(further)
+
+    def _note_gone(self, place: Path, unread: Sequence[str]) -> None:
+        """Sources in a place whose files are no longer there or no longer read: with `sync` they are dropped; otherwise their
+        files are counted. An empty folder may be the mount point of a disk that is not mounted: then nothing is dropped.
+        """
+        report, files, sync = self.report, {file_of(source) for source in unread}, self._options.sync
+        if unread and sync and place.is_dir() and not any(place.iterdir()):
+            report.notes.append(
+                f"{shown(place)}: is empty, perhaps because a disk is not mounted, so the {len(files):,} files that were read "
+                f"from it are kept. `hoptrail remove {shown(place)}` removes their documents"
+            )
+        elif sync:
+            self.dropped += unread
+        else:
+            outdated = {file for file in files if not is_gone(file)}
+            report.outdated += sorted(outdated)
+            report.gone += len(files - outdated)
+
 
 def read_all(
     where: Path,
     sources: Sequence[str | Path],
     context: BuildContext,
     options: ReadingOptions = USUAL,
-    cut: Callable[[Collection[str]], None] = lambda _: None,
+    cut: Cut = lambda _: None,
 ) -> SourcesRead:
     """Read all sources, and store new documents.
 
@@ -206,7 +275,7 @@ def read_all(
     )
     findings = Findings()
     register = Register(context.writer, where, findings, way, hold_new=options.given is not None)
-    reading = SourcesRead(context.writer, register)
+    reading = SourcesRead(register, context, options)
     report = reading.report
 
     def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
@@ -214,82 +283,17 @@ def read_all(
 
     marks = nothing_known if options.reread else known
     read = read_sources(sources, options.limits, context.executor, findings, marks, options.selection, context.stopped)
-    documents = _without_failures(read, report) if options.given is None else iter(options.given)
-    _store(documents, register, reading, context, cut, options.part)
+    reading.store(read if options.given is None else options.given, cut)
     register.redate(findings.redated)
     cut(register.write())
     context.pause()
-    _note_unread(sources, register, reading, findings, context.writer, options)
+    reading.note_unread(sources, findings)
     report.unchanged += findings.unchanged
     if len(findings.compared) >= MANY or findings.redated or report.added or not reading.is_over:
         context.writer.put_files(findings.compared, way)
     report.notes += findings.notes
     report.left_out = findings.left_out
     return reading
-
-
-def _note_unread(
-    sources: Sequence[str | Path],
-    register: Register,
-    reading: SourcesRead,
-    findings: Findings,
-    writer: Writer,
-    options: ReadingOptions,
-) -> None:
-    """After all reading: which sources are to be dropped, what has moved, and what was not read."""
-    report = reading.report
-    findings.seen -= {error.source for error in report.failures if not error.temporary}
-    reading.dropped += register.unread(findings.whole)
-    dead = register.dead()
-    reading.dropped += dead
-    dropped = frozenset(reading.dropped)
-    for place in (places := _outermost(sources)):
-        reading.dropped += _gone(place, register, report, dropped, sync=options.sync)
-    reading.note_moves(dead)
-    report.notes += _missing(sources, dead, writer)
-    unread = findings.left_out | {error.source: error.reason for error in report.failures}
-    writer.put_unread(list(map(shown, places)), unread)
-
-
-def _store(
-    read: Iterator[Document],
-    register: Register,
-    reading: SourcesRead,
-    context: BuildContext,
-    cut: Callable[[Collection[str]], None],
-    part: CorpusPart | None,
-) -> None:
-    """Enter documents and write them, in batches each twice as large as the one before. The last may still wait to be
-    written. At the source of a document of another part this one has no document any more.
-    """
-    report, most, room = reading.report, FIRST_DOCUMENTS, FIRST_CHARACTERS
-    while documents := next(batched(read, most, lambda document: len(document.text), room), None):
-        elsewhere = [document for document in documents if part is not None and not part.has(document.id)]
-        if elsewhere:
-            sources = {source for document in elsewhere for source in document.sources}
-            stored = context.writer.snapshot().register.at(sources)
-            reading.dropped += sorted(sources.intersection(source for entry in stored for source in entry.sources))
-        _enter([document for document in documents if document not in elsewhere], register, report)
-        context.report("reading", report.added + report.updated + report.unchanged, 0)
-        changed, characters = register.waiting
-        if changed >= most or characters >= room:
-            cut(register.write())
-            context.pause()
-        most, room = min(2 * most, BATCH_DOCUMENTS), min(2 * room, BATCH_CHARACTERS)
-
-
-def _enter(documents: Sequence[Document], register: Register, report: IndexingReport) -> None:
-    """Enter documents that were read in the register, and count them in the report."""
-    entered = register.enter(documents)
-    report.added += entered.added
-    report.updated += entered.updated
-    report.unchanged += entered.unchanged
-    arrived = (*entered.new, *entered.further)
-    report.notes += [f"{document.sources[0]}: {note}" for document in arrived for note in document.notes]
-    report.failures += [
-        DocumentError(source, "another document before it has the same id; the first one is kept")
-        for source in entered.repeated
-    ]
 
 
 def _missing(sources: Sequence[str | Path], dead: Iterable[str], writer: Writer) -> list[str]:
@@ -309,41 +313,3 @@ def _missing(sources: Sequence[str | Path], dead: Iterable[str], writer: Writer)
                 f"`hoptrail remove {name}` removes it"
             )
     return notes
-
-
-def _outermost(sources: Sequence[str | Path]) -> list[Path]:
-    """The files and folders among the sources that exist and are not within another of them."""
-    places = {Path(source).resolve() for source in sources if Path(source).exists()}
-    return [place for place in sorted(places) if places.isdisjoint(place.parents)]
-
-
-def _gone(
-    place: Path, register: Register, report: IndexingReport, dropped: Collection[str], *, sync: bool
-) -> list[str]:
-    """With `sync` the sources to drop, because their files are no longer in a folder or no longer read; otherwise these files are
-    counted, unless they are `dropped` already. An empty folder may be the mount point of a disk that is not mounted: then nothing
-    is dropped.
-    """
-    unread = [source for source in register.gone(place) if source not in dropped]
-    files = {file_of(source) for source in unread}
-    if unread and sync and place.is_dir() and not any(place.iterdir()):
-        report.notes.append(
-            f"{shown(place)}: is empty, perhaps because a disk is not mounted, so the {len(files):,} files that were read from "
-            f"it are kept. `hoptrail remove {shown(place)}` removes their documents"
-        )
-    elif unread and sync:
-        return unread
-    else:
-        outdated = {file for file in files if not is_gone(file)}
-        report.outdated += sorted(outdated)
-        report.gone += len(files - outdated)
-    return []
-
-
-def _without_failures(items: Iterable[Document | DocumentError], report: IndexingReport) -> Iterator[Document]:
-    """The documents among `items`; errors go into the report."""
-    for item in items:
-        if isinstance(item, DocumentError):
-            report.failures.append(item)
-        else:
-            yield item

@@ -8,9 +8,10 @@ with everything that is new.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.walking import OF_AN_INDEX
@@ -28,13 +29,6 @@ is as long as it took, up to LONGEST, so that at most half of the time is spent 
 """
 _LOOK = 0.2
 """Seconds between two checks for changes and for a request to stop."""
-
-
-class _Stopping:
-    """The stop event of `watchfiles`."""
-
-    def __init__(self, stopped: Callable[[], bool]) -> None:
-        self.is_set = stopped
 
 
 def watched_folders(sources: Sequence[str | Path]) -> list[Path]:
@@ -79,19 +73,16 @@ def watch(
         try:
             with turn or nullcontext():
                 report = index.add(folders, recipes, watcher, sync=sync, exclude=exclude)
-                _remove_outdated(index, report)
+                if report.outdated:
+                    removed = len(index.remove(report.outdated))
+                    report.removed, report.documents = report.removed + removed, report.documents - removed
+                    report.outdated = []
         except (IndexBusy, StillRead, StorageError) as error:
             watcher.say(f"{error} It will be retried.")
             due.put_off()
             continue
         due.done(started)
         yield report
-
-
-def _remove_outdated(index: Index, report: IndexingReport) -> None:
-    if report.outdated:
-        removed = len(index.remove(report.outdated))
-        report.removed, report.documents, report.outdated = report.removed + removed, report.documents - removed, []
 
 
 class _Due:
@@ -138,7 +129,7 @@ def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator
         step=look,
         rust_timeout=look,
         yield_on_timeout=True,
-        stop_event=_Stopping(watcher.stopped),
+        stop_event=SimpleNamespace(is_set=watcher.stopped),
         raise_interrupt=False,
         ignore_permission_denied=True,
     )

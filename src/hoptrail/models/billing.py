@@ -264,7 +264,7 @@ class PaidChat(Chat):
             return PaidReply(reply, reply.usage)
         with _LOCKS.of((self._file, request.key), threading.Lock):  # two threads pay once for the same request
             while True:
-                if known := self._replies.wait_for_others(request.key, self._settings.deadline_seconds):
+                if known := self._replies.reply(request.key, self._settings.deadline_seconds):
                     return PaidReply(known)
                 self._recall()
                 if replies := self._called([request]):
@@ -320,13 +320,13 @@ class PaidChat(Chat):
         if call is None:
             return ()
         try:
-            replies = self._endpoint.send_for(asked, len(requests), lambda: self._replies.mark_sent(call))
+            replies = self._endpoint.send_for(asked, len(requests))
         except CallFailed as failure:
             self._replies.close_call(call, failure.reason, paid=failure.paid)
             if failure.kind is not FailureKind.CONTEXT or len(requests) > 1:
                 raise
             too_long = ChatReply("", TOO_LONG)
-            self._replies.keep(call, asked, too_long)
+            self._replies.settle(call, {asked: too_long})
             return [too_long]
         spent = _usage_of(replies)
         cost = cost_of(spent.prompt_tokens, spent.completion_tokens, self._settings)

@@ -14,11 +14,10 @@ import json
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from hoptrail.errors import HoptrailError
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.client import Deadline, open_client
 from hoptrail.models.completion import ALTERNATIVES, ChatReply, read_choices, read_stream
@@ -58,10 +57,9 @@ class ChatEndpoint:
         """Whether one request may ask for several replies, as far as is known; a stream has only one."""
         return "n" not in self.dialect.refused and not self._settings.stream
 
-    def send_for(self, request: ChatRequest, count: int, left: Callable[[], None] | None = None) -> list[ChatReply]:
-        """Ask once for up to `count` replies, and again at once if a refused parameter can be replaced or left out. `left` is
-        called when the whole request has been passed to the operating system. An endpoint that returns fewer is asked for one at
-        a time from then on.
+    def send_for(self, request: ChatRequest, count: int) -> list[ChatReply]:
+        """Ask once for up to `count` replies, and again at once if a refused parameter can be replaced or left out. An endpoint
+        that returns fewer is asked for one at a time from then on.
 
         Neither the replies nor the reason of a failure contain the key, whatever the server says.
         Raises: CallFailed: there was no usable reply.
@@ -69,7 +67,7 @@ class ChatEndpoint:
         while True:
             body = self.dialect.body(request, count)
             try:
-                replies = self._send(request, body, left)
+                replies = self._send(request, body)
             except CallFailed as failure:
                 if failure.kind is not FailureKind.FORMAT or not self.dialect.learn(failure.reason, request, body):
                     raise
@@ -78,13 +76,11 @@ class ChatEndpoint:
                     self.dialect.refuses({"n"})
                 return replies[:count]
 
-    def _send(self, request: ChatRequest, body: JsonObject, left: Callable[[], None] | None) -> list[ChatReply]:
-        deadline = Deadline(self._settings.deadline_seconds, left)
+    def _send(self, request: ChatRequest, body: JsonObject) -> list[ChatReply]:
+        deadline = Deadline(self._settings.deadline_seconds)
         try:
             with deadline:
                 return [self._without_key_in(reply) for reply in self._exchange(body, request)]
-        except HoptrailError:  # from `left`
-            raise
         except Exception as error:  # noqa: BLE001 - untrusted bytes may raise anything in the libraries; only this call fails
             failure = failure_of(error, body)
         if deadline.expired:

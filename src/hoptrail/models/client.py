@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -71,18 +71,13 @@ def _bound(response: Any) -> None:
 
 
 class Deadline:
-    """Applies to every request of this thread inside `with` that `attach` is a hook of. Connections must not be reused.
+    """Applies to every request of this thread inside `with` that `attach` is a hook of. Connections must not be reused."""
 
-    `left` is called each time the last byte of a request has been passed to the operating system.
-    """
-
-    def __init__(self, seconds: float, left: Callable[[], None] | None = None) -> None:
+    def __init__(self, seconds: float) -> None:
         self._timer = threading.Timer(seconds, self._expire)
         self._timer.daemon = True
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
-        self._left = left
-        self._method = b""
         self.expired = False
 
     def __enter__(self) -> Deadline:
@@ -99,15 +94,9 @@ class Deadline:
             self._sockets.clear()
 
     def watch(self, event: str, details: dict[str, Any]) -> None:
-        """Called by the HTTP library at every step. Notes new connections and sent requests."""
-        if event.endswith(("connect_tcp.complete", "connect_unix_socket.complete")):
-            self._note_connection(details)
-        elif event.endswith("send_request_headers.started"):
-            self._method = details["request"].method
-        elif event.endswith("send_request_body.complete") and self._left and self._method != b"CONNECT":
-            self._left()  # not for CONNECT, which asks a proxy and is not the request
-
-    def _note_connection(self, details: dict[str, Any]) -> None:
+        """Called by the HTTP library at every step. Notes new connections."""
+        if not event.endswith(("connect_tcp.complete", "connect_unix_socket.complete")):
+            return
         original = details["return_value"].get_extra_info("socket")
         if original is None:
             return

@@ -8,8 +8,10 @@ for. Implausible usage is replaced by an estimate and flagged.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from itertools import accumulate
@@ -19,7 +21,6 @@ from hoptrail.models.chat import ChatRequest
 from hoptrail.models.failures import CallFailed, FailureKind, failure_within
 from hoptrail.models.prompt_text import estimated_tokens, start_of_loop, whole_text
 from hoptrail.types import Usage
-from hoptrail.types.json_object import JsonObject
 
 T = TypeVar("T")
 
@@ -93,7 +94,11 @@ class _Written:
         self.thought.write(_text_of(message.get("reasoning_content") or message.get("reasoning")))
         refusal = message.get("refusal")
         self.refusal.write(refusal if isinstance(refusal, str) else "")
-        self.arguments.write(_arguments_of(message.get("tool_calls")))
+        with suppress(LookupError, TypeError, AttributeError):  # of the first function, where it is as in the protocol
+            arguments = message["tool_calls"][0]["function"]["arguments"]
+            self.arguments.write(
+                arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
+            )
         self.tokens = (*self.tokens, *read_logprobs(choice.get("logprobs")))[-KEPT:]
         self.finish = whole_text(str(choice.get("finish_reason") or self.finish))
         error = choice.get("error")
@@ -115,14 +120,6 @@ class _Written:
         return ChatReply(text[:LARGEST_TEXT], self.finish, refusal=refusal, logprobs=self.tokens)
 
 
-def _arguments_of(calls: Any) -> str:
-    """The arguments of the first function that is called; empty where there are none in the form of the protocol."""
-    first = calls[0] if isinstance(calls, list) and calls else None
-    function = first.get("function") if isinstance(first, dict) else None
-    arguments = function.get("arguments") if isinstance(function, dict) else None
-    return arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
-
-
 def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatReply]:
     """All replies of a JSON body, at least one.
     Raises: CallFailed: it is not a reply of a chat endpoint, or an error in place of one.
@@ -139,7 +136,12 @@ def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatRepl
             one.add(choice, choice["message"])
         return _counted(written, content.get("usage"), request)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
-        raise _no_reply(bytes(body)) from error
+        start = " ".join(body[:200].decode("utf-8", "replace").split())
+        if start.lower().startswith(("<!doctype", "<html")):
+            said = f"answered with a web page, perhaps a login, not with a chat reply: {start[:80]}"
+            raise CallFailed(FailureKind.NONSENSE, said) from error
+        said = f"answered with something that is not a chat reply: {start[:80]!r}"
+        raise CallFailed(FailureKind.PASSING, said, paid=True) from error
 
 
 def read_stream(events: Any, request: ChatRequest) -> ChatReply:
@@ -200,16 +202,6 @@ def _text_of(content: Any) -> str:
     return content
 
 
-def _no_reply(body: bytes) -> CallFailed:
-    start = " ".join(body[:200].decode("utf-8", "replace").split())
-    if start.lower().startswith(("<!doctype", "<html")):
-        what = "a web page, perhaps a login"
-        return CallFailed(FailureKind.NONSENSE, f"answered with {what}, not with a chat reply: {start[:80]}")
-    return CallFailed(
-        FailureKind.PASSING, f"answered with something that is not a chat reply: {start[:80]!r}", paid=True
-    )
-
-
 def _counted(written: Sequence[_Written], usage: Any, request: ChatRequest) -> list[ChatReply]:
     """The replies to a call with the server's usage, or with our estimate where that is missing or implausible. The first
     accounts for the call and its prompt, each for its share of the completion tokens.
@@ -242,20 +234,14 @@ def _counted(written: Sequence[_Written], usage: Any, request: ChatRequest) -> l
 
 def read_logprobs(entry: Any) -> tuple[Token, ...]:
     """The last tokens in the field `logprobs` of a reply or an event; none where it is not as documented."""
+    tokens: list[Token] = []
     try:
-        return tuple(map(_token, entry["content"][-KEPT:]))
+        for written in entry["content"][-KEPT:]:
+            places = (written, *(written.get("top_logprobs") or [])[:ALTERNATIVES])
+            tokens.append(tuple((whole_text(one["token"]), float(one["logprob"])) for one in places))
     except (AttributeError, LookupError, TypeError, ValueError):
         return ()
-
-
-def _token(entry: JsonObject) -> Token:
-    others = entry.get("top_logprobs") or []
-    return tuple((whole_text(one["token"]), _logprob(one["logprob"])) for one in (entry, *others[:ALTERNATIVES]))
-
-
-def _logprob(value: Any) -> float:
-    """A log-probability of at most 0 and at least -9999, which endpoints use for the impossible."""
-    number = float(value)
-    if number != number:  # not a number
-        raise ValueError("no logarithm")
-    return round(max(-9999.0, min(0.0, number)), 4)
+    if any(math.isnan(value) for token in tokens for _, value in token):
+        return ()
+    # Endpoints write -9999 for the impossible.
+    return tuple(tuple((text, round(max(-9999.0, min(0.0, value)), 4)) for text, value in token) for token in tokens)

@@ -23,7 +23,7 @@ from hoptrail.errors import IndexMismatch, UsageError
 from hoptrail.models.encoder import Encoder, EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import find_address
-from hoptrail.models.extras import FastEmbedEncoder, SentenceTransformersEncoder
+from hoptrail.models.extras import fastembed_encoder, sentence_transformers_encoder
 from hoptrail.models.folder import encoder_from_folder
 from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
@@ -41,7 +41,7 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
     """
     kind, _, model = name.partition(":")
     if name == DEFAULT_ENCODER:
-        return _shipped(settings)
+        return _shipped(settings=settings)
     if kind in _BY_PREFIX and model:
         return _BY_PREFIX[kind](model)
     if folder := _folder(name):
@@ -49,10 +49,8 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
     raise _no_encoder(name)
 
 
-@lru_cache(maxsize=4)
-def _shipped(settings: LocalSettings | None) -> MiniLmEncoder:
-    """The encoder that ships, loaded once for all indexes of a process."""
-    return MiniLmEncoder(settings=settings)
+_shipped = lru_cache(maxsize=4)(MiniLmEncoder)
+"""The encoder that ships, loaded once for all indexes of a process."""
 
 
 def check_encoder(name: str) -> None:
@@ -92,8 +90,8 @@ def _at_endpoint(name: str) -> EndpointEncoder:
 _ENDPOINT = "endpoint"
 _BY_PREFIX: dict[str, Callable[[str], Encoder]] = {
     _ENDPOINT: _at_endpoint,
-    "sentence-transformers": SentenceTransformersEncoder,
-    "fastembed": FastEmbedEncoder,
+    "sentence-transformers": sentence_transformers_encoder,
+    "fastembed": fastembed_encoder,
 }
 
 

@@ -64,14 +64,16 @@ class Address:
             user = ""  # a short user name beside a password is not a secret; alone it is a token
         fields = (field.partition("=") for field in parts.query.split("&"))
         values = [value for name, _, value in fields if len(value) >= SHORTEST_TOKEN and name != API_VERSION]
-        forms = [form for written in (user, password, *values) for form in _forms(written)]
+        # As written, decoded, and as the HTTP library writes them in its log.
+        ways = (
+            str,
+            unquote,
+            unquote_plus,
+            lambda one: quote(unquote(one), ""),
+            lambda one: quote_plus(unquote_plus(one)),
+        )
+        forms = [way(written) for written in (user, password, *values) for way in ways]
         return tuple(dict.fromkeys(filter(None, (self.key, *forms))))
-
-
-def _forms(written: str) -> tuple[str, ...]:
-    """A part of an address as written, decoded, and as the HTTP library writes it in its log."""
-    decoded, value = unquote(written), unquote_plus(written)
-    return written, decoded, value, quote(decoded, ""), quote_plus(value)
 
 
 def find_address(what: str, base_url: str = "", model: str = "", key_variable: str = "OPENAI_API_KEY") -> Address:
@@ -140,10 +142,13 @@ def _certificates(_file: str, _folder: str) -> SSLContext:
 
 def without(text: str, secrets: Iterable[str]) -> str:
     """`text` with all secrets, and beginnings of them from HEAD characters on, replaced."""
-    for secret in secrets:
-        if len(secret) >= SHORTEST:
-            for form in {secret, repr(secret)[1:-1]}:
-                text = _without_form(text, form)
+    for secret in [form for one in secrets if len(one) >= SHORTEST for form in {one, repr(one)[1:-1]}]:
+        parts, at = [], 0
+        while (found := text.find(secret[:HEAD], at)) >= 0:
+            parts += [text[at:found], HIDDEN]
+            shown = text[found : found + len(secret)]
+            at = found + next((end for end in range(len(shown), 0, -1) if secret.startswith(shown[:end])), 0)
+        text = "".join([*parts, text[at:]])
     return text
 
 
@@ -177,12 +182,3 @@ class _Hiding(logging.Filter):
 
 
 _hiding = _Hiding()
-
-
-def _without_form(text: str, secret: str) -> str:
-    parts, at = [], 0
-    while (found := text.find(secret[:HEAD], at)) >= 0:
-        parts += [text[at:found], HIDDEN]
-        shown = text[found : found + len(secret)]
-        at = found + next((end for end in range(len(shown), 0, -1) if secret.startswith(shown[:end])), 0)
-    return "".join([*parts, text[at:]])

@@ -32,9 +32,7 @@ def encoder_from_folder(folder: Path, settings: LocalSettings | None = None) -> 
     Raises: ModelUnavailable: a file is missing or unreadable, or the model is of a kind that is not computed here.
     """
     reader = _Folder(folder)
-    reader.check_modules()
-    reader.check_pooling()
-    reader.check_prompts()
+    reader.check()
     model = reader.model()
     return LocalEncoder(str(folder), digest_of(model.weights), model, _Network, settings)
 
@@ -81,25 +79,20 @@ class _Folder:
             raise self._refusal(f"its config.json lacks {error}") from error
         except (TypeError, ValueError) as error:
             raise self._refusal(f"its config.json has a size that is not a number ({error})") from error
-        longest = int(min(self._longest() or places, places))
-        return LocalModel(self._network(), self._file("tokenizer.json"), width, longest)
-
-    def _network(self) -> Path:
-        """The ONNX file, which is where exporters write it."""
+        # Sentence-transformers has its limit in the first of these files, since version 6 in the second.
+        older = self._object("sentence_bert_config.json", optional=True).get("max_seq_length")
+        newer = self._object("tokenizer_config.json", optional=True).get("model_max_length")
+        longest = int(min(older or newer or places, places))
+        # The ONNX file is where exporters write it.
         path = next((one for one in map(self.path.joinpath, _NETWORKS) if one.is_file()), None)
         if path is None:
             raise self._refusal(f"it has no {_NETWORKS[0]}")
         if path.with_name(f"{path.name}_data").exists():
             raise self._refusal("its network has the weights in a second file, which is not read here")
-        return path
+        return LocalModel(path, self._file("tokenizer.json"), width, longest)
 
-    def _longest(self) -> int | None:
-        """The limit in word pieces: sentence-transformers has it in the first of these files, since version 6 in the second."""
-        older = self._object("sentence_bert_config.json", optional=True).get("max_seq_length")
-        newer = self._object("tokenizer_config.json", optional=True).get("model_max_length")
-        return older or newer
-
-    def check_modules(self) -> None:
+    def check(self) -> None:
+        """Refuse what is not computed here."""
         modules = self._json("modules.json") if (self.path / "modules.json").exists() else []
         if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
             raise self._refusal("its modules.json is not a list of layers")
@@ -109,8 +102,6 @@ class _Folder:
             raise self._refusal(
                 f"it has the layers {', '.join(surplus)}; only {', '.join(sorted(_MODULES))} are computed here"
             )
-
-    def check_pooling(self) -> None:
         pooling = self._object("1_Pooling/config.json")
         others = [name for name in _POOLINGS if pooling.get(f"pooling_mode_{name}")]
         named = pooling.get("pooling_mode", "mean" if pooling.get("pooling_mode_mean_tokens") else "")
@@ -118,8 +109,6 @@ class _Folder:
             raise self._refusal(
                 f"it pools by {', '.join(others) or named or 'nothing'}; only the mean is computed here"
             )
-
-    def check_prompts(self) -> None:
         if self._object("sentence_bert_config.json", optional=True).get("do_lower_case"):
             raise self._refusal("it lowers the case of texts outside its tokeniser, which is not done here")
         prompt = self._object("config_sentence_transformers.json", optional=True).get("default_prompt_name")

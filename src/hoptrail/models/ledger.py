@@ -1,14 +1,12 @@
 """Paid replies and the ledger of their cost, in one SQLite file.
 
-A call is entered with the most it may cost before it is sent, and marked as sent afterwards. Its reply and its real cost are
-stored together in one transaction before the reply is used. So a crash at any moment leaves nothing, a call that counts with its
-estimate, or a reply that is never paid again. Safe for several threads and processes: a call that another live process is making
-is waited for. States of a call:
+A call is entered with the most it may cost before it is sent. Its reply and its real cost are stored together in one transaction
+before the reply is used. So a crash at any moment leaves nothing, a call that counts with its estimate, or a reply that is never
+paid again. Safe for several threads and processes: a call that another live process is making is waited for. States of a call:
 
-    entered -> sent -> settled     the reply is stored
-       |         |---> lost        it was sent completely; no reply, or a broken one
-       |---------|---> refused     the server refused it, or was not reached: costs nothing
-       |-------------> broken      the connection broke while it was sent
+    entered -> settled     the reply is stored
+       |-----> lost        no reply, or a broken one; the server may have billed it
+       |-----> refused     the server refused it, or was not reached: costs nothing
 
 The tables:
 
@@ -35,7 +33,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hoptrail.errors import BudgetExhausted, StorageError
+from hoptrail.errors import BudgetExhausted, StorageError, disk_errors
 from hoptrail.models.chat import ChatRequest, ChatSettings
 from hoptrail.models.completion import ChatReply
 from hoptrail.types.json_object import reader_of
@@ -68,6 +66,7 @@ DROP TABLE IF EXISTS totals
 _KNOWN = """
 SELECT reply FROM replies WHERE key = ? AND (SELECT state != 'refused' OR sent > ? FROM calls WHERE id = replies.call)
 """
+# Earlier versions told `sent` calls, and `broken` ones, from the others.
 _IN_FLIGHT = "SELECT process, sent FROM calls WHERE key = ? AND state IN ('entered', 'sent')"
 _KEEP = """
 INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET reply = excluded.reply, call = excluded.call
@@ -81,15 +80,13 @@ _SETTLE = """
 UPDATE calls SET state = 'settled', prompt_tokens = ?, completion_tokens = ?, money = ?, estimated = ? WHERE id = ?
 """
 _CLOSE = """
-UPDATE calls SET reason = :reason,
-    state = CASE WHEN NOT :paid THEN 'refused' WHEN state = 'entered' THEN 'broken' ELSE 'lost' END WHERE id = :call
+UPDATE calls SET reason = :reason, state = CASE WHEN :paid THEN 'lost' ELSE 'refused' END WHERE id = :call
 """
 _SUMS = """
 SELECT count(*) FILTER (WHERE paid), coalesce(sum(prompt_tokens) FILTER (WHERE paid), 0),
     coalesce(sum(completion_tokens) FILTER (WHERE paid), 0), coalesce(sum(money) FILTER (WHERE paid), 0.0),
     count(*) FILTER (WHERE paid AND state != 'settled'), count(*) FILTER (WHERE paid AND estimated),
-    count(*) FILTER (WHERE NOT paid), count(*) FILTER (WHERE paid AND money IS NULL),
-    count(*) FILTER (WHERE state IN ('entered', 'broken'))
+    count(*) FILTER (WHERE NOT paid), count(*) FILTER (WHERE paid AND money IS NULL)
 FROM (SELECT *, state != 'refused' AS paid FROM calls)
 """
 _MENTIONING = "SELECT key FROM mentions WHERE document IN (SELECT value FROM json_each(?))"
@@ -115,15 +112,11 @@ def cost_of(prompt_tokens: int, completion_tokens: int, settings: ChatSettings) 
 class Ledger:
     """The sums of a ledger.
 
-    - `calls`: all calls that the server may have billed.
+    - `calls`: all calls that the server may have billed; it has billed `calls - unsettled` at least.
     - `unsettled`: those of them without a reply (a crash, a broken connection), counted with their reserved estimate.
     - `estimated`: those of them whose tokens we estimated, because the server's count was missing or implausible.
-    - `perhaps`: unsettled calls that may never have been sent: we were killed, or the connection broke, before their last byte.
     - `refused`: calls that were not billed, because the server refused them or was not reached.
     - `unpriced`: calls without a known price.
-
-    So the server bills between `calls - unsettled` and `calls` calls; and at least `calls - perhaps`, if it bills every call that
-    it received completely, except those whose refusal we received.
     """
 
     calls: int = 0
@@ -134,7 +127,6 @@ class Ledger:
     estimated: int = 0
     refused: int = 0
     unpriced: int = 0
-    perhaps: int = 0
 
     @property
     def tokens(self) -> int:
@@ -173,18 +165,18 @@ class RememberedReplies:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = _ReplyFile(path)
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._owner = 0
 
-    def reply(self, key: str) -> ChatReply | None:
-        """The stored reply to the request with a key, or a placeholder that still applies; None where there is neither."""
-        rows = self._file.rows(_KNOWN, key, time.time() - STANDS_SECONDS)
-        return _parse(rows[0][0]) if rows else None
-
-    def wait_for_others(self, key: str, longest: float) -> ChatReply | None:
-        """Wait while another process is making the call of a request. Returns its reply; None where there is none."""
-        while _is_asked_elsewhere(self._file.rows(_IN_FLIGHT, key), longest):
+    def reply(self, key: str, longest: float = 0.0) -> ChatReply | None:
+        """The stored reply to the request with a key, or a placeholder that still applies; None where there is neither. Waits for
+        another process that is making the call, and began it less than `longest` seconds ago.
+        """
+        while longest and _is_asked_elsewhere(self._rows(_IN_FLIGHT, key), longest):
             time.sleep(POLL_SECONDS)
-        return self.reply(key)
+        rows = self._rows(_KNOWN, key, time.time() - STANDS_SECONDS)
+        return _parse(rows[0][0]) if rows else None
 
     def reserve(
         self, request: ChatRequest, most: Cost, settings: ChatSettings, longest: float | None = None
@@ -193,7 +185,7 @@ class RememberedReplies:
         call may take, None (and enters nothing) if another process is making the call or has its reply by now.
         Raises: BudgetExhausted: it could pass a limit; it is not entered.
         """
-        with self._file.transaction() as connection:
+        with self._transaction() as connection:
             if longest is not None:
                 known = connection.execute(_KNOWN, (request.key, time.time() - STANDS_SECONDS)).fetchone()
                 if known or _is_asked_elsewhere(connection.execute(_IN_FLIGHT, (request.key,)), longest):
@@ -206,51 +198,46 @@ class RememberedReplies:
             _mention(connection, request)
             return made.lastrowid
 
-    def mark_sent(self, call: int) -> None:
-        """Note that the whole request was passed to the operating system."""
-        with self._file.transaction() as connection:
-            connection.execute("UPDATE calls SET state = 'sent' WHERE id = ? AND state = 'entered'", (call,))
-
-    def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost) -> None:
-        """Store the real cost of a call and its replies, by request, in one transaction."""
+    def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost | None = None) -> None:
+        """Store the real cost of a call and its replies, by request, in one transaction. Without a cost, the call was refused,
+        and the reply is a placeholder for a prompt that does not fit. It applies for a while.
+        """
         estimated = any(reply.estimated for reply in answered.values())
-        with self._file.transaction() as connection:
-            connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
+        with self._transaction() as connection:
+            if cost:
+                connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
             for request, reply in answered.items():
-                _keep(connection, request, reply, call)
-
-    def keep(self, call: int, request: ChatRequest, reply: ChatReply) -> None:
-        """Store a placeholder for the reply of a refused `call`, for a prompt that does not fit. It applies for a while."""
-        with self._file.transaction() as connection:
-            _keep(connection, request, reply, call)
+                content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
+                connection.execute(_KEEP, (request.key, request.task, request.place, request.model, content, call))
+                _mention(connection, request)
 
     def close_call(self, call: int, reason: str, *, paid: bool) -> None:
         """Note that a call got no reply. One that may have been `paid` still counts, with its estimate."""
-        with self._file.transaction() as connection:
+        with self._transaction() as connection:
             connection.execute(_CLOSE, {"paid": paid, "reason": reason[:300], "call": call})
 
     def ledger(self) -> Ledger:
         """The sums over all calls ever entered, including those in flight."""
-        return Ledger(*(value for row in self._file.rows(_SUMS) for value in row))
+        return Ledger(*(value for row in self._rows(_SUMS) for value in row))
 
     def stored(self) -> Iterator[StoredReply]:
         """All replies, ordered by key."""
-        rows = self._file.rows("SELECT key, task, place, model, reply FROM replies ORDER BY key")
+        rows = self._rows("SELECT key, task, place, model, reply FROM replies ORDER BY key")
         yield from (StoredReply(key, task, place, model, _parse(reply)) for key, task, place, model, reply in rows)
 
     def known(self, what: Literal["rungs", "dialects"], place: str, model: str) -> str:
         """What is known of a model at an endpoint; empty where nothing is."""
-        rows = self._file.rows(f"SELECT * FROM {what} WHERE place = ? AND model = ?", place, model)
+        rows = self._rows(f"SELECT * FROM {what} WHERE place = ? AND model = ?", place, model)
         return str(rows[0][2]) if rows else ""
 
     def note(self, what: Literal["rungs", "dialects"], place: str, model: str, value: str) -> None:
         """Store what is known of a model at an endpoint."""
-        with self._file.transaction() as connection:
+        with self._transaction() as connection:
             connection.execute(f"INSERT OR REPLACE INTO {what} VALUES (?, ?, ?)", (place, model, value))
 
     def documents(self) -> set[str]:
         """The documents from which the text of requests was taken or derived."""
-        return {row[0] for row in self._file.rows("SELECT DISTINCT document FROM mentions")}
+        return {row[0] for row in self._rows("SELECT DISTINCT document FROM mentions")}
 
     def forget(self, documents: Iterable[str]) -> int:
         """Remove the replies to requests with text taken or derived from these documents. Returns their number.
@@ -262,36 +249,29 @@ class RememberedReplies:
         if not self.path.exists():
             return 0
         named = (json.dumps(list(documents)),)
-        with self._file.transaction() as connection:
+        with self._transaction() as connection:
             count = connection.execute(f"DELETE FROM replies WHERE key IN ({_MENTIONING})", named).rowcount
             connection.execute(f"UPDATE calls SET reason = '' WHERE key IN ({_MENTIONING})", named)
             connection.execute(f"DELETE FROM mentions WHERE key IN ({_MENTIONING})", named)
-        self._file.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
         return count
 
     def close(self) -> None:
         """Close the connection; the next call opens it again."""
-        self._file.close()
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
 
-
-class _ReplyFile:
-    """The file at `path`, made by the first transaction."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._owner = 0
-
-    def rows(self, statement: str, *values: str | float) -> list[tuple[Any, ...]]:
+    def _rows(self, statement: str, *values: str | float) -> list[tuple[Any, ...]]:
         """The rows that a statement selects; none where there is no file yet."""
-        if not self._path.exists():
+        if not self.path.exists():
             return []
-        with self.transaction(write=False) as connection:
+        with self._transaction(write=False) as connection:
             return connection.execute(statement, values).fetchall()
 
     @contextmanager
-    def transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
         """The connection, in a transaction, for one thread at a time. Raises: StorageError: the file cannot be used."""
         try:
             with self._lock:
@@ -302,30 +282,22 @@ class _ReplyFile:
                     yield connection
         except sqlite3.Error as error:
             raise StorageError(
-                f"cannot use the replies in {self._path}: {error}. Free some space or check the permissions. If the file is "
+                f"cannot use the replies in {self.path}: {error}. Free some space or check the permissions. If the file is "
                 "damaged, move it away: then the replies in it are paid for again"
             ) from error
 
     def _connected(self) -> sqlite3.Connection:
         """The connection of this process; a forked child opens its own."""
         if self._connection is None or self._owner != os.getpid():
-            try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StorageError(f"cannot make the folder of {self._path}: {error.strerror or error}.") from error
-            connection = sqlite3.connect(self._path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+            with disk_errors(f"cannot make the folder of {self.path}"):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self.path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
             version = _prepare(connection)
             if version > FORMAT:
                 connection.close()
-                raise StorageError(f"{self._path} was written by a newer hoptrail (format {version}). Update hoptrail.")
+                raise StorageError(f"{self.path} was written by a newer hoptrail (format {version}). Update hoptrail.")
             self._connection, self._owner = connection, os.getpid()
         return self._connection
-
-    def close(self) -> None:
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
 
 
 def _prepare(connection: sqlite3.Connection) -> int:
@@ -368,12 +340,6 @@ def _lives(process: int) -> bool:
     except OSError as error:
         return not isinstance(error, ProcessLookupError)
     return True
-
-
-def _keep(connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, call: int) -> None:
-    content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
-    connection.execute(_KEEP, (request.key, request.task, request.place, request.model, content, call))
-    _mention(connection, request)
 
 
 def _mention(connection: sqlite3.Connection, request: ChatRequest) -> None:

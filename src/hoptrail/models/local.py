@@ -57,12 +57,6 @@ class LocalSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
-    tokenizer: Tokenizer
-    network: Network
-
-
-@dataclass(frozen=True, slots=True)
 class _Batch:
     """Texts of similar length: their indices and their word pieces."""
 
@@ -98,7 +92,7 @@ class LocalEncoder:
         self._load_network = load
         self._settings = settings or LocalSettings()
         self._loading = threading.Lock()
-        self._loaded: _Loaded | None = None
+        self._loaded: tuple[Tokenizer, Network] | None = None
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
@@ -107,7 +101,7 @@ class LocalEncoder:
         vectors = np.empty((len(texts), self.identity.dimension), np.float32)
         done = 0
         for batch in self._batches(texts):
-            vectors[batch.indices] = self._ready().network.texts(*batch.padded())
+            vectors[batch.indices] = self._ready()[1].texts(*batch.padded())
             done += len(batch.indices)
             if progress:
                 progress(done, len(texts))
@@ -119,7 +113,7 @@ class LocalEncoder:
         """
         vectors: list[FloatMatrix] = [np.empty((0, self.identity.dimension), np.float32)] * len(texts)
         for batch in self._batches(texts):
-            rows = self._ready().network.tokens(*batch.padded())
+            rows = self._ready()[1].tokens(*batch.padded())
             for index, row, encoding in zip(batch.indices, rows, batch.encodings, strict=True):
                 ordinary = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
                 vectors[index] = row[ordinary]
@@ -131,34 +125,33 @@ class LocalEncoder:
             cut = [
                 whole_text(text[: self._settings.characters]) for text in texts[start : start + self._settings.window]
             ]
-            window = list(map(self._ready().tokenizer.encode, cut))
+            window = list(map(self._ready()[0].encode, cut))
             waiting: list[int] = []
             for index in sorted(range(len(window)), key=lambda index: len(window[index])):
-                if waiting and self._is_full(len(waiting), len(window[waiting[-1]]), len(window[index])):
+                count, length = len(waiting), len(window[index])
+                padding = count * (length - len(window[waiting[-1]])) if waiting else 0
+                if waiting and ((count + 1) * length > self._settings.batch or padding > self._settings.padding):
                     yield _Batch([start + place for place in waiting], [window[place] for place in waiting])
                     waiting = []
                 waiting.append(index)
             yield _Batch([start + place for place in waiting], [window[place] for place in waiting])
 
-    def _is_full(self, waiting: int, longest: int, length: int) -> bool:
-        """Whether a batch of `waiting` texts, the longest of length `longest`, has no room for a text of `length`."""
-        return (waiting + 1) * length > self._settings.batch or waiting * (length - longest) > self._settings.padding
-
-    def _ready(self) -> _Loaded:
+    def _ready(self) -> tuple[Tokenizer, Network]:
         with self._loading:
             if self._loaded is None:
                 self._loaded = self._load()
             return self._loaded
 
-    def _load(self) -> _Loaded:
+    def _load(self) -> tuple[Tokenizer, Network]:
         model = self._model
         check_digest(model.weights, self.identity.digest, self.identity.name)
         tokenizer = _tokenizer(model)
+        limited = hasattr(os, "sched_getaffinity")  # Linux; a container's limit shows here
+        cores = len(os.sched_getaffinity(0)) if limited else os.cpu_count() or 1
         try:
-            network = self._load_network(model, self._settings.threads or _usable_cores())
+            return tokenizer, self._load_network(model, self._settings.threads or cores)
         except ValueError as error:
             raise ModelUnavailable(f"the weights {model.weights} cannot be used: {error}") from error
-        return _Loaded(tokenizer, network)
 
 
 def _tokenizer(model: LocalModel) -> Tokenizer:
@@ -171,9 +164,3 @@ def _tokenizer(model: LocalModel) -> Tokenizer:
     tokenizer.enable_truncation(model.longest)
     tokenizer.no_padding()
     return tokenizer
-
-
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # Linux; a container's limit shows here
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -12,6 +12,7 @@ Devlin et al. 2019 (BERT), sections 4.2 and 4.3, for span and absence of an answ
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,9 +25,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.errors import ModelUnavailable
+from hoptrail.errors import DataError, ModelUnavailable
 from hoptrail.models.encoder import FloatMatrix, Latest
-from hoptrail.models.learned import TRAINED, read_trained
 from hoptrail.models.minilm import WEIGHTS, WEIGHTS_SHA256, packaged_folder
 from hoptrail.models.onnx_runtime import Session, Tensors, in_eight_bits, kind_of_weights
 from hoptrail.models.prompt_text import whole_text
@@ -35,6 +35,7 @@ from hoptrail.models.weights import check_digest
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+TRAINED = "trained.bin"
 _PACKAGE = "hoptrail_reader"
 _FILE = "weights.npz"
 _HEADS = ("span", "verdict", "helps", "settles")
@@ -117,7 +118,14 @@ class Reader:
 
     def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
         """The readings, in order. Each pair is its own batch, because rounding to eight bits depends on the batch."""
-        return [_reading(pieces, *self._run(pieces)) for pieces in self._encode(pairs)]
+        readings = []
+        for pieces in self._encode(pairs):
+            span, verdict, helps, settles = self._run(pieces)
+            shares = np.exp(verdict - verdict.max())
+            yes, no, neither = map(float, shares / shares.sum())
+            found = _answers(pieces, span)
+            readings.append(TextReading(found, yes, no, neither, _logistic(float(helps[0])), float(settles[0])))
+        return readings
 
     def _run(self, pieces: _Pieces) -> list[FloatMatrix]:
         """The logits of the heads span, verdict, helps and settles: shapes (length, 2), (3), (1) and (1)."""
@@ -203,6 +211,42 @@ def reader_version() -> str:
     return f"{manifest['weights_sha256'][:12]} {manifest['tagger_sha256'][:12]}"
 
 
+def fingerprint(text: str) -> int:
+    """64 bits of the SHA-256 of a text without case and runs of spaces: the same for the same words."""
+    digest = hashlib.sha256(" ".join(text.lower().split()).encode()).digest()
+    return int.from_bytes(digest[:8], "little")
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """Fingerprints of every question, text and question id that training may have seen, sorted, so that nothing is measured on
+    what the reader was trained on. They stand beside its weights.
+    """
+
+    fingerprints: NDArray[np.uint64]
+
+    def refuse(self, questions: Iterable[str], texts: Iterable[str] = ()) -> None:
+        """Refuse training data; questions are given by their words or ids.
+        Raises: DataError: one of these was in the training data; the message names the first.
+        """
+        for kind, candidates in (("question", questions), ("text", texts)):
+            for candidate in candidates:
+                digest = np.uint64(fingerprint(candidate))
+                if digest in self.fingerprints[np.searchsorted(self.fingerprints, digest) :][:1]:
+                    raise DataError(
+                        f"the {kind} {candidate[:80]!r} was learned from: measure with others, or remove it from training first"
+                    )
+
+    def write(self, path: Path) -> None:
+        """Write the fingerprints as little-endian numbers of eight bytes."""
+        path.write_bytes(self.fingerprints.astype("<u8").tobytes())
+
+
+def read_trained(path: Path) -> Trained:
+    """Inverse of `Trained.write`."""
+    return Trained(np.frombuffer(path.read_bytes(), "<u8").astype(np.uint64))
+
+
 def refuse_training_questions(ids: Iterable[str]) -> None:
     """Refuse questions that the installed reader was trained on.
 
@@ -228,14 +272,6 @@ def read_reader_weights(folder: Path, file_name: str = _FILE) -> dict[str, NDArr
         for name, values in stored.items()
         if not name.endswith(_SCALE)
     }
-
-
-def _reading(
-    pieces: _Pieces, span: FloatMatrix, verdict: FloatMatrix, helps: FloatMatrix, settles: FloatMatrix
-) -> TextReading:
-    shares = np.exp(verdict - verdict.max())
-    yes, no, neither = (float(share) for share in shares / shares.sum())
-    return TextReading(_answers(pieces, span), yes, no, neither, _logistic(float(helps[0])), float(settles[0]))
 
 
 def _answers(pieces: _Pieces, span: FloatMatrix) -> tuple[SpanAnswer, ...]:

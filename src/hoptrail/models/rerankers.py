@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from hoptrail.errors import UsageError
-from hoptrail.models.encoder import Encoder, FloatMatrix, TokenEncoder
+from hoptrail.models.encoder import Encoder, TokenEncoder
 from hoptrail.models.extras import loaded, optional_package
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types import Hit, Ranking
@@ -50,7 +50,10 @@ class LateInteractionReranker:
         scores: list[float] = []
         for start in range(0, len(hits), _AT_ONCE):
             texts = [hit.unit.searchable for hit in hits[start : start + _AT_ONCE]]
-            scores += [_best_matches(asked, tokens) for tokens in self._encoder.encode_tokens(texts)]
+            scores += [
+                float((asked @ tokens.T).max(axis=1).mean()) if len(asked) and len(tokens) else 0.0
+                for tokens in self._encoder.encode_tokens(texts)
+            ]
         return _ordered(hits, scores, self.name, limit)
 
 
@@ -93,13 +96,6 @@ def open_reranker(name: str, encoder: Encoder) -> Reranker:
             f"late-interaction needs an encoder with a vector per token, which {encoder.identity.name} is not."
         )
     return LateInteractionReranker(encoder)
-
-
-def _best_matches(question: FloatMatrix, text: FloatMatrix) -> float:
-    """MaxSim of two matrices of unit vectors, one row a token."""
-    if not len(question) or not len(text):
-        return 0.0
-    return float((question @ text.T).max(axis=1).mean())
 
 
 def _ordered(hits: Ranking, scores: Sequence[float], channel: str, limit: int) -> Ranking:

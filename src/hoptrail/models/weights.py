@@ -63,18 +63,14 @@ def read_weights(path: Path) -> Weights:
     except (OSError, ValueError) as error:  # ValueError: an empty file cannot be mapped
         raise ModelUnavailable(f"the weights {path} cannot be read: {error}") from error
     try:
-        header, start = _header(mapped)
+        length = int.from_bytes(mapped[:8].tobytes(), "little")
+        if not 0 < length <= min(_LARGEST_HEADER, len(mapped) - 8):
+            raise ValueError(f"its header claims {length} bytes, the file has {len(mapped)}")
+        header, start = json.loads(mapped[8 : 8 + length].tobytes()), 8 + length
         entries = {name: entry for name, entry in header.items() if name != "__metadata__" and entry["dtype"][0] != "I"}
         return {name: _tensor(mapped, start, entry) for name, entry in entries.items()}
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise ModelUnavailable(f"{path} is not a usable safetensors file ({error}); fetch it again") from error
-
-
-def _header(mapped: NDArray[np.uint8]) -> tuple[JsonObject, int]:
-    length = int.from_bytes(mapped[:8].tobytes(), "little")
-    if not 0 < length <= min(_LARGEST_HEADER, len(mapped) - 8):
-        raise ValueError(f"its header claims {length} bytes, the file has {len(mapped)}")
-    return json.loads(mapped[8 : 8 + length].tobytes()), 8 + length
 
 
 def _tensor(mapped: NDArray[np.uint8], start: int, entry: JsonObject) -> NDArray[np.float32]:

@@ -380,7 +380,6 @@ def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
     tokens = f"{ledger.prompt_tokens:,} prompt and {ledger.completion_tokens:,} completion tokens"
     notes = counted(
         (ledger.unsettled, "without a reply, at their estimate"),
-        (ledger.perhaps, "of them perhaps never sent"),
         (ledger.estimated - ledger.unsettled, "counted by us"),
         (ledger.unpriced, "of unknown price"),
     )

@@ -30,19 +30,18 @@ def render_search(question: str, ranking: Ranking, sources: Mapping[str, str]) -
         saying = [said for said in best if asked & content_stems(said.alone)] or best[:1]
         lines = sorted(saying, key=lambda said: said.start)
         block = lines[0].block if lines else None
+        # Each line is cut where it says most of the words that were asked.
+        cuts = [
+            (one.alone, start, start + EXCERPT) for one in lines for start in [excerpt_start(one.alone, asked, EXCERPT)]
+        ]
+        excerpts = [f"{'…' * (a > 0)}{line[a:b]}{'…' * (b < len(line))}" for line, a, b in cuts]
         hit = Statement(
             *(unit.document, unit.title, 0, 0, unit.text, unit.id),
             path=lines[0].path if lines else unit.path,
             place=block.place if block else "",
             date=unit_date(unit),
             source=sources.get(unit.document, ""),
-            said="\n".join(_excerpt(said.alone, asked) for said in lines) or unit.text[:EXCERPT],
+            said="\n".join(excerpts) or unit.text[:EXCERPT],
         )
         shown.append(render_source(f"{100 * wording.share(*statements):3.0f} %", hit, asked))
     return Group(*shown)
-
-
-def _excerpt(line: str, asked: frozenset[str]) -> str:
-    """A line, cut where it says most of the words that were asked."""
-    start = excerpt_start(line, asked, EXCERPT)
-    return f"{'…' if start else ''}{line[start : start + EXCERPT]}{'…' if start + EXCERPT < len(line) else ''}"

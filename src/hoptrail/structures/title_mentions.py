@@ -26,7 +26,6 @@ from hoptrail.structures.declaration import Derived, Name, Row, Target
 from hoptrail.structures.sentence_entities import entity_key
 from hoptrail.structures.sentences import READ, SentencePlaces
 from hoptrail.text.title_scanning import (
-    NameSet,
     can_be_found,
     first_passages,
     names_in,
@@ -88,8 +87,10 @@ class TitleMentions(Derived):
 
 
 def _title_rows(sentences: Iterable[Unit], titles: Titles) -> Iterator[Name]:
-    names = NameSet(without_headings(titles))
-    return (Name(NAMES, key, sentence.id) for sentence in sentences for key in names_in(sentence.text, names))
+    names = frozenset(filter(can_be_found, without_headings(titles)))
+    return (
+        Name(NAMES, key, sentence.id) for sentence in sentences for key in names_in(sentence.text, names.__contains__)
+    )
 
 
 def _entity_rows(
@@ -155,17 +156,15 @@ def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, 
 
 
 def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]:
-    usable = list(filter(can_be_found, names))
+    usable = frozenset(filter(can_be_found, names))
     if not usable:
         return iter(())
     batches = batched(sorted(filter(str.isascii, usable)), NAMES_A_PATTERN)
     patterns = [re.compile(_pattern(batch), re.IGNORECASE) for batch in batches]
 
-    known = NameSet(usable)
-
     def has_name(text: str) -> bool:
         may_have_one = not text.isascii() or any(pattern.search(text) for pattern in patterns)
-        return may_have_one and bool(names_in(text, known))
+        return may_have_one and bool(names_in(text, usable.__contains__))
 
     return (unit.id for unit in snapshot.texts.stream(_near(usable, snapshot)) if has_name(unit.text))
 

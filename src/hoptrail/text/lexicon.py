@@ -197,9 +197,6 @@ ORGANISATION_NOUNS = word_set(
     "headquarters birthplace"
 )
 DATE_NOUNS = word_set("year date day month century decade time")
-NUMBER_NOUNS = word_set(
-    "number population length height width depth weight area percentage age size speed price cost distance amount"
-)
 
 COUNTRIES = {
     "afghanistan": "afghan", "albania": "albanian", "algeria": "algerian", "argentina": "argentine argentinian",

@@ -7,7 +7,7 @@ as those of the evidence, win over shape. Scripts without capitals yield dates a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -88,9 +88,6 @@ def figure_shape(text: str) -> Shape | None:
     """`DATE` or `NUMBER` if `find_mentions` reads the whole text as one, else None."""
     if not (_DATE.fullmatch(text) or _NUMBER.fullmatch(text)):
         return None
-    date = _DATE.match(text)
-    if date and date.end() == len(text) and ")" not in text:
-        return Shape.DATE  # only a name with a parenthesis wins over a date
     shapes = (mention.shape for mention in find_mentions(text) if mention.text == text)
     return next((shape for shape in shapes if shape in {Shape.DATE, Shape.NUMBER}), None)
 
@@ -151,7 +148,11 @@ def _titles(text: str, titles: Iterable[str]) -> Iterator[Mention]:
 def _names(text: str, *, question: bool) -> Iterator[Mention]:
     run: list[Word] = []
     for word in (*words(text), None):
-        if word and run and (_continues(text, run[-1], word) or (question and _inner_article(text, run, word))):
+        # An article after `of` inside a title: `The Worries of the City`.
+        article = (
+            question and word and run and word.text == "the" and run[-1].text == "of" and _before_capital(text, word)
+        )
+        if word and run and (article or _continues(text, run[-1], word)):
             run.append(word)
             continue
         if run:
@@ -170,11 +171,6 @@ def _continues(text: str, before: Word, word: Word) -> bool:
     return not apart and (joined or initial) and fits
 
 
-def _inner_article(text: str, run: Sequence[Word], word: Word) -> bool:
-    """Whether `word` is an article after `of` inside a title: `The Worries of the City`."""
-    return word.text == "the" and run[-1].text == "of" and _before_capital(text, word)
-
-
 def _before_capital(text: str, word: Word) -> bool:
     return text[word.end : word.end + 2].strip()[:1].isupper()
 
@@ -186,13 +182,11 @@ def _opens_name(text: str, word: Word) -> bool:
         return False
     if len(word.text) == 1 and text[word.end : word.end + 1] == ".":
         return True
-    return word.lower not in CAPITALISED_FUNCTION_WORDS or _inside_title(text, word)
-
-
-def _inside_title(text: str, word: Word) -> bool:
-    """Whether a capitalised function word opens a title: mid-sentence before another capital, `the author of The Saltwife`."""
+    if word.lower not in CAPITALISED_FUNCTION_WORDS:
+        return True
+    # A function word opens a title mid-sentence before another capital: `the author of The Saltwife`.
     before = text[max(0, word.start - 3) : word.start].rstrip()
-    return bool(before) and before[-1].isalnum() and _before_capital(text, word)
+    return before[-1:].isalnum() and _before_capital(text, word)
 
 
 def _finish_name(text: str, run: list[Word], *, question: bool) -> Iterator[Mention]:

@@ -62,20 +62,14 @@ class Token:
         return self.participle or self.lower in AUXILIARIES | COPULAS or not BASE_VERBS.isdisjoint({self.lower, *third})
 
 
-def _named_spans(question: str) -> list[tuple[int, int]]:
-    """Offsets of names, quoted titles with their quotation marks, and references. `the town of Arden` is one name."""
+def tokens_of(question: str) -> tuple[Token, ...]:
+    """The tokens of a question in order; a quoted title has its quotation marks, and `the town of Arden` is one name."""
     spans = [match.span() for match in REFERENCE.finditer(question)]
     for mention in find_names(question):
         quoted = mention.shape is Shape.QUOTED and mention.start > 0
         before = NAMED_AFTER_OF.search(question, 0, mention.start)
         start = before.start() if before else mention.start - quoted
         spans.append((start, mention.end + quoted))
-    return sorted(spans)
-
-
-def tokens_of(question: str) -> tuple[Token, ...]:
-    """The tokens of a question in order."""
-    spans = _named_spans(question)
     plain = [word for word in words(question) if not any(start <= word.start < end for start, end in spans)]
     tokens = [Token(question[start:end], start, end, name=True) for start, end in spans]
     tokens += [Token(word.text, word.start, word.end, name=False) for word in plain]

@@ -24,23 +24,18 @@ def summarise(sentences: Sequence[str], limit: int) -> str:
     count = Counter(stem for line_stems in stems for stem in line_stems)
     weight = {stem: number * math.log(1 + len(lines) / number) for stem, number in count.items()}
     worth = [sum(weight[stem] for stem in sorted(line_stems)) / math.sqrt(1 + len(line_stems)) for line_stems in stems]
-    chosen = _choose(lines, stems, worth, limit)
+    chosen: list[int] = []
+    similarity, room = [0.0] * len(lines), limit
+    candidates = [at for at in range(len(lines)) if worth[at] > 0]
+    while candidates := [at for at in candidates if len(lines[at].split()) <= room]:
+        best = max(candidates, key=lambda at: worth[at] * (1 - _SIMILARITY_COST * similarity[at]))
+        chosen.append(best)
+        candidates.remove(best)
+        room -= len(lines[best].split())
+        for at in candidates:
+            overlap = len(stems[at] & stems[best]) / max(1, len(stems[at] | stems[best]))
+            similarity[at] = max(similarity[at], overlap)
     if not chosen and lines:
         best = max(range(len(lines)), key=lambda at: worth[at])
         return " ".join(lines[best].split()[: max(0, limit)])
     return " ".join(lines[at] for at in sorted(chosen))
-
-
-def _choose(lines: Sequence[str], stems: Sequence[frozenset[str]], worth: Sequence[float], limit: int) -> list[int]:
-    chosen: list[int] = []
-    similarity = [0.0] * len(lines)
-    candidates = [at for at in range(len(lines)) if worth[at] > 0]
-    while candidates := [at for at in candidates if len(lines[at].split()) <= limit]:
-        best = max(candidates, key=lambda at: worth[at] * (1 - _SIMILARITY_COST * similarity[at]))
-        chosen.append(best)
-        candidates.remove(best)
-        limit -= len(lines[best].split())
-        for at in candidates:
-            overlap = len(stems[at] & stems[best]) / max(1, len(stems[at] | stems[best]))
-            similarity[at] = max(similarity[at], overlap)
-    return chosen

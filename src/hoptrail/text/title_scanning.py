@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping
 
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.normal_forms import base_title, composed
@@ -26,54 +25,20 @@ MOST_NAMESAKES = 20
 _WORD = re.compile(LETTERS)
 
 
-class NameLookup(Protocol):
-    """Names to find in texts, by their keys (`name_key`)."""
-
-    def __contains__(self, key: str, /) -> bool: ...
-
-    def longest(self, first: str) -> int:
-        """The number of words of the longest name with a first word, or an upper bound; 0 where there is none."""
-
-
-class NameSet:
-    """Names in memory. Satisfies `NameLookup`."""
-
-    def __init__(self, keys: Iterable[str]) -> None:
-        self._keys = frozenset(filter(can_be_found, keys))
-        self._longest: dict[str, int] = {}
-        for key in self._keys:
-            first, size = key.partition(" ")[0], key.count(" ") + 1
-            self._longest[first] = max(size, self._longest.get(first, 0))
-
-    def __contains__(self, key: str, /) -> bool:
-        return key in self._keys
-
-    def longest(self, first: str) -> int:
-        """The exact number of words; 0 if no name begins with `first`."""
-        return self._longest.get(first, 0)
-
-
-def names_in(text: str, names: NameLookup) -> tuple[str, ...]:
-    """The keys of the names in `text`, in order and without repeats; none overlaps another."""
+def names_in(text: str, is_name: Callable[[str], bool]) -> tuple[str, ...]:
+    """The keys of the names in `text`, in order and without repeats; none overlaps another. `is_name` is asked for each key."""
     matches = list(_WORD.finditer(text))
     words = [_plain(match.group()) for match in matches]
     found: dict[str, None] = {}
     at = 0
     while at < len(words):
         first = text[matches[at].start()]
-        size = _size_at(words, at, names) if first.isupper() or first.isdigit() else 0
-        if size:
-            found[" ".join(words[at : at + size])] = None
-        at += max(size, 1)
+        most = min(MOST_WORDS, len(words) - at) if first.isupper() or first.isdigit() else 0
+        keys = (" ".join(words[at : at + size]) for size in range(most, 0, -1))
+        if key := next(filter(is_name, keys), ""):
+            found[key] = None
+        at += key.count(" ") + 1
     return tuple(found)
-
-
-def _size_at(words: list[str], at: int, names: NameLookup) -> int:
-    """The number of words of the longest name that begins at word `at`; 0 where there is none."""
-    for size in range(min(names.longest(words[at]), len(words) - at), 0, -1):
-        if " ".join(words[at : at + size]) in names:
-            return size
-    return 0
 
 
 def can_be_found(key: str) -> bool:

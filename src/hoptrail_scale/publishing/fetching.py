@@ -23,20 +23,19 @@ from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.refusals import translating_errors
 from hoptrail.errors import IndexDamaged, IndexUnavailable
-from hoptrail_scale.publishing.address import StoreAddress, is_address
 from hoptrail_scale.publishing.manifest import (
     CHUNKS,
     Manifest,
     MissingObject,
     Pointer,
     StoredFile,
-    damaged_chunk,
+    damaged,
     number_of,
     parse_manifest,
     read_manifest,
     read_pointer,
 )
-from hoptrail_scale.publishing.objects import STREAMS, Objects, Unchanged
+from hoptrail_scale.publishing.objects import STREAMS, Objects, StoreAddress, Unchanged
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -91,7 +90,10 @@ class Follower:
         try:
             current = read_pointer(self._objects, self._version)
         except Unchanged:
-            self._clear()
+            with translating_errors(self._home):
+                if self._folder and len(self._cached()) > 1:
+                    with suppress(TimeoutError), _lock(self._home, timeout=0):  # unless another process is fetching
+                        self._remove_others(self._folder)
             return None
         return self._fetch_current(current)
 
@@ -132,16 +134,11 @@ class Follower:
                     remove_folder(folder)
                     newest = max(self._cached(), key=lambda path: number_of(path.name), default=None)
                     _place(self._objects, manifest, folder, newest, with_manifest=True)
-                copy = Copy(folder, manifest.number, manifest.commit, _pinned(folder))
+                pin = (folder / _MANIFEST).open("rb")
+                _flock(pin, shared=True)  # so that it is not removed
+                copy = Copy(folder, manifest.number, manifest.commit, pin)
                 self._remove_others(folder)
         return copy
-
-    def _clear(self) -> None:
-        """Remove publications that are no longer in use, unless another process is fetching."""
-        with translating_errors(self._home):
-            if self._folder and len(self._cached()) > 1:
-                with suppress(TimeoutError), _lock(self._home, timeout=0):
-                    self._remove_others(self._folder)
 
     def _cached(self) -> list[Path]:
         return [path.parent for path in self._home.glob(f"*/{_MANIFEST}") if path.parent.suffix != NEW]
@@ -161,7 +158,7 @@ def restore(source: str, folder: Path) -> None:
         UsageError: `folder` is not empty.
         HoptrailError: as `copy_index` and `Follower.first` do.
     """
-    if not is_address(source):
+    if "://" not in source:
         copy_index(Path(source), folder)
         return
     check_empty(folder)
@@ -228,7 +225,7 @@ class _Source:
         if stored is None:
             raise MissingObject(f"{CHUNKS}/{name}", self._objects.address)
         if len(stored) != file.length(place) or not _is_intact(stored, name):
-            raise damaged_chunk(name, self._objects.address)
+            raise damaged(f"{CHUNKS}/{name}", self._objects.address)
         return stored
 
 
@@ -257,13 +254,6 @@ def _manifest_in(folder: Path) -> Manifest | None:
         return parse_manifest((folder / _MANIFEST).read_bytes(), folder.name, folder)
     except (FileNotFoundError, IndexDamaged):
         return None
-
-
-def _pinned(folder: Path) -> BinaryIO:
-    """An open file that keeps a publication from being removed. The caller holds the lock of the cache."""
-    pin = (folder / _MANIFEST).open("rb")
-    _flock(pin, shared=True)
-    return pin
 
 
 def _remove_unless_used(folder: Path) -> None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hoptrail.corpus.places import DATABASE
 from hoptrail.errors import IndexDamaged, IndexMismatch
 from hoptrail.types.json_object import reader_of
-from hoptrail_scale.publishing.address import StoreAddress
-from hoptrail_scale.publishing.objects import Objects
+from hoptrail_scale.publishing.objects import Objects, StoreAddress
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Increased whenever an older hoptrail could misread what a newer one publishes."""
 
+ALTERED = "its content does not have the checksum in its name"
 POINTER = "current.json"
 MANIFESTS = "manifests"
 CHUNKS = "chunks"
@@ -119,7 +119,7 @@ def read_pointer(objects: Objects, other_than: UpdateVersion | None = None) -> t
     content, version = stored
     pointer = _from_json(Pointer, content, POINTER, objects.address)
     if not pointer.manifests or not all(map(_MANIFEST.fullmatch, pointer.manifests)):
-        raise _damaged(POINTER, objects.address, "it does not name manifests")
+        raise damaged(POINTER, objects.address, "it does not name manifests")
     return pointer, version
 
 
@@ -142,14 +142,14 @@ def parse_manifest(content: bytes, name: str, address: StoreAddress | Path) -> M
     """
     place = object_of(name)
     if hashlib.sha256(content).hexdigest() != name.partition("-")[2]:
-        raise _damaged(place, address, "its content does not have the checksum in its name")
+        raise damaged(place, address)
     manifest = _from_json(Manifest, content, place, address)
     for file in manifest.files:
         count = -(-file.size // file.chunk_size) if file.size >= 0 and file.chunk_size > 0 else -1
         if not _FILE.fullmatch(file.name) or count != len(file.chunks) or not all(map(_CHUNK.fullmatch, file.chunks)):
-            raise _damaged(place, address, f"its entry {file.name!r} is not one of a file of an index")
+            raise damaged(place, address, f"its entry {file.name!r} is not one of a file of an index")
     if DATABASE not in {file.name for file in manifest.files}:
-        raise _damaged(place, address, f"it has no {DATABASE}")
+        raise damaged(place, address, f"it has no {DATABASE}")
     return manifest
 
 
@@ -160,12 +160,8 @@ class MissingObject(IndexDamaged):
         super().__init__(f"{name} of {address} is missing. Publish the index anew with `hoptrail publish --afresh`.")
 
 
-def damaged_chunk(chunk: str, address: StoreAddress) -> IndexDamaged:
-    """The error for an altered chunk."""
-    return _damaged(f"{CHUNKS}/{chunk}", address, "its content does not have the checksum in its name")
-
-
-def _damaged(name: str, address: StoreAddress | Path, reason: str) -> IndexDamaged:
+def damaged(name: str, address: StoreAddress | Path, reason: str = ALTERED) -> IndexDamaged:
+    """The error for what was published there under this name."""
     return IndexDamaged(
         f"{name} of {address} is damaged: {reason}. Publish the index anew with `hoptrail publish --afresh`."
     )
@@ -187,5 +183,5 @@ def _from_json(kind: type[Read], content: bytes, name: str, address: StoreAddres
             )
         read: Read = reader_of(kind).validate_python(parsed)
     except (ValidationError, ValueError) as error:
-        raise _damaged(name, address, "it is not JSON of the expected form") from error
+        raise damaged(name, address, "it is not JSON of the expected form") from error
     return read

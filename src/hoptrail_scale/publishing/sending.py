@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
+from hoptrail.corpus.arrays import ARRAYS
+from hoptrail.corpus.copying import open_file
+from hoptrail.corpus.database import Database
+from hoptrail.corpus.head import commit_number
 from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.refusals import translating_errors
+from hoptrail.corpus.segments import array_files
 from hoptrail.errors import IndexBusy, IndexDamaged, StorageError
-from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.manifest import (
     CHUNKS,
     FORMAT,
@@ -33,8 +40,7 @@ from hoptrail_scale.publishing.manifest import (
     read_manifest,
     read_pointer,
 )
-from hoptrail_scale.publishing.objects import STREAMS, Objects, Outdated
-from hoptrail_scale.publishing.open_commit import OpenCommit, open_commit
+from hoptrail_scale.publishing.objects import STREAMS, Objects, Outdated, StoreAddress
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion
@@ -81,10 +87,10 @@ def publish(folder: Path, address: str, *, keep_hours: float = KEEP_HOURS, afres
     """
     objects = Objects(StoreAddress.of(address))
     pointer, version = read_pointer(objects) or (None, None)
-    with open_commit(folder) as commit:
+    with open_commit(folder) as (commit, files):
         before = None if pointer is None or afresh else read_manifest(objects, pointer.manifests[0])
         sender = _Sender(objects, pointer.number + 1 if pointer else 1, before)
-        manifest = sender.send(commit)
+        manifest = sender.send(commit, files)
     if before and pointer and manifest.files == before.files:
         removed = collect(objects, pointer, keep_hours)
         return Publication(before.number, before.commit, before.size, len(before.chunks), 0, 0, removed)
@@ -98,6 +104,27 @@ def publish(folder: Path, address: str, *, keep_hours: float = KEEP_HOURS, afres
     )
 
 
+@contextmanager
+def open_commit(folder: Path) -> Iterator[tuple[int, Mapping[str, BinaryIO]]]:
+    """The number of the last commit of an index, and its files by their paths in the index folder (with slashes). They can be
+    read until the end of the block, whatever happens to the index; no writer waits. The database is copied to the system's
+    temporary folder, and the copy unlinked before the block begins. Raises: as `copy_index` does.
+    """
+    with ExitStack() as files:
+        with (
+            closing(Database.to_read(folder)) as database,
+            TemporaryDirectory(prefix="hoptrail-", ignore_cleanup_errors=True) as temporary,
+        ):
+            names = [f"{ARRAYS}/{name}" for name in array_files(database)]
+            opened = {name: files.enter_context(open_file(folder, name)) for name in names}
+            copy = Path(temporary, DATABASE)
+            with translating_errors(copy.parent):
+                database.copy_to(copy)
+                opened[DATABASE] = files.enter_context(copy.open("rb"))
+            number = commit_number(database)
+        yield number, dict(sorted(opened.items()))
+
+
 class _Sender:
     def __init__(self, objects: Objects, number: int, before: Manifest | None) -> None:
         self.sent = self.sent_bytes = 0
@@ -108,14 +135,14 @@ class _Sender:
         for chunk in objects.written(f"{CHUNKS}/{number}"):
             self._known.setdefault(chunk.rpartition("/")[2], f"{number}/{chunk.rpartition('/')[2]}")
 
-    def send(self, commit: OpenCommit) -> Manifest:
-        """Send the missing chunks of a commit. Returns its manifest."""
+    def send(self, commit: int, opened: Mapping[str, BinaryIO]) -> Manifest:
+        """Send the missing chunks of a commit's files. Returns its manifest."""
         with ThreadPoolExecutor(STREAMS) as pool:
             running: deque[Future[None]] = deque()
-            files = tuple(self._file(name, file, pool, running) for name, file in commit.files.items())
+            files = tuple(self._file(name, file, pool, running) for name, file in opened.items())
             for future in running:
                 future.result()
-        return Manifest(FORMAT, self._number, commit.number, files)
+        return Manifest(FORMAT, self._number, commit, files)
 
     def _file(self, name: str, file: BinaryIO, pool: ThreadPoolExecutor, running: deque[Future[None]]) -> StoredFile:
         size = file.seek(0, 2)

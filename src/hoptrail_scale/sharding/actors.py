@@ -6,7 +6,6 @@ call is repeated. Every machine needs the keys of the object store in its enviro
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -57,10 +56,6 @@ class _Actor:
             self._shard, self._copy = shard, newer
         return None
 
-    def process(self) -> int:
-        """The number of the process."""
-        return os.getpid()
-
 
 class RayShards:
     """Published shards as actors. Satisfies `Scatter`."""
@@ -85,10 +80,6 @@ class RayShards:
         """See `Scatter.close`."""
         for actor in self._actors:
             self._ray.kill(actor)
-
-    def processes(self) -> list[int]:
-        """The numbers of the actors' processes, on their machines."""
-        return self._results([actor.process.remote() for actor in self._actors])
 
     def _results(self, references: Sequence[Any]) -> list[Any]:
         results = []

@@ -10,42 +10,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hoptrail.corpus.snapshot import SharedSnapshot
 from hoptrail.documents.corpus_part import CorpusPart
 from hoptrail.errors import IndexDamaged, IndexUnavailable, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
-from hoptrail.index.builder import Building
+from hoptrail.index.builder import add
+from hoptrail.index.index import Index
 from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
-from hoptrail.language.factory import LanguageContext
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.local import LocalSettings
 from hoptrail_scale.on_ray import RayExecutor
-from hoptrail_scale.publishing.address import StoreAddress
 from hoptrail_scale.publishing.fetching import restore
-from hoptrail_scale.publishing.objects import Objects
+from hoptrail_scale.publishing.objects import Objects, StoreAddress
 from hoptrail_scale.publishing.sending import publish
 from hoptrail_scale.sharding.actors import RayShards
 from hoptrail_scale.sharding.sharded_index import RECIPES, ShardedIndex
 
 COUNT = "shards.json"
 """The object that holds the number of shards."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """What every worker builds a part of."""
-
-    sources: tuple[str, ...]
-    address: str
-    recipes: tuple[str, ...]
-    settings: Settings
 
 
 def build_shards(
@@ -63,8 +50,11 @@ def build_shards(
         WorkFailed: a shard cannot be built; those that were published are found by the next run.
     """
     settings = settings or Settings()
-    task = _Task(tuple(str(Path(source).resolve()) for source in sources), address, tuple(recipes), settings)
-    _check(task, count)
+    if count < 1:
+        raise UsageError("a corpus has at least one shard.")
+    for name in recipes or (settings.recipe,):
+        if name.partition(":")[0] not in RECIPES:
+            raise UsageError(f"recipe {name} cannot search shards. These can: {', '.join(RECIPES)}.")
     objects = Objects(StoreAddress.of(address))
     try:
         stored = _count_at(objects)
@@ -72,7 +62,9 @@ def build_shards(
         stored = None  # it is written anew
     if stored not in (None, count):
         raise UsageError(f"{address} holds {stored} shards, not {count}: name another address for another number.")
-    work = Work("building shard", partial(_build, task), str)
+    places = [str(Path(source).resolve()) for source in sources]
+    build = partial(_build, sources=places, address=address, recipes=tuple(recipes), settings=settings)
+    work = Work("building shard", build, str)
     reports = list(executor.map(work, [CorpusPart(number, count) for number in range(1, count + 1)]))
     objects.put(COUNT, json.dumps({"shards": count}).encode())
     return reports
@@ -93,9 +85,11 @@ def shard_addresses(address: str, count: int) -> list[str]:
     return [f"{address.rstrip('/')}/{CorpusPart(number, count)}" for number in range(1, count + 1)]
 
 
-def _build(task: _Task, part: CorpusPart) -> IndexingReport:
+def _build(
+    part: CorpusPart, sources: Sequence[str], address: str, recipes: Sequence[str], settings: Settings
+) -> IndexingReport:
     """In a worker: bring one shard up to date, from what is published of it, and publish it."""
-    address = shard_addresses(task.address, part.count)[part.number - 1]
+    address = shard_addresses(address, part.count)[part.number - 1]
     with TemporaryDirectory(prefix="hoptrail-shard-", ignore_cleanup_errors=True) as temporary:
         folder, damaged = Path(temporary, "index"), False
         try:
@@ -104,8 +98,8 @@ def _build(task: _Task, part: CorpusPart) -> IndexingReport:
             damaged = True
         except IndexUnavailable:
             pass  # the first run
-        encoder = open_encoder(task.settings.encoder, LocalSettings(threads=1))  # a task of Ray has one core
-        report = build_part(folder, task.sources, task.recipes, task.settings, part, encoder)
+        encoder = open_encoder(settings.encoder, LocalSettings(threads=1))  # a task of Ray has one core
+        report = build_part(folder, sources, recipes, settings, part, encoder)
         publish(folder, address, afresh=damaged)
     return report
 
@@ -119,18 +113,10 @@ def build_part(
     encoder: Encoder,
 ) -> IndexingReport:
     """Bring the index of one part of a corpus in step with its sources. Raises: as `Index.add`."""
-    context = LanguageContext(encoder, folder, settings.chat, settings.offline)
-    building = Building(folder, settings, SharedSnapshot(folder), lambda: encoder, lambda: context)
+    index = Index(folder, settings)
+    index.encoder = encoder
     options = ReadingOptions(sync=settings.sync, selection=settings.selection, part=part, limits=settings.reading)
-    return building.add(sources, recipes, None, options)
-
-
-def _check(task: _Task, count: int) -> None:
-    if count < 1:
-        raise UsageError("a corpus has at least one shard.")
-    for name in task.recipes or (task.settings.recipe,):
-        if name.partition(":")[0] not in RECIPES:
-            raise UsageError(f"recipe {name} cannot search shards. These can: {', '.join(RECIPES)}.")
+    return add(index, sources, recipes, None, options)
 
 
 def _count_at(objects: Objects) -> int | None:

@@ -6,9 +6,10 @@ Every call can be repeated and keeps nothing that a later one needs: a shard who
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from hoptrail.retrieval.paths.graph import PassageGraph
 from hoptrail.retrieval.paths.queries import PathQueries
 from hoptrail.retrieval.paths.question_scores import QuestionScores
 from hoptrail.types import Document, Extraction, Kind, Unit
+
+T = TypeVar("T")
 
 QUESTIONS = 4
 """Questions whose walks a shard remembers between two calls."""
@@ -112,8 +115,8 @@ class Shard:
     def __init__(self, folder: Path) -> None:
         """Raises: as `Snapshot.open`."""
         self._snapshot = Snapshot.open(folder)
-        self._begun: OrderedDict[tuple[str, tuple[int, ...]], Walk] = OrderedDict()
-        self._walked: OrderedDict[tuple[str, tuple[int, ...]], Walk] = OrderedDict()
+        self._walks: OrderedDict[tuple[str, tuple[int, ...]], tuple[Walk, bool]] = OrderedDict()
+        """Begun, and whether the names of other shards were followed."""
 
     def close(self) -> None:
         """Release the commit."""
@@ -186,11 +189,9 @@ class Shard:
         return ShardContents(documents, (*passages, *read), together, dict(snapshot.extractions(names)), titled)
 
     def _departures(self, asked: Asked) -> tuple[Departure, ...]:
-        walk = self._begin(asked)
+        walk = self._walk(asked)
         if walk is None:
             return ()
-        self._begun[asked.key] = walk
-        _forget_oldest(self._begun)
         graph = walk.scores.graph
         sources = walk.sources(walk.best(walk.settings.first_sources))
         passages = self._snapshot.texts.ids(graph.passage_numbers[[source.row for source in sources]])
@@ -201,33 +202,27 @@ class Shard:
             departures.append(Departure(passage, names, title, source.vector, source.cosine, source.promise))
         return tuple(departures)
 
-    def _begin(self, asked: Asked) -> Walk | None:
-        """The beginning of path search; None in a shard without passages."""
-        if asked.paths is None or not self._snapshot.count(Kind.PASSAGE):
-            return None
-        keywords = self._snapshot.keywords.as_part_of(asked.words)
-        graph, paths = PassageGraph.of(self._snapshot), asked.paths
-        scores = QuestionScores.of(graph, keywords, paths.queries, paths.vectors, paths.settings.read)
-        return Walk(scores, paths.settings)
-
-    def _walk(self, asked: Asked, departures: Sequence[Departure]) -> Walk | None:
-        """Path search after all names have been followed, remembered for the next call about the same question."""
-        if asked.key not in self._walked:
-            walk = self._begun.pop(asked.key, None) or self._begin(asked)
-            if walk is None:
+    def _walk(self, asked: Asked, departures: Sequence[Departure] | None = None) -> Walk | None:
+        """Path search at its beginning, or after the names of `departures` have been followed; remembered for the next call about
+        the same question. None in a shard without passages.
+        """
+        walk, followed = (None, False) if departures is None else self._walks.pop(asked.key, (None, False))
+        if walk is None:
+            if asked.paths is None or not self._snapshot.count(Kind.PASSAGE):
                 return None
+            keywords = self._snapshot.keywords.as_part_of(asked.words)
+            graph, paths = PassageGraph.of(self._snapshot), asked.paths
+            scores = QuestionScores.of(graph, keywords, paths.queries, paths.vectors, paths.settings.read)
+            walk = Walk(scores, paths.settings)
+        if departures is not None and not followed:
             own = self._snapshot.table.stored(Kind.PASSAGE, [departure.passage for departure in departures])
             others = [departure for departure in departures if departure.passage not in own]
             walk.follow([_arrival(walk.scores.graph, departure) for departure in others])
             walk.expand_best()
-            self._walked[asked.key] = walk
-            _forget_oldest(self._walked)
-        return self._walked[asked.key]
-
-
-def _forget_oldest(walks: OrderedDict[tuple[str, tuple[int, ...]], Walk]) -> None:
-    while len(walks) > QUESTIONS:
-        walks.popitem(last=False)
+        self._walks[asked.key] = walk, departures is not None
+        while len(self._walks) > QUESTIONS:
+            self._walks.popitem(last=False)
+        return walk
 
 
 def _arrival(graph: PassageGraph, departure: Departure) -> Source:
@@ -235,3 +230,41 @@ def _arrival(graph: PassageGraph, departure: Departure) -> Source:
     numbers = np.array([number for name in departure.names if (number := graph.number(name)) >= 0], np.int32)
     title = graph.number(departure.title) if departure.title else -1
     return Source(-1, numbers, title, departure.vector, departure.cosine, departure.promise)
+
+
+class Scatter(Protocol):
+    """Calls functions of a shard on every shard."""
+
+    def all(self, call: Callable[[Shard], T]) -> list[T]:
+        """The results in the order of the shards; calls run at once. `call` can be pickled.
+        Raises: WorkFailed: a shard cannot be brought back.
+        """
+
+    def renew(self) -> None:
+        """Read the last commit of every shard from now on."""
+
+    def close(self) -> None:
+        """Release the shards."""
+
+
+class LocalShards:
+    """Shards in folders of this machine, called one after another in this process."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        """Raises: as `Snapshot.open`."""
+        self._folders = list(folders)
+        self._shards = [Shard(folder) for folder in self._folders]
+
+    def all(self, call: Callable[[Shard], T]) -> list[T]:
+        """See `Scatter.all`."""
+        return [call(shard) for shard in self._shards]
+
+    def renew(self) -> None:
+        """See `Scatter.renew`."""
+        self.close()
+        self._shards = [Shard(folder) for folder in self._folders]
+
+    def close(self) -> None:
+        """See `Scatter.close`."""
+        for shard in self._shards:
+            shard.close()

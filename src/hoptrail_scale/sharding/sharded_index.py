@@ -3,7 +3,7 @@
     1. Every shard counts the words of the question. From now on words count as in the whole corpus.
     2. Every shard returns its best passages by words, by vectors and on paths, and the names in the best of the latter.
     3. For path search, every shard returns the passages nearest to the question that have one of the names of the others.
-    4. What was found is fetched into a small index (`candidate_index.py`), over which the recipe runs unchanged.
+    4. What was found is fetched into a small index (`candidate_index`), over which the recipe runs unchanged.
 
 `bm25`, `dense` and `hybrid` rank exactly as over one index, because the best passages of the whole are among the best of the
 shards. `trail` searches the paths among what was found; so do its further searches for the same question.
@@ -15,14 +15,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial, reduce
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.head import Head, check_encoder
-from hoptrail.corpus.keywords import keyword_words
+from hoptrail.corpus.keywords import WordCounts, keyword_words
+from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.corpus.texts import Found
+from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import UsageError
 from hoptrail.index.settings import Settings
 from hoptrail.language.factory import LanguageContext, open_language
@@ -38,10 +42,20 @@ from hoptrail.recipes.trail import TrailSettings
 from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.retrieval.paths.candidates import AS_TRAINED, Bridge, CandidateSettings, bridge_vectors, choose_bridges
 from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.types import Answer, Ranking
-from hoptrail_scale.sharding.candidate_index import candidate_index
-from hoptrail_scale.sharding.scatter import Scatter
-from hoptrail_scale.sharding.shard import Asked, AskedPaths, CountedWords, Departure, Leads, Shard
+from hoptrail.structures.build_context import BuildContext
+from hoptrail.structures.declaration import Name
+from hoptrail.structures.progress_tracker import ignore
+from hoptrail.structures.title_mentions import TitleMentions
+from hoptrail.types import Answer, Kind, Ranking, Usage
+from hoptrail_scale.sharding.shard import (
+    Asked,
+    AskedPaths,
+    CountedWords,
+    Departure,
+    Scatter,
+    Shard,
+    ShardContents,
+)
 
 RECIPES = ("bm25", "dense", "hybrid", "trail")
 """The recipes that shards can be asked with: their searches depend on the question alone."""
@@ -136,7 +150,7 @@ class ShardedIndex:
     @contextmanager
     def _gathered(self, asked: Asked, depth: int) -> Iterator[Snapshot]:
         leads = self._scatter.all(partial(Shard.find, asked=asked, depth=depth))
-        ids = _chosen(leads, depth)
+        ids = {*_best([lead.by_words for lead in leads], depth), *_best([lead.by_vectors for lead in leads], depth)}
         if asked.paths:
             ids |= self._on_paths(asked, asked.paths, [lead.departures for lead in leads])
         contents = partial(Shard.contents, ids=frozenset(ids), sentences=asked.paths is not None)
@@ -182,12 +196,6 @@ class ShardedIndex:
         return reduce(np.add, self._scatter.all(partial(Shard.frequencies, words=tuple(words))))
 
 
-def _chosen(leads: Sequence[Leads], depth: int) -> set[str]:
-    """The best passages by words and by vectors of all shards."""
-    by_words, by_vectors = ([lead.by_words for lead in leads], [lead.by_vectors for lead in leads])
-    return {*_best(by_words, depth), *_best(by_vectors, depth)}
-
-
 def _best_bridges(bridges: Iterable[Bridge]) -> list[Bridge]:
     """The most promising names of all shards, each with its step."""
     best: dict[tuple[str, int], Bridge] = {}
@@ -202,3 +210,49 @@ def _best(found: Iterable[Found], depth: int) -> list[str]:
     """The ids with the highest scores, equal ones by rising id, as one index orders them."""
     ordered = sorted((pair for part in found for pair in part), key=lambda pair: (-pair[1], pair[0]))
     return [id_ for id_, _ in ordered[:depth]]
+
+
+@contextmanager
+def candidate_index(
+    parts: Sequence[ShardContents], head: Head, whole: WordCounts, encoder: Encoder
+) -> Iterator[Snapshot]:
+    """A snapshot of the passages of all parts, until the end of `with`.
+
+    Words count as in the `whole` corpus. `head` is that of a shard. Names are found anew, because a sentence of one shard may
+    name a document of another.
+    """
+    with TemporaryDirectory(
+        prefix="hoptrail-question-", ignore_cleanup_errors=True
+    ) as temporary:  # Windows: still mapped
+        folder = Path(temporary)
+        with writing_to(folder, head.encoder) as writer:
+            _put(parts, writer)
+            writer.structures.update(head.structures)
+            if MENTIONS in head.structures and any(part.extractions for part in parts):
+                writer.renew_names(NAMES, _names(parts, BuildContext(writer, encoder, ignore, lambda: None)))
+            writer.publish(Usage())
+        with Snapshot.open(folder, whole=whole) as snapshot:
+            yield snapshot
+
+
+def _names(parts: Sequence[ShardContents], context: BuildContext) -> Iterator[tuple[str, str]]:
+    """Names with the ids of their units. A title stays with the passage that has it in its shard: of a document the first passage
+    that was gathered may be another.
+    """
+    titled = {name for part in parts for name in part.titled}
+    passages = {unit.id for part in parts for unit in part.units if unit.kind is Kind.PASSAGE}
+    for row in TitleMentions().rows(context, None):
+        if isinstance(row, Name) and (row.unit in titled or row.unit not in passages):
+            yield row.key, row.unit
+
+
+def _put(parts: Sequence[ShardContents], writer: Writer) -> None:
+    """Write all parts. A document that two shards hold is one document."""
+    documents = {document.id: document for part in parts for document in part.documents}
+    units = {unit.id: unit for part in parts for unit in part.units}
+    vectors = {unit.id: vector for part in parts for unit, vector in zip(part.units, part.vectors, strict=True)}
+    writer.put_documents([documents[name] for name in sorted(documents)])
+    if units:
+        names = sorted(units)
+        writer.put_units([units[name] for name in names], np.stack([vectors[name] for name in names]))
+    writer.put_extractions({name: extraction for part in parts for name, extraction in part.extractions.items()})

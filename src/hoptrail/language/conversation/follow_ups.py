@@ -16,7 +16,7 @@ from hoptrail.text import lexicon
 from hoptrail.text.lexicon import COPULAS, OPENERS, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.mentions import Shape, find_mentions
 from hoptrail.text.phrases import Token, adjacent, tokens_of
-from hoptrail.text.questions import Wanted, analyse, is_person_noun, type_of_noun
+from hoptrail.text.questions import Wanted, is_person_noun, type_of_noun, wanted_by
 from hoptrail.text.words import words
 
 OPENING = re.compile(r"^(?:(?:and|but|so|then|also|now|or|ok|okay)\b[\s,:-]*)+(?=\w)", re.IGNORECASE)
@@ -197,27 +197,22 @@ def _named(answer: str | None) -> str | None:
     return None if first is None or first.shape in _FIGURES else re.sub(r"^(?:in|at|by|to|from) ", "", answer)
 
 
-def _wanted(question: str) -> Wanted | None:
-    asked = analyse(question)
-    return asked.wanted if asked else None
-
-
 def _person(turn: Exchange) -> str | None:
     """The person asked for, by the question or by its latest hop; else the person whom the question names; else what was asked
     for, if it has a name: `Which dog won? Bella`.
     """
     for question, answer in ((turn.asked, turn.answer), *((hop.asked, hop.answer) for hop in reversed(turn.hops))):
-        if _wanted(question) is Wanted.PERSON and (name := _named(answer)):
+        if wanted_by(question) is Wanted.PERSON and (name := _named(answer)):
             return name
     groups = [group for group in _groups(turn.asked) if group.person is not False]
     if groups:
         return min(groups, key=lambda group: (not group.name, group.person is None)).text
-    return _named(turn.answer) if _wanted(turn.asked) is Wanted.THING else None
+    return _named(turn.answer) if wanted_by(turn.asked) is Wanted.THING else None
 
 
 def _thing(turn: Exchange, *, placed: bool = True) -> str | None:
     """The thing that `which` or `what` asked for, else a thing of the question, else (if `placed`) the answer, as a place."""
-    answer = None if _wanted(turn.asked) is Wanted.PERSON else _named(turn.answer)
+    answer = None if wanted_by(turn.asked) is Wanted.PERSON else _named(turn.answer)
     if answer and any(word.lower in {"which", "what"} for word in words(turn.asked)[:3]):
         return answer
     groups = [group for group in _groups(turn.asked) if group.person is not True]

@@ -16,7 +16,7 @@ from hoptrail.language.tasks import Exchange, Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
 from hoptrail.text.mentions import find_names
 from hoptrail.text.phrases import REFERENCE
-from hoptrail.text.questions import Wanted, analyse, type_of_noun
+from hoptrail.text.questions import Wanted, type_of_noun, wanted_by
 from hoptrail.text.words import Word, content_stems, stem, words
 
 _DEMONSTRATIVES = word_set("this these those")
@@ -32,7 +32,6 @@ _NOUN_ASKED = re.compile(
 _OWNERS = word_set("his her its their")
 _REPLACED = _OWNERS | word_set("he she it they him them")
 _MOST_ANALYSED = 2_000
-_NOUNS = {Wanted.PERSON: "person", Wanted.PLACE: "place", Wanted.DATE: "date", Wanted.NUMBER: "number"}
 
 
 def points_back(question: str, findings: Sequence[Finding]) -> bool:
@@ -121,11 +120,10 @@ def word_references(question: str, earlier: Sequence[str]) -> str:
 
 def _kind_asked(question: str) -> str:
     """The noun for what a sub-question asks: from `which town` or `the author of`, else from its question word."""
-    asked = analyse(question)
     noun = _NOUN_ASKED.search(question)
     if noun and noun.group(1).lower() not in FUNCTION_WORDS:
         return noun.group(1).lower()
-    return _NOUNS.get(asked.wanted, "thing") if asked else "thing"
+    return wanted_by(question) or Wanted.THING
 
 
 def is_completion(question: str, completed: str, findings: Sequence[Finding]) -> bool:
@@ -173,9 +171,8 @@ def _asked_for(noun: str, findings: Sequence[Finding]) -> bool:
     """Whether an earlier sub-question has the noun, or asks for the noun's type."""
     wanted = type_of_noun(noun)
     for finding in findings:
-        asked = analyse(finding.asked)
         if stem(noun) in content_stems(finding.asked):
             return True
-        if wanted is not Wanted.THING and asked is not None and asked.wanted is wanted:
+        if wanted is not Wanted.THING and wanted_by(finding.asked) is wanted:
             return True
     return False

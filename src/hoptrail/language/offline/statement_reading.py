@@ -34,7 +34,7 @@ from hoptrail.text.values import same_answer
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Span, Unit
 
-READ, PATHS = 12, 16
+READ, PATHS = 12, 8
 """The number of closest statements that are read, and of paths."""
 _KEPT = 64
 """Questions whose candidates are kept: the stages of an answer ask the same question of the same passages again."""

@@ -19,7 +19,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.errors import NotBuilt
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.text.title_scanning import MOST_WORDS, can_be_found, names_in
+from hoptrail.text.title_scanning import can_be_found, names_in
 from hoptrail.types import Kind, Unit
 
 
@@ -71,7 +71,12 @@ class PassageGraph:
 
     def titles_in(self, question: str) -> tuple[str, ...]:
         """The keys of the titles of passages that a question names."""
-        return names_in(question, _Titles(self))
+
+        def is_title(key: str) -> bool:
+            number = self.number(key)
+            return can_be_found(key) and number >= 0 and bool(self.owners.counts(number))
+
+        return names_in(question, is_title)
 
     def passages(self, rows: Iterable[int]) -> dict[int, Unit]:
         """Several passages by row, each read once; reading them together costs less than one by one."""
@@ -95,18 +100,3 @@ class PassageGraph:
         if len(filled):
             best[filled] = np.maximum.reduceat(cosines, starts, axis=0)
         return best
-
-
-class _Titles:
-    """The names that are titles of passages. Satisfies `text.title_scanning.NameLookup`."""
-
-    def __init__(self, graph: PassageGraph) -> None:
-        self._graph = graph
-
-    def __contains__(self, key: str, /) -> bool:
-        number = self._graph.number(key)
-        return can_be_found(key) and number >= 0 and bool(self._graph.owners.counts(number))
-
-    def longest(self, first: str) -> int:
-        """See `NameLookup.longest`; this gives an upper bound."""
-        return MOST_WORDS if self._graph.keys.begins(f"{first} ") else int(self._graph.number(first) >= 0)
