@@ -81,7 +81,8 @@ def question_triples(question: str, *, noun_phrases: bool = False) -> QuestionTr
 
 def _patterns_of(name: str, before: Sequence[Token], after: Sequence[Token], *, apart: bool) -> Iterator[Pattern]:
     """The patterns of a name from the words on both sides; `apart`: a comma precedes it, as in `Who died first, X or Y?`."""
-    clause = _without_class_noun(_last_clause(before))
+    opened = max((place for place, token in enumerate(before) if token.lower in _CLAUSE), default=-1)
+    clause = _without_class_noun(before[opened + 1 :])
     if clause and all(token.lower in _INVERTING for token in clause):  # `Where was Orla Finch born`
         relation = said([*(token for token in clause if token.lower in COPULAS), *_first_clause(after)])
         if relation:
@@ -121,12 +122,6 @@ def _without_class_noun(clause: Sequence[Token]) -> Sequence[Token]:
     while at > 0 and len(clause) - at <= 2 and (clause[at - 1].content or clause[at - 1].lower in ARTICLES):
         at -= 1
     return clause[:at] if at > 0 and clause[at - 1].lower == "of" else clause
-
-
-def _last_clause(tokens: Sequence[Token]) -> Sequence[Token]:
-    """The tokens after the last word that opens a clause."""
-    at = max((place for place, token in enumerate(tokens) if token.lower in _CLAUSE), default=-1)
-    return tokens[at + 1 :]
 
 
 def _first_clause(tokens: Sequence[Token]) -> Sequence[Token]:

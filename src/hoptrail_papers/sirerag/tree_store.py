@@ -142,18 +142,14 @@ class TreeStore:
 
     def refresh(self) -> None:
         """See everything that was written."""
-        self._snapshot = self._writer.snapshot()
+        self.snapshot = self._writer.snapshot()
 
     def groups(self, tree: str, level: int | None = None) -> Weights:
         """The groups of a tree, all or those of one level, with or without a finished summary."""
         if tree not in self._trees:
-            self._trees[tree] = groups_of(self._snapshot, tree)
+            self._trees[tree] = groups_of(self.snapshot, tree)
         groups = self._trees[tree]
         return groups if level is None else {group: own for group, own in groups.items() if level_of(group) == level}
-
-    def leaves(self, kind: Kind) -> set[str]:
-        """The ids of all units of a kind."""
-        return set(self._snapshot.table.ids(kind))
 
     def nodes(self, ids: Collection[str]) -> dict[str, Node]:
         """The nodes that have a text, by id."""
@@ -161,15 +157,7 @@ class TreeStore:
 
     def units(self, ids: Collection[str]) -> Iterator[Unit]:
         """The units of nodes, in no order."""
-        return (unit for kind in KINDS for unit in self._snapshot.units(kind, ids))
-
-    def vectors(self, ids: Sequence[str]) -> FloatMatrix:
-        """The stored vectors of nodes: shape (len(ids), dimension)."""
-        return self._snapshot.search.vectors_in_order(KINDS, ids)
-
-    def entities(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The entities of passages with a stored extraction, all or these, in no order."""
-        return ((id_, extraction.entities) for id_, extraction in self._snapshot.extractions(ids))
+        return (unit for kind in KINDS for unit in self.snapshot.units(kind, ids))
 
     def write_groups(self, tree: str, before: Weights, changed: Members, nodes: Level | None = None) -> None:
         """Write the groups that are new or have other children than `before`.
@@ -197,7 +185,7 @@ class TreeStore:
     def remove_strays(self) -> None:
         """Remove summaries without a group: all its children were removed, and its links with them."""
         groups = {group for tree in TREES for group in self.groups(tree)}
-        self.remove_groups([id_ for id_ in self._snapshot.table.ids(Kind.SUMMARY) if id_ not in groups])
+        self.remove_groups([id_ for id_ in self.snapshot.table.ids(Kind.SUMMARY) if id_ not in groups])
 
 
 def _weighted(

@@ -44,6 +44,7 @@ from hoptrail.types import Kind, Unit
 from hoptrail_papers.sirerag.clustering import ClusteringSettings, open_clusterer
 from hoptrail_papers.sirerag.tree_store import (
     HIGHEST_LEVEL,
+    KINDS,
     LEAVES,
     SMALLEST_GROUP,
     Grouper,
@@ -175,11 +176,13 @@ class Tree(Structure):
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
         """The ids of the nodes of a level: leaves on the first, above groups with or without a finished summary."""
-        return store.leaves(self.leaf) if level == LEAVES else store.groups(self.name, level).keys()
+        if level == LEAVES:
+            return set(store.snapshot.table.ids(self.leaf))
+        return store.groups(self.name, level).keys()
 
     def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
         """The vectors that group nodes of a level: shape (len(ids), dimension), unit length."""
-        return store.vectors(ids)
+        return store.snapshot.search.vectors_in_order(KINDS, ids)
 
     def discard(self, writer: Writer) -> None:
         """Remove this tree's groups and their summaries, whose kind all trees share."""
@@ -279,13 +282,13 @@ class SimilarityTree(Tree):
         nodes = Tree.members(self, store, level)
         if self.settings.leaf_placement == "flat" or level > LEAVES + 1:
             return nodes
-        abstract = self._abstract(store, store.leaves(Kind.PASSAGE))
+        abstract = self._abstract(store, set(store.snapshot.table.ids(Kind.PASSAGE)))
         return nodes - abstract if level == LEAVES else nodes | abstract
 
     def _abstract(self, store: TreeStore, passages: Set[str]) -> set[str]:
         """The passages with the fewest entities per word, of those with an extraction; those in a group stay on their level."""
         nodes = store.nodes(passages)
-        counts = ((id_, len(entities)) for id_, entities in store.entities() if id_ in nodes)
+        counts = ((id_, len(found.entities)) for id_, found in store.snapshot.extractions() if id_ in nodes)
         ranked = sorted((count / max(1, nodes[id_].words), id_) for id_, count in counts)
         least_dense = {id_ for _, id_ in ranked[: int(self.settings.abstract * len(ranked))]}
         low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
@@ -343,15 +346,15 @@ class EntityTree(Tree):
         """Passages with entities on the first level, the groups of both trees on the second, this tree's own above."""
         nodes = Tree.members(self, store, level)
         if level == LEAVES:
-            return nodes & {id_ for id_, entities in store.entities() if entities}
+            return nodes & {id_ for id_, found in store.snapshot.extractions() if found.entities}
         return nodes | store.groups(SIMILARITY_TREE, level).keys() if level == LEAVES + 1 else nodes
 
     def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:
         """For passages, the vectors of their sentences of entities instead of their own."""
-        entities = dict(store.entities(ids))
-        if not entities:  # groups
-            return store.vectors(ids)
-        sentences = [template(entities[id_]) for id_ in ids]
+        extractions = dict(store.snapshot.extractions(ids))
+        if not extractions:  # groups
+            return Tree.vectors(self, store, context, ids)
+        sentences = [template(extractions[id_].entities) for id_ in ids]
         return encode_texts(context, sentences, lambda done: context.report("encoding", done, len(ids)))
 
 
