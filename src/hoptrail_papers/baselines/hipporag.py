@@ -33,27 +33,28 @@ from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import best_first
 from hoptrail.retrieval.units.unit_search import dense_search
-from hoptrail.setting_limits import AtLeast1, NotNegative, Share, ShareBelow1
+from hoptrail.setting_limits import AtLeast1, NotNegative, Share
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking, Unit
 from hoptrail_papers.baselines.entity_graph import EntityGraph, EntityGraphSettings
+
+SEEDS, DAMPING = 5, 0.5
+"""The number of seeds, and the papers' damping."""
 
 
 @dataclass(frozen=True, slots=True)
 class HipporagSettings(PassageSettings):
     """Where the walk starts: at `entities` of the question, or at those of the nearest `triples`.
 
-    `entities`: the entity nearest to each name in the question. `triples`: the `seeds` heaviest entities of the `facts` nearest
+    `entities`: the entity nearest to each name in the question. `triples`: the SEEDS heaviest entities of the `facts` nearest
     triples, without those that the language finds helpful with a probability below `recognition` (0: ask nothing, keep all).
-    All passages are seeds with `passage_weight` times their similarity. The walk continues with probability `damping`.
+    All passages are seeds with `passage_weight` times their similarity. The walk continues with probability DAMPING.
     """
 
     start: Literal["entities", "triples"] = "entities"
     facts: AtLeast1 = 5
     recognition: Share = 0.0
-    seeds: AtLeast1 = 5
     passage_weight: NotNegative = 0.005
-    damping: ShareBelow1 = 0.5
     graph: EntityGraphSettings = field(default_factory=EntityGraphSettings)
     structures = (TRIPLES,)
 
@@ -97,7 +98,7 @@ class Hipporag(SinglePass):
             return dense_search(self.corpus, question, chosen.k)
         likeness = graph.passage_likeness(question) if chosen.passage_weight else None
         passages = None if likeness is None else chosen.passage_weight * likeness
-        return graph.passages(graph.pagerank(seeds, passages, chosen.damping), chosen.k)
+        return graph.passages(graph.pagerank(seeds, passages, DAMPING), chosen.k)
 
     def _entities_of_facts(self, question: str, graph: EntityGraph, meter: Meter) -> dict[int, float]:
         """Version 2: the entity's mean fact score divided by the number of passages that name it."""
@@ -109,7 +110,7 @@ class Hipporag(SinglePass):
             number: sum(found) / len(found) / float(graph.passage_counts[number])
             for number, found in sorted(scores.items())
         }
-        return {number: weight for number, weight in best_first(weights, self.settings.seeds).items() if weight > 0}
+        return {number: weight for number, weight in best_first(weights, SEEDS).items() if weight > 0}
 
     def _facts(self, question: str, meter: Meter) -> Ranking:
         found = dense_search(self.corpus, question, self.settings.facts, (Kind.TRIPLE,))
