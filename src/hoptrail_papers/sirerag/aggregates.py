@@ -185,7 +185,7 @@ class AggregateSettings(Limited):
     drop_covered_singletons: bool = True
     dates_and_numbers: bool = False
     part_words: AtLeast0 = 150
-    topics: ClusteringSettings = field(default_factory=ClusteringSettings)
+    topics: Literal["leiden", "raptor"] = "leiden"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class Aggregates(Derived):
         snapshot, settings = context.writer.snapshot(), self.settings
         found = stored_in_order(snapshot, documents)
         if settings.key == "topic":
-            groups = grouped_by_topic(snapshot, open_clusterer(settings.topics), found)
+            groups = grouped_by_topic(snapshot, open_clusterer(ClusteringSettings(method=settings.topics)), found)
         else:
             groups = grouped_by_entity(found, dates_and_numbers=settings.dates_and_numbers)
         covered = settings.key == "entity" and settings.drop_covered_singletons
