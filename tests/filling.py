@@ -1,7 +1,11 @@
-"""Much to write into an index, for this process or another."""
+"""Much to write into an index, for this process or another, and a disk that takes little."""
 
 from __future__ import annotations
 
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from hoptrail.corpus.writer import writing_to
@@ -26,3 +30,15 @@ def fill(folder: Path) -> None:
 
 def _filling(number: int) -> str:
     return "".join(chr(97 + (at * at * number) % 26) for at in range(4000))
+
+
+@contextmanager
+def files_below(size: int) -> Iterator[None]:
+    """No file of this process may grow beyond a size."""
+    before, heeded = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, heeded)

@@ -25,6 +25,7 @@ from hoptrail.models.chat import ChatSettings
 from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
+from hoptrail.types import content_id
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
@@ -65,7 +66,7 @@ def test_what_the_command_prints_reads_back_as_the_same_settings(hoptrail: Hoptr
     assert again.out == printed.out
 
 
-@settings(deadline=None)  # the first example reads all settings classes
+@settings(max_examples=20)  # each reads the classes of all settings
 @given(name=TEXT, words=st.integers(1, 10**9), weight=st.floats(0, 1))
 def test_any_settings_go_through_toml_unchanged(name: str, words: int, weight: float) -> None:
     search = HybridSearchSettings(dense_weight=weight)
@@ -129,11 +130,11 @@ def test_no_setting_takes_a_value_of_another_type(value: object, kinds: tuple[ty
     assert named_in_one_refusal(value, wanted) == wanted
 
 
-@pytest.mark.parametrize("path", [path for path in paths(Settings()) if type(value_at(Settings(), path)) is int])
-def test_counts_below_their_least_are_refused(path: str) -> None:
-    table, _, name = path.rpartition(".")
-    with pytest.raises(UsageError, match=rf"{table}: .*{name if table != 'passages' else 'word'}"):
-        settings_from(nested(path, -1), "my.toml")
+def test_counts_below_their_least_are_refused() -> None:
+    for path in (path for path in paths(Settings()) if type(value_at(Settings(), path)) is int):
+        table, _, name = path.rpartition(".")
+        with pytest.raises(UsageError, match=rf"{table}: .*{name if table != 'passages' else 'word'}"):
+            settings_from(nested(path, -1), "my.toml")
 
 
 def test_everything_that_is_wrong_is_listed_at_once_with_its_path() -> None:
@@ -203,7 +204,7 @@ def test_no_number_without_end_passes() -> None:
 def test_limits_and_prices_made_by_hand_are_finite_too(name: str) -> None:
     for value in (math.nan, math.inf):
         made: dict[str, Any] = {name: value}
-        with pytest.raises(UsageError, match=f"{name} is .*finite"):
+        with pytest.raises(UsageError, match=f"{name} must be finite"):
             ChatSettings(**made)
 
 
@@ -278,15 +279,8 @@ def test_fingerprints_and_ids_do_not_depend_on_the_machines_moods() -> None:
         "from hoptrail.types import content_id\n"
         "print(fingerprint(Settings()), content_id('d', 'Zürich', 'İstanbul'))\n"
     )
-    moods = [
-        {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC"},
-        {"PYTHONHASHSEED": "4711", "LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati", "PYTHONUTF8": "1"},
-    ]
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, **mood}, capture_output=True, text=True, check=True
-        ).stdout
-        for mood in moods
-    }
-    assert len(printed) == 1
-    assert printed.pop().split()[0] == fingerprint(Settings())
+    mood = {"PYTHONHASHSEED": "4711", "LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati", "PYTHONUTF8": "1"}
+    ended = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **mood}, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.split() == [fingerprint(Settings()), content_id("d", "Zürich", "İstanbul")]

@@ -21,7 +21,6 @@ class Limit:
 
 AtLeast0 = Annotated[int, Limit(lambda value: value >= 0, "is at least 0")]
 AtLeast1 = Annotated[int, Limit(lambda value: value >= 1, "is at least 1")]
-Finite = Annotated[float, Limit(math.isfinite, "is finite")]
 NotNegative = Annotated[float, Limit(lambda value: 0 <= value < math.inf, "is at least 0 and finite")]
 Above0 = Annotated[float, Limit(lambda value: 0 < value < math.inf, "is above 0 and finite")]
 Share = Annotated[float, Limit(lambda value: 0 <= value <= 1, "lies between 0 and 1")]

@@ -31,7 +31,7 @@ from world import HashingEncoder, make_document
 ENCODER = HashingEncoder()
 
 WRITES = {
-    "every eighth row": (8, [(SegmentWriter, "add")]),
+    "every thirteenth row": (13, [(SegmentWriter, "add")]),
     "every step of a commit": (1, [(Database, "commit"), (Database, "empty_log"), (SegmentWriter, "sweep")]),
 }
 """Steps of writing before which a process may die: within transactions, and at a commit."""

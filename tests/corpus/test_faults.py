@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 import pytest
 
 from corpus.worlds import rows_of
-from filling import BIG, fill
+from filling import BIG, files_below, fill
 from hoptrail.corpus import segments
 from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.database import Database
@@ -144,7 +141,7 @@ def test_a_flip_of_the_lowest_bit_of_any_byte_of_a_small_table_is_found(indexed:
 def test_a_flip_of_any_byte_of_the_first_page_is_found_or_changes_nothing(indexed: Path) -> None:
     """The numbers of changes, which other programs count up, and the space that no table uses."""
     before, content = state(indexed), (indexed / DATABASE).read_bytes()
-    for at in [*range(100), *range(100, 4096, 41)]:
+    for at in [*range(100), *range(100, 4096, 97)]:
         (indexed / DATABASE).write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
         try:
             found = damage(indexed)
@@ -363,18 +360,6 @@ except StorageError as error:
     print(error)
     sys.exit(9)
 """
-
-
-@contextmanager
-def files_below(size: int) -> Iterator[None]:
-    """No file of this process may grow beyond a size."""
-    before, heeded = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, heeded)
 
 
 @pytest.mark.parametrize("kilobytes", [1, 8, 40, 120])

@@ -37,8 +37,6 @@ SOURCES = [
 ]
 """Patterns of the files that common programs made or that come from packages, as listed in SOURCES."""
 
-every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-
 
 @cache
 def parsed_once(path: Path) -> Parsed:
@@ -49,39 +47,33 @@ def form_name(path: Path) -> str:
     return form_at(path).name
 
 
-@every_file
-def test_a_file_gives_the_blocks_beside_it(path: Path) -> None:
-    expected = path.with_name(f"{path.name}.blocks").read_text("utf-8")
-    assert block_lines(parsed_once(path)) == expected
-
-
-@every_file
-def test_blocks_tile_the_text(path: Path) -> None:
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_file_gives_the_blocks_beside_it_which_keep_what_all_blocks_promise(path: Path) -> None:
     parsed = parsed_once(path)
+    assert block_lines(parsed) == path.with_name(f"{path.name}.blocks").read_text("utf-8")
+    check_that_blocks_tile_the_text(parsed)
+    check_that_no_sentence_crosses_a_block(parsed)
+    check_that_cells_lie_within_their_row(parsed)
+    check_that_no_markup_is_left(parsed, MARKS.get(form_name(path)))
+    assert unpack(pack(parsed.blocks)) == parsed.blocks
+    assert [block for block in parsed.blocks if not block.place] == []
+
+
+def check_that_blocks_tile_the_text(parsed: Parsed) -> None:
     assert parsed.blocks[0].start == 0
     assert parsed.blocks[-1].end == len(parsed.text)
     assert all(one.end == other.start for one, other in pairwise(parsed.blocks))
     assert all(parsed.text[block.start : block.end].strip() for block in parsed.blocks)
 
 
-@every_file
-def test_no_sentence_crosses_a_block(path: Path) -> None:
-    parsed = parsed_once(path)
+def check_that_no_sentence_crosses_a_block(parsed: Parsed) -> None:
     ends = ends_within(parsed.text, parsed.blocks, LONGEST_SENTENCE)
     assert list(ends) == sorted(set(ends))
     assert {block.end for block in parsed.blocks} <= set(ends)
     assert ends[-1] == len(parsed.text)
 
 
-@every_file
-def test_blocks_are_unpacked_as_they_were_packed(path: Path) -> None:
-    blocks = parsed_once(path).blocks
-    assert unpack(pack(blocks)) == blocks
-
-
-@every_file
-def test_cells_lie_within_their_row(path: Path) -> None:
-    parsed = parsed_once(path)
+def check_that_cells_lie_within_their_row(parsed: Parsed) -> None:
     for block in parsed.blocks:
         assert bool(block.cells) == (block.kind is BlockKind.ROW)
         values = [parsed.text[cell.start : cell.end] for cell in block.cells]
@@ -94,15 +86,7 @@ def test_cells_lie_within_their_row(path: Path) -> None:
         assert not (block.is_header and any(cell.header for cell in block.cells))
 
 
-@every_file
-def test_every_block_has_a_place(path: Path) -> None:
-    assert [block for block in parsed_once(path).blocks if not block.place] == []
-
-
-@every_file
-def test_no_markup_is_left(path: Path) -> None:
-    parsed = parsed_once(path)
-    marks = MARKS.get(form_name(path))
+def check_that_no_markup_is_left(parsed: Parsed, marks: str | None) -> None:
     for block in parsed.blocks:
         text = parsed.text[block.start : block.end]
         if marks is not None and block.kind is not BlockKind.CODE:

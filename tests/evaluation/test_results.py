@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from filling import files_below
 from hoptrail.errors import DataError, StorageError, UsageError
 from hoptrail.evaluation.answer_scores import MISSED, AnswerScore
 from hoptrail.evaluation.datasets import Question
@@ -207,34 +209,15 @@ def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
             assert set(results.finished) == {f"q{number}" for number in range(acknowledged)}
 
 
-FILLING = """
-import resource, sys
-from pathlib import Path
-from hoptrail.errors import StorageError
-from hoptrail.evaluation.results import QuestionResult, ResultsFile
-results = ResultsFile(Path(sys.argv[1]), "f")
-def add(name):
-    results.append(QuestionResult(name, "x" * 500, False, None, None, ()))
-add("before")
-resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
-try:
-    add("refused")
-except StorageError as error:
-    print(error)
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-add("after")
-print(list(results.finished))
-"""
-
-
 def test_a_full_disk_is_reported_and_leaves_the_file_whole(tmp_path: Path) -> None:
-    path = tmp_path / "results.jsonl"
-    command = [sys.executable, "-c", FILLING, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-
-    message, finished = done.stdout.splitlines()
-    assert message.startswith(f"the result of question refused could not be written to {path}: File too large")
-    assert finished == "['before', 'after']"
+    path, long = tmp_path / "results.jsonl", replace(ANSWERED, prediction="x" * 500)
+    with open_results(path, "f") as results:
+        results.append(replace(long, question="before"))
+        refusal = f"the result of question refused could not be written to {re.escape(str(path))}: File too large"
+        with files_below(1000), pytest.raises(StorageError, match=refusal):
+            results.append(replace(long, question="refused"))
+        results.append(replace(long, question="after"))
+        assert list(results.finished) == ["before", "after"]
     with open_results(path, "f") as results:
         assert list(results.finished) == ["before", "after"]
 

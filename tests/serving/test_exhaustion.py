@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from threading import Thread
 
 import pytest
 
+from hoptrail import Index
 from hoptrail.errors import ModelUnavailable, exhausted
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process as Linux has them")
@@ -34,16 +34,17 @@ def run(*arguments: str | Path, limit: Callable[[], None]) -> tuple[int, str]:
     return ended.returncode, ended.stderr
 
 
-def test_too_little_memory_is_said_as_such(index_of_world: Path) -> None:
+def test_too_little_memory_is_said_as_such(world: Path, tmp_path: Path) -> None:
     """250 MiB are enough to run, but not for the weights of the encoder."""
-    command = ("search", "Lindeth", "--recipe", "hybrid", "--index", index_of_world)
+    index = Index(tmp_path / "index")
+    index.add([world], "hybrid")
+    command = ("search", "Lindeth", "--recipe", "hybrid", "--index", index.folder)
     code, error = run(*command, limit=limited("RLIMIT_AS", 250 * MIB))
     assert code == 1, error
     assert "gave no more memory" in " ".join(error.split())
     for wrong in ("Traceback", "hoptrail repair", "do not fit"):
         assert wrong not in error
-    code, error = run("verify", "--index", index_of_world, limit=limited("RLIMIT_AS", 4000 * MIB))
-    assert code == 0, error
+    assert index.verify()
 
 
 def test_what_hangs_on_a_lack_is_told_from_other_faults() -> None:
@@ -56,18 +57,6 @@ def test_what_hangs_on_a_lack_is_told_from_other_faults() -> None:
     assert exhausted(OSError(errno.EIO, "Input/output error")) is None
     assert exhausted(ModelUnavailable("a message about memory that cannot allocate memory")) is None
     assert exhausted(None) is None
-
-
-@pytest.fixture
-def index_of_world(world: Path, tmp_path: Path) -> Path:
-    ended = subprocess.run(
-        [EXECUTABLE, "index", world, "--index", tmp_path / "index", "--for", "hybrid"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    return tmp_path / "index"
 
 
 def test_a_server_without_threads_says_so_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,8 +91,7 @@ def test_a_document_that_takes_too_much_memory_costs_only_itself(world: Path, ti
     assert code == 4, error
     assert re.search(r"lists\.json.*bytes\s+of\s+memory", error, re.DOTALL)
     assert "Traceback" not in error
-    shown = subprocess.run([EXECUTABLE, "show", *at, "--json"], capture_output=True, text=True, check=True)
-    titles = {one["title"] for one in json.loads(shown.stdout)["documents"]}
+    index = Index(tmp_path / "index")
+    titles = {one.title for one in index.contents().documents}
     assert titles == {path.stem for path in world.iterdir()} - {"lists"}
-    code, error = run("verify", *at, limit=limited("RLIMIT_AS", 1500 * MIB))
-    assert code == 0, error
+    assert index.verify()

@@ -86,8 +86,7 @@ class AskedIndex:
                 f"recipe {name} needs {', '.join(missing)}, which {self.folder} does not hold. Build it with "
                 f"`hoptrail index SOURCE... --index {self.folder} --for {name}`."
             )
-        if language is None or isinstance(language, str):
-            language = self.language(language)
+        language = self.language(language)
         return open_recipe(used, corpus, language, own, limit)
 
     def corpus(self, view: View = EVERYTHING) -> Corpus:
@@ -104,12 +103,14 @@ class AskedIndex:
         """
         return self._shared.seen(view).reading()
 
-    def language(self, name: str | None = None, *, fully_priced: bool = False) -> Language:
-        """Open the language that performs the tasks. `chat` keeps its replies and its ledger in this folder, and all callers
-        of this index share it. The usage of a task counts what is paid now; with `fully_priced`, also what remembered replies
-        cost when they were made.
+    def language(self, name: Language | str | None = None, *, fully_priced: bool = False) -> Language:
+        """Open the language that performs the tasks; one that is open is returned as it is. `chat` keeps its replies and its
+        ledger in this folder, and all callers of this index share it. The usage of a task counts what is paid now; with
+        `fully_priced`, also what remembered replies cost when they were made.
         Raises: UsageError: there is no such language, or it cannot be used.
         """
+        if name is not None and not isinstance(name, str):
+            return name
         from hoptrail.language.factory import open_language
 
         context = self.language_context
@@ -131,8 +132,7 @@ class AskedIndex:
         from hoptrail.index.conversation import answer_message, earlier
 
         check_question(question)
-        if language is None or isinstance(language, str):
-            language = self.language(language)
+        language = self.language(language)
         used = self.recipe(recipe, language, view=_chosen(self, choice))
         return answer_message(question, earlier(choice.get("before")), used, language)
 
@@ -152,8 +152,7 @@ class AskedIndex:
         """
         from hoptrail.index.conversation import streamed
 
-        if language is None or isinstance(language, str):
-            language = self.language(language)
+        language = self.language(language)
         return streamed(lambda observed: self.ask(question, recipe, observed, **choice), language)
 
     def conversation(self, **asking: Unpack[AskOptions]) -> Conversation:

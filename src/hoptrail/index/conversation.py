@@ -6,7 +6,7 @@ questions; a question that does not stand alone is completed, by the model if th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from queue import SimpleQueue
@@ -182,6 +182,11 @@ def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> An
     doubtful line.
     """
     lines = tuple(f"{one.asked} {'Not settled.' if one.text is None else one.text}" for one in answers)
+    evidence: list[Evidence] = []
+    hops = 0  # of the answers before, in the joint trail
+    for answer in answers:
+        evidence += [replace(item, hop=item.hop + hops) for item in answer.evidence]
+        hops += len(answer.trail)
     settled = [one for one in answers if one.text is not None]
     sure = [one.confidence for one in settled if one.confidence is not None]
     return Answer(
@@ -189,7 +194,7 @@ def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> An
         "\n".join(lines) if settled else None,
         answers[0].recipe,
         answers[0].language,
-        tuple(_evidence(answers)),
+        tuple(evidence),
         Trail(tuple(hop for one in answers for hop in one.trail)),
         sum((one.usage for one in answers), Usage()),
         tuple(dict.fromkeys(hit for one in answers for hit in one.ranking)),
@@ -201,11 +206,3 @@ def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> An
         parts=tuple(answers),
         notes=tuple(dict.fromkeys([*(note for one in answers for note in one.notes), *notes])),
     )
-
-
-def _evidence(answers: Sequence[Answer]) -> Iterator[Evidence]:
-    """The evidence of all answers, with the places of their hops in the joint trail."""
-    hops = 0
-    for answer in answers:
-        yield from (replace(item, hop=item.hop + hops) for item in answer.evidence)
-        hops += len(answer.trail)

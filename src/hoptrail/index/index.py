@@ -157,6 +157,7 @@ class Index(AskedIndex):
         read. Whatever opens the index to change it erases that text, and so does `clean`.
         """
         from hoptrail.corpus.history import History
+        from hoptrail.corpus.snapshot import Snapshot
         from hoptrail.models.ledger import FILE, RememberedReplies
 
         if self.is_empty:
@@ -164,7 +165,7 @@ class Index(AskedIndex):
         replies = RememberedReplies(self.folder / FILE)
         mentioned = replies.documents() | History(self.folder).documents()
         replies.close()
-        with self.reading() as snapshot:
+        with Snapshot.open(self.folder) as snapshot:  # not the shared one, which may be from before the erasing
             return snapshot.owes_erasure or not mentioned.issubset(snapshot.register.ids())
 
     def contents(self) -> Contents:

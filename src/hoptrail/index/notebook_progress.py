@@ -22,13 +22,13 @@ def shown_progress() -> Watcher:
         from IPython.display import HTML, display
     except ImportError:
         raise UsageError("IPython is not installed, so this is not a notebook.") from None
-    place: Any = display(HTML(progress_html(None, "reading")), display_id=True)  # type: ignore[no-untyped-call]
+    place: Any = display(HTML(progress_html(None, "reading")), display_id=True)
     shown = time.monotonic()
 
     def show(progress: Progress) -> None:
         nonlocal shown
         if time.monotonic() - shown >= _SHOWN_EVERY:
             shown = time.monotonic()
-            place.update(HTML(progress_html(progress.share, progress.line)))  # type: ignore[no-untyped-call]
+            place.update(HTML(progress_html(progress.share, progress.line)))
 
     return Watcher(progress=show)

@@ -49,7 +49,7 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
     raise _no_encoder(name)
 
 
-_shipped = lru_cache(maxsize=4)(MiniLmEncoder)
+_shipped = lru_cache(MiniLmEncoder)
 """The encoder that ships, loaded once for all indexes of a process."""
 
 

@@ -53,10 +53,6 @@ class Mention:
     end: int
     shape: Shape
 
-    def overlaps(self, other: Mention) -> bool:
-        """Whether the two share a character."""
-        return self.start < other.end and other.start < self.end
-
 
 @lru_cache(maxsize=2048)
 def find_mentions(text: str, titles: tuple[str, ...] = (), *, question: bool = False) -> tuple[Mention, ...]:
@@ -72,7 +68,9 @@ def find_mentions(text: str, titles: tuple[str, ...] = (), *, question: bool = F
     known.sort(key=lambda name: (name.start - name.end, name.start))
     dates = (_mention(text, *match.span(), Shape.DATE) for match in _DATE.finditer(text))
     for group in (disambiguated, dates, known, _quoted(text), names, _numbers(text)):
-        taken.extend(mention for mention in group if not any(mention.overlaps(other) for other in taken))
+        taken.extend(
+            one for one in group if not any(one.start < other.end and other.start < one.end for other in taken)
+        )
     taken.sort(key=lambda mention: mention.start)
     return tuple(_join_names(text, taken) if question else taken)
 
