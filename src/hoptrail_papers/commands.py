@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hoptrail.errors import UsageError
@@ -32,11 +30,9 @@ if TYPE_CHECKING:
     from hoptrail.evaluation.datasets import Dataset
     from hoptrail.index.settings import Settings
     from hoptrail.retrieval.corpus import Corpus
-    from hoptrail_papers.chainrag.lost_in_retrieval import LostInRetrieval
     from hoptrail_papers.published_tables import PublishedValue
     from hoptrail_papers.published_tables import Table as PublishedTable
     from hoptrail_papers.reproducing import Setting
-    from hoptrail_papers.sirerag.tree_coverage import TreeCoverage
 
 probe = typer.Typer(
     help="Measure one thing about an index on a data set, without answering.",
@@ -234,21 +230,22 @@ def probe_lost_in_retrieval(
     out: Out = None,
     work: Work = None,
     limit: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Number of passages for recall.")] = 2,
-    settings: options.SettingsFile = None,
+    settings: SettingsFile = None,
     language: Annotated[
         str | None, option("--language", "NAME", "Its sub-questions, over each question's own passages.")
     ] = None,
 ) -> None:
     """Measure recall of sub-questions without the name that an earlier answer gives, and of their completions."""
-    from hoptrail_papers.chainrag.lost_in_retrieval import probe_lost_in_retrieval as measure
+    from hoptrail_papers.chainrag import lost_in_retrieval
 
     options.check_writable(out)
     if language is not None:
         _show_figures(_recall_in_own_contexts(data, work, settings, language, limit), out)
         return
-    with _indexed(data, ["hybrid"], work, settings) as (corpus, dataset, names):
-        found = measure(corpus, dataset, names, limit)
-    _show_probe(found.to_json(), render_lost_in_retrieval(found), out)
+    with _indexed(data, "hybrid", work, settings) as (corpus, dataset, names):
+        found = lost_in_retrieval.probe_lost_in_retrieval(corpus, dataset, names, limit)
+    show_tables([found.table()])
+    write_results(found.to_json(), out)
 
 
 def _recall_in_own_contexts(
@@ -270,21 +267,31 @@ def _recall_in_own_contexts(
 
 
 @probe.command("tree-coverage")
-def probe_tree_coverage(
-    data: DataFolder, out: Out = None, work: Work = None, settings: options.SettingsFile = None
-) -> None:
+def probe_tree_coverage(data: DataFolder, out: Out = None, work: Work = None, settings: SettingsFile = None) -> None:
     """Count the pairs of gold passages that groups of the similarity and relatedness trees contain."""
     from hoptrail_papers.sirerag.tree_coverage import measure_tree_coverage
 
     options.check_writable(out)
-    with _indexed(data, ["sirerag"], work, settings) as (corpus, dataset, names):
+    with _indexed(data, "sirerag", work, settings) as (corpus, dataset, names):
         found = measure_tree_coverage(corpus.snapshot, dataset, names)
-    _show_probe(found.to_json(), render_tree_coverage(found), out)
+    show_tables([found.table()])
+    write_results(found.to_json(), out)
+
+
+@probe.command("entities")
+def probe_entities(data: DataFolder, out: Out = None, work: Work = None, settings: SettingsFile = None) -> None:
+    """Count the propositions, entities and aggregates of the corpus."""
+    from hoptrail_papers.sirerag.tree_coverage import entity_statistics
+
+    options.check_writable(out)
+    with _indexed(data, "sirerag", work, settings) as (corpus, _, _):
+        found = entity_statistics(corpus.snapshot)
+    _show_figures(found, out)
 
 
 @contextmanager
 def _indexed(
-    data: Path, recipes: list[str], work: Path | None, settings: Path | None
+    data: Path, recipe: str, work: Path | None, settings: Path | None
 ) -> Iterator[tuple[Corpus, Dataset, dict[str, list[str]]]]:
     """The indexed corpus, its data set, and the data set's ids of each document."""
     from hoptrail.evaluation.datasets import load_dataset
@@ -293,32 +300,16 @@ def _indexed(
     dataset = load_dataset(data, None, None)
     with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
         opened = options.open_index((work or Path(temporary)) / INDEX_FOLDER / dataset.name, settings)
-        indexed = index_corpus(dataset, recipes, opened, watcher)
-        for line in render.render_notes(indexed.notes):
-            options.say(line)
-        corpus = opened.recipe(recipes[0]).corpus
+        for line in render.render_notes(index_corpus(dataset, [recipe], opened, watcher).notes):
+            say(line)
+        corpus = opened.recipe(recipe).corpus
         yield corpus, dataset, corpus_ids_by_document(corpus.snapshot, dataset)
-
-
-def _show_probe(content: JsonObject, shown: RenderableType, out: Path | None) -> None:
-    console_of().print(shown)
-    write_results(content, out)
 
 
 def _show_figures(found: JsonObject, out: Path | None) -> None:
     shown = (f"{name} {value if isinstance(value, str) else format(value, ',.6g')}" for name, value in found.items())
-    _show_probe(found, Text(", ".join(shown)), out)
-
-
-@probe.command("entities")
-def probe_entities(data: DataFolder, out: Out = None, work: Work = None, settings: options.SettingsFile = None) -> None:
-    """Count the propositions, entities and aggregates of the corpus."""
-    from hoptrail_papers.sirerag.entity_statistics import entity_statistics
-
-    options.check_writable(out)
-    with _indexed(data, ["sirerag"], work, settings) as (corpus, _, _):
-        found = entity_statistics(corpus.snapshot)
-    _show_figures(found, out)
+    console_of().print(Text(", ".join(shown)))
+    write_results(found, out)
 
 
 def distil(
@@ -328,21 +319,19 @@ def distil(
         float | None, option("--validation-share", "SHARE", "Share of the documents for validation.")
     ] = None,
     model: Annotated[str, option("--model", "NAME", "Whose replies, if several models' are stored.")] = "",
-    settings: options.SettingsFile = None,
+    settings: SettingsFile = None,
 ) -> None:
     """Write the stored extraction replies as a fine-tuning set for a smaller model."""
     from hoptrail.corpus.snapshot import Snapshot
     from hoptrail.index.settings import load_settings
     from hoptrail.models.ledger import FILE, RememberedReplies
     from hoptrail.types import Kind
-    from hoptrail_papers.distilling import DistillingSettings, write_training_set
+    from hoptrail_papers.distilling import VALIDATION_SHARE, write_training_set
 
-    chosen = DistillingSettings(model=model)
-    if validation_share is not None:
-        chosen = replace(chosen, validation_share=validation_share)
+    share = VALIDATION_SHARE if validation_share is None else validation_share
     passages = sorted(Snapshot.open(folder).units(Kind.PASSAGE), key=lambda unit: unit.sources)
     stored = RememberedReplies(folder / FILE).stored()
-    counts = write_training_set(stored, passages, load_settings(settings).chat, out, chosen)
+    counts = write_training_set(stored, passages, load_settings(settings).chat, out, share, model)
     left_out = render.counted(
         (counts.without_reply, "without a reply to today's prompt and settings"),
         (counts.unusable, "with a reply that the text does not support"),
@@ -351,28 +340,3 @@ def distil(
     head = f"{counts.train:,} examples for training, {counts.validation:,} for validation"
     shown = f"{head}; left out: {', '.join(left_out)}." if left_out else f"{head}."
     console_of().print(Text(shown), soft_wrap=True)
-
-
-def render_lost_in_retrieval(found: LostInRetrieval) -> RenderableType:
-    """One row per retriever and place of the sub-question, one column per wording."""
-    from hoptrail_papers.chainrag.lost_in_retrieval import SubQuestionWording, label
-
-    table = Table("retriever", "sub-question", *SubQuestionWording, box=None, pad_edge=False)
-    cells: dict[tuple[str, str], dict[SubQuestionWording, str]] = {}
-    for row in found.rows:
-        cells.setdefault((row.retriever, label(row)), {})[row.wording] = f"{row.recall:.3f} ({row.questions})"
-    for place, shown in cells.items():
-        table.add_row(*place, *(shown.get(wording, "-") for wording in SubQuestionWording))
-    head = f"{found.data}: recall@{found.k} of gold sub-questions, {found.questions} of {found.of} questions have a decomposition"
-    return Group(Text(head), table)
-
-
-def render_tree_coverage(found: TreeCoverage) -> RenderableType:
-    """One row per grouping."""
-    from hoptrail.serving.render_evaluation import share
-
-    table = Table("grouping", "groups", "pairs", "supporting", "all", "overlap", box=None, pad_edge=False)
-    for row in found.rows:
-        shares = (share(row.supporting), share(row.all), share(row.overlap))
-        table.add_row(row.grouping, f"{row.groups:,}", f"{row.pairs:,}", *shares)
-    return Group(Text(f"{found.data}: share of gold pairs of passages within one group"), table)

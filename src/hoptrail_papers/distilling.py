@@ -28,22 +28,13 @@ from hoptrail.models.completion import ChatReply
 from hoptrail.models.ledger import StoredReply
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.recording import RecordedChat
-from hoptrail.setting_limits import Limited, ShareBelow1
 from hoptrail.types import Extraction, Unit
 
 TRAIN, VALIDATION, MANIFEST = "train.jsonl", "validation.jsonl", "manifest.json"
 _TASK = TASK_NAMES[Extract]
 
 
-@dataclass(frozen=True, slots=True)
-class DistillingSettings(Limited):
-    """`validation_share` of the documents, chosen by their ids and `seed`, are held out. `model`: the model whose replies are
-    used if there are several.
-    """
-
-    validation_share: ShareBelow1 = 0.1
-    seed: int = 0
-    model: str = ""
+VALIDATION_SHARE = 0.1
 
 
 @dataclass(slots=True)
@@ -64,34 +55,38 @@ def write_training_set(
     passages: Iterable[Unit],
     chat: ChatSettings,
     out: Path,
-    settings: DistillingSettings | None = None,
+    share: float = VALIDATION_SHARE,
+    model: str = "",
 ) -> TrainingCounts:
     """Write `train.jsonl`, `validation.jsonl` (lines `{"messages": [{"role", "content"}]}`) and, last, `manifest.json` to `out`.
 
-    `stored` comes from `RememberedReplies.stored`; `chat` are the settings under which the replies were made. The same replies
-    and passages in the same order give the same bytes.
-    Raises: UsageError: there are no replies to extraction, or of several models. StorageError: the folder cannot be written.
+    `stored` comes from `RememberedReplies.stored`; `chat` are the settings under which the replies were made. The `share` of the
+    documents is held out for validation. `model`: whose replies are used if there are several models'. The same replies and
+    passages in the same order give the same bytes.
+    Raises: UsageError: there are no replies to extraction, or of several models; the share is not below 1. StorageError: the
+    folder cannot be written.
     """
-    settings = settings or DistillingSettings()
-    recording, counts = _open_recording(stored, settings.model), TrainingCounts()
+    if not 0 <= share < 1:
+        raise UsageError(f"the validation share is at least 0 and below 1, not {share}")
+    recording, counts = _open_recording(stored, model), TrainingCounts()
     with disk_errors(f"cannot write the training set to {out}"):
         out.mkdir(parents=True, exist_ok=True)
         (out / MANIFEST).unlink(missing_ok=True)
         with (out / TRAIN).open("wb") as train, (out / VALIDATION).open("wb") as validation:
             for document, line in _examples(passages, recording, chat, counts):
-                held_out = is_held_out(document, settings)
+                held_out = is_held_out(document, share)
                 counts.validation += held_out
                 counts.train += not held_out
                 (validation if held_out else train).write(line)
-        manifest = _manifest(recording.model, counts, out, settings)
+        manifest = _manifest(recording.model, counts, out, share)
         (out / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return counts
 
 
-def is_held_out(document: str, settings: DistillingSettings) -> bool:
+def is_held_out(document: str, share: float) -> bool:
     """Whether a document is for validation, independent of all other documents."""
-    digest = hashlib.sha256(f"{settings.seed} {document}".encode()).digest()
-    return int.from_bytes(digest[:8]) < settings.validation_share * 2**64
+    digest = hashlib.sha256(f"0 {document}".encode()).digest()
+    return int.from_bytes(digest[:8]) < share * 2**64
 
 
 class _TracedRecording(RecordedChat):
@@ -147,7 +142,11 @@ def _examples(
             counts.unusable += 1
         else:
             used.add(request.key)
-            yield passage.document, _as_line(request, target)
+            # The messages before the first reply, and the final reply; repairs between them are left out.
+            prompt = takewhile(lambda message: message.role != "assistant", request.messages)
+            said = [*((message.role, message.text) for message in prompt), ("assistant", target.model_dump_json())]
+            messages = [{"role": role, "content": whole_text(text)} for role, text in said]
+            yield passage.document, json.dumps({"messages": messages}, ensure_ascii=False).encode() + b"\n"
 
 
 def _supported_part(passage: Unit, reply: ExtractReply, extraction: Extraction) -> ExtractReply | None:
@@ -173,23 +172,14 @@ def _supported_part(passage: Unit, reply: ExtractReply, extraction: Extraction) 
     return ExtractReply(entities=entities, facts=facts)
 
 
-def _as_line(request: ChatRequest, target: ExtractReply) -> bytes:
-    """The messages before the first reply, and the final reply; repairs between them are left out."""
-    prompt = takewhile(lambda message: message.role != "assistant", request.messages)
-    messages = [{"role": message.role, "content": whole_text(message.text)} for message in prompt]
-    messages.append({"role": "assistant", "content": whole_text(target.model_dump_json())})
-    return json.dumps({"messages": messages}, ensure_ascii=False).encode() + b"\n"
-
-
-def _manifest(model: str, counts: TrainingCounts, out: Path, settings: DistillingSettings) -> dict[str, object]:
+def _manifest(model: str, counts: TrainingCounts, out: Path, share: float) -> dict[str, object]:
     wording = json.dumps([[asdict(load_prompt(name)) for name in ("extract", "schema")], schema_of(ExtractReply)])
     return {
         "task": _TASK,
         "model": model,
         "prompts": hashlib.sha256(wording.encode()).hexdigest()[:12],
         "counts": asdict(counts),
-        "split": "a document is for validation if the first 8 bytes of SHA-256 of 'SEED DOCUMENT' are below the share",
-        "validation_share": settings.validation_share,
-        "seed": settings.seed,
+        "split": "a document is for validation if the first 8 bytes of SHA-256 of '0 DOCUMENT' are below the share",
+        "validation_share": share,
         "sha256": {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in (TRAIN, VALIDATION)},
     }

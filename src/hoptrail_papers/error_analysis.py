@@ -39,7 +39,7 @@ from hoptrail.evaluation.trail_records import TrailRecord
 from hoptrail.language.tasks import TASK_NAMES, Integrate
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.comparing.run_tables import TextTable
-from hoptrail_papers.gold_plan import REFERENCE, Goal, gold_plan, is_relation
+from hoptrail_papers.gold_plan import ARROW, REFERENCE, Goal, gold_plan
 
 ENOUGH_WORDS = 0.5  # the share of a step's words that a sub-question needs to ask it
 
@@ -250,7 +250,7 @@ class _TrailAnalysis:
         if not step.needs:
             return len(shared) >= ENOUGH_WORDS * len(words)
         names = all(_is_in(self._plan.steps[needed].answers[0], text) for needed in step.needs)
-        return names and (is_relation(step.question) or not words or bool(shared))
+        return names and (ARROW in step.question or not words or bool(shared))
 
 
 def _agree(one: str, other: str) -> bool:

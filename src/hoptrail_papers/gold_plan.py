@@ -16,7 +16,7 @@ from hoptrail.language.tasks import Finding
 REFERENCE = re.compile(r"#(\d+)")
 """A placeholder for the answer to the step of that number, from 1."""
 
-_ARROW = " >> "
+ARROW = " >> "
 """Separates head and relation of a step that is written as a triple (2WikiMultiHopQA, and part of MuSiQue)."""
 
 
@@ -103,11 +103,6 @@ def gold_plan(question: Question) -> GoldPlan:
     return GoldPlan(whole, steps if is_usable else (whole,))
 
 
-def is_relation(text: str) -> bool:
-    """Whether a step is written as a triple."""
-    return _ARROW in text
-
-
 def _needs(text: str, position: int) -> frozenset[int]:
     return frozenset(int(number) - 1 for number in REFERENCE.findall(text) if 0 < int(number) <= position)
 
@@ -116,7 +111,7 @@ def _with_references(question: Question) -> list[str]:
     texts: list[str] = []
     earlier: list[str] = []
     for step in question.decomposition:
-        head, arrow, relation = step.question.partition(_ARROW)
+        head, arrow, relation = step.question.partition(ARROW)
         position = _source_step(head, earlier, question.question) if arrow else None
         texts.append(step.question if position is None else f"#{position + 1}{arrow}{relation}")
         earlier.append(step.answer or "")

@@ -25,6 +25,7 @@ PART = 25_000
 the number of parts must not grow with the corpus."""
 
 BLOCK = 1 << 23  # cosines in memory at a time: 32 MiB
+PROBES = 24  # cells to look into where speed is not all
 CELL = 400  # rows of a cell on average; none has more than OVERFULL times as many, whatever repeats itself
 OVERFULL = 4
 
@@ -52,7 +53,6 @@ class Nearest:
     count: int
     exact_up_to: int
     probes: int
-    seed: int
     pause: Callable[[], None] = lambda: None
     executor: Executor = LOCAL_EXECUTOR
 
@@ -116,7 +116,7 @@ class Nearest:
 
     @cached_property
     def _cells(self) -> Cells:
-        return Cells.of(self.vectors, self.seed)
+        return Cells.of(self.vectors)
 
 
 def best_of(edges: Directed, count: int, ties: NDArray[np.signedinteger[Any]] | None = None) -> Directed:
@@ -167,9 +167,9 @@ class Cells:
     centres: FloatMatrix
 
     @classmethod
-    def of(cls, vectors: FloatMatrix, seed: int) -> Cells:
-        """Cells of about CELL rows, the same for the same seed; each row is in one cell."""
-        centres = _learnt_centres(vectors, np.random.default_rng(seed))
+    def of(cls, vectors: FloatMatrix) -> Cells:
+        """Cells of about CELL rows, always the same ones; each row is in one cell."""
+        centres = _learnt_centres(vectors)
         homes = np.zeros(len(vectors), np.int32)
         for _ in range(SETTLING_ROUNDS):
             centres = _settled(vectors, centres, homes)
@@ -200,8 +200,9 @@ class Cells:
         return nearest
 
 
-def _learnt_centres(vectors: FloatMatrix, chance: np.random.Generator) -> FloatMatrix:
+def _learnt_centres(vectors: FloatMatrix) -> FloatMatrix:
     """Spherical k-means on a sample of the vectors, which has a cell's share of them for each centre."""
+    chance = np.random.default_rng(0)
     count = max(1, len(vectors) // CELL)
     size = min(len(vectors), count * SAMPLE)
     sample = vectors[np.sort(chance.choice(len(vectors), size, replace=False))]

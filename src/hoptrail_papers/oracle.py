@@ -22,6 +22,7 @@ from hoptrail.evaluation.retrieval_measures import shown_documents
 from hoptrail.language import tasks
 from hoptrail.language.chat.grounding import shortened
 from hoptrail.language.conversation.references import clarify
+from hoptrail.text.sentences import without_space
 from hoptrail.types import Document, Span, Unit, Usage
 from hoptrail_papers.gold_plan import REFERENCE, Goal, GoldPlan, gold_plan
 
@@ -203,26 +204,18 @@ class GoldEvidence:
 
     def _best(self, document: Document, sources: Sequence[Span], answers: Sequence[str]) -> Sequence[Span]:
         numbers = {number for passage, number in self.sentences if passage in self.names[document.id]}
-        sentences = [
-            (number in numbers, piece)
-            for number, sentence in enumerate(document.sentences())
-            for source in sources
-            if (piece := _common(document, sentence, source)) is not None
-        ]
+        sentences: list[tuple[bool, Span]] = []
+        for number, sentence in enumerate(document.sentences()):
+            for source in sources:
+                start, end = max(sentence.start, source.start), min(sentence.end, source.end)
+                start, end = without_space(document.text, start, max(start, end))
+                if start < end:
+                    sentences.append((number in numbers, Span(document.id, start, end)))
         supporting = [piece for marked, piece in sentences if marked]
         for piece in (*supporting, *(piece for _, piece in sentences)):
             if any(_contains(document.slice(piece), answer) for answer in answers):
                 return [piece]
         return supporting or sources
-
-
-def _common(document: Document, sentence: Span, source: Span) -> Span | None:
-    """The intersection of two spans without white space around it; None if it is empty."""
-    start, end = max(sentence.start, source.start), min(sentence.end, source.end)
-    text = document.text[start:end] if start < end else ""
-    if not text.strip():
-        return None
-    return Span(document.id, start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip()))
 
 
 def _contains(text: str, answer: str) -> bool:

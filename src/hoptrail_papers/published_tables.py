@@ -11,7 +11,7 @@ import math
 import shlex
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -101,6 +101,10 @@ class Table:
     settings: str = ""
 
 
+Place = tuple[str, str]
+"""A row and a column."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A value measured here, over `n` questions (0: none were asked), with what encoder."""
@@ -108,6 +112,9 @@ class Measured:
     value: float
     n: int = 0
     encoder: str = ""
+
+
+Values = Mapping[Place, Measured]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +168,7 @@ def tables_named(names: Sequence[str]) -> tuple[Table, ...]:
 
 def cells_of(
     table: Table,
-    found: Mapping[tuple[str, str], Measured] | None = None,
+    found: Values | None = None,
     data: Collection[str] = (),
     *,
     printed: bool = True,
@@ -169,11 +176,16 @@ def cells_of(
     """Every cell, row by row; with `printed`, only those with a value. `found`: what was measured here by row and column; `data`:
     the data sets at hand.
     """
+    values: dict[Place, Measured] = {}
+    for row in table.row:
+        values |= {(row.name, column): Measured(value) for column, value in zip(table.columns, row.values, strict=True)}
+        pools = zip(_data_sets(table), row.pools, strict=False)
+        values |= {(row.name, f"{name} pool"): Measured(float(pool)) for name, pool in pools}
     return tuple(
-        _cell(table, row, column, value, (found or {}).get((row.name, column)), data)
+        _cell(table, row, column, values, (found or {}).get((row.name, column)), data)
         for row in table.row
-        for column, value in zip(table.columns, row.values, strict=True)
-        if not (printed and math.isnan(value))
+        for column in table.columns
+        if not (printed and math.isnan(values[row.name, column].value))
     )
 
 
@@ -196,10 +208,11 @@ def _folder(table: Table, row: Row, column: str) -> str:
 
 
 def _cell(
-    table: Table, row: Row, column: str, value: float, measured: Measured | None, data: Collection[str]
+    table: Table, row: Row, column: str, values: Values, measured: Measured | None, data: Collection[str]
 ) -> PublishedValue:
-    folder = _folder(table, row, column)
-    status, why = _status(table, row, column, value, measured, at_hand=folder in data)
+    folder, value = _folder(table, row, column), values[row.name, column].value
+    compared = _compared(table, row.name, column, values, measured)
+    status, why = compared or _needed(table, row, column, at_hand=folder in data)
     rules = row.rules.get(column)
     if rules is not None and measured is None:
         why = "; ".join(filter(None, (why, f"by rules: {row.rules_by}")))
@@ -210,18 +223,36 @@ def _cell(
     )
 
 
-def _status(
-    table: Table, row: Row, column: str, value: float, measured: Measured | None, *, at_hand: bool
-) -> tuple[Status, str]:
-    if column.endswith(" tper") and measured is None and row is not table.row[0]:
-        follows = _tper(table, row, column.partition(" ")[0])
-        if abs(follows - value) <= table.tolerance:
-            return Status.FOLLOWS, f"{follows:.4f} by the published seconds and pool sizes"
-    if why := _impossible(table, row, column, value):
+def _compared(
+    table: Table, row: str, column: str, values: Values, measured: Measured | None
+) -> tuple[Status, str] | None:
+    """What a published value is beside others of the table and what was `measured`; None if there is nothing to compare with."""
+    follows = derived(table, row, values).get((row, column))
+    value = values[row, column].value
+    data, _, measure = column.partition(" ")
+    if follows and measure == "tper" and measured is None and abs(follows.value - value) <= table.tolerance:
+        return Status.FOLLOWS, f"{follows.value:.4f} by the published seconds and pool sizes"
+    why, number = "", table.questions.get(data)
+    nearest = round(value / 100 * number) / number * 100 if measure == "em" and number else value
+    parts = [values.get((row, f"{data} {name}")) for name in ("precision", "recall")]
+    most = mean([part.value if part else math.nan for part in parts])
+    if abs(nearest - value) > _HALF_DIGIT:
+        why = f"no whole number of {number} questions: the nearest is {nearest:.2f}"
+    elif measure == "f1" and value > most + 2 * _HALF_DIGIT:
+        why = f"above the mean of precision and recall ({most:.2f}), which no mean of F1 can be"
+    elif follows and measure in SHARES and not math.isnan(follows.value):
+        is_rounded = value in (round(follows.value, 1), round(follows.value, 2))
+        why = "" if is_rounded else f"the mean of the row is {follows.value:.2f}"
+    if why:
         return Status.IMPOSSIBLE, why
-    if measured is not None:
-        close = abs(measured.value - value) <= table.tolerance
-        return (Status.REPRODUCED if close else Status.DIFFERS), table.here
+    if measured is None:
+        return None
+    close = abs(measured.value - value) <= table.tolerance
+    return (Status.REPRODUCED if close else Status.DIFFERS), table.here
+
+
+def _needed(table: Table, row: Row, column: str, *, at_hand: bool) -> tuple[Status, str]:
+    """What it takes to measure the value."""
     if not row.recipe:
         if row.needs is Need.DATA:
             return Status.NEEDS_DATA, row.lacks or table.missing
@@ -237,34 +268,25 @@ def _status(
     return Status.NEEDS_MODEL, why
 
 
-def _impossible(table: Table, row: Row, column: str, value: float) -> str:
-    """Why the published value is impossible; empty if it is possible."""
-    data, _, measure = column.partition(" ")
-    values = dict(zip(table.columns, row.values, strict=True))
-    number = table.questions.get(data)
-    if measure == "em" and number:
-        nearest = round(value / 100 * number) / number * 100
-        if abs(nearest - value) > _HALF_DIGIT:
-            return f"no whole number of {number} questions: the nearest is {nearest:.2f}"
-    precision, recall = (values.get(f"{data} {name}", math.nan) for name in ("precision", "recall"))
-    if measure == "f1" and value > (precision + recall) / 2 + 2 * _HALF_DIGIT:
-        return f"above the mean of precision and recall ({(precision + recall) / 2:.2f}), which no mean of F1 can be"
-    if data == AVERAGE and measure in SHARES:
-        average = mean([values[f"{other} {measure}"] for other in _data_sets(table)])
-        if not math.isnan(average) and value not in (round(average, 1), round(average, 2)):
-            return f"the mean of the row is {average:.2f}"
-    return ""
-
-
-def _tper(table: Table, row: Row, data: str) -> float:
-    """SiReRAG's equation 1 relative to the first row: the growth of seconds over the growth of the pool, or the mean of these."""
-    base = table.row[0]
-    seconds, before = (dict(zip(table.columns, item.values, strict=True)) for item in (row, base))
-    ratios = {
-        name: (seconds[f"{name} tpq"] / before[f"{name} tpq"]) / (own / other)
-        for name, own, other in zip(_data_sets(table), row.pools, base.pools, strict=True)
-    }
-    return mean(list(ratios.values())) if data == AVERAGE else ratios[data]
+def derived(table: Table, row: str, values: Values) -> dict[Place, Measured]:
+    """A row's TPER (equation 1 of SiReRAG: the growth of seconds over that of the pool, from the first row) and its averages, as
+    far as `values` have all that they are made of.
+    """
+    known, base = dict(values), table.row[0].name
+    for column in table.columns if row != base else ():
+        data, _, measure = column.partition(" ")
+        places = [(one, f"{data} {what}") for what in ("tpq", "pool") for one in (row, base)]
+        if measure == "tper" and known.keys() >= set(places):
+            seconds, before, pool, pool_before = (known[place].value for place in places)
+            known[row, column] = replace(known[places[0]], value=seconds / before / (pool / pool_before))
+    for column in (column for column in table.columns if column.startswith(f"{AVERAGE} ")):
+        ends = column.removeprefix(AVERAGE)
+        places = [(row, other) for other in table.columns if other.endswith(ends) and other != column]
+        if places and known.keys() >= set(places):
+            parts = [known[place] for place in places]
+            average = mean([part.value for part in parts])
+            known[row, column] = Measured(average, sum(part.n for part in parts), parts[0].encoder)
+    return {place: made for place, made in known.items() if made is not values.get(place)}
 
 
 def _data_sets(table: Table) -> list[str]:

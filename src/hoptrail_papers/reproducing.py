@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail.errors import DataError
-from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index.settings import Settings
@@ -30,7 +29,17 @@ from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.hirag.wikipedia.corpora import COUNTS
 from hoptrail_papers.long_answers import MEASURES, measured_answers
 from hoptrail_papers.presets import PREFIX
-from hoptrail_papers.published_tables import AVERAGE, SHARES, Measured, PublishedValue, Status, Table, cells_of
+from hoptrail_papers.published_tables import (
+    AVERAGE,
+    SHARES,
+    Measured,
+    Place,
+    PublishedValue,
+    Status,
+    Table,
+    cells_of,
+    derived,
+)
 
 OUT_FOLDER = "reproduced"
 
@@ -40,7 +49,6 @@ _SUB_QUESTIONS = {"1": "first", "2 (Original)": "original", "2 (Rewritten)": "re
 """The recalls of the probe of sub-questions, by the end of the row's name."""
 _DIGITS = 8  # digits of the digests in the names of results
 _HEX = "[0-9a-f]" * _DIGITS
-Place = tuple[str, str]  # a row and a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +141,7 @@ def _reason_left_out(cell: PublishedValue, setting: Setting) -> str:
         return f"{_BY_HAND}: it wants a dump of Wikipedia"
     if setting.data is None or not (setting.data / cell.data).is_dir():
         return f"there is no data set {(setting.data or Path('DATA')) / cell.data}"
-    if not _accepts_builder(cell, setting):
-        indexed = cell.indexed_by or f"{setting.model or 'the model'} itself"
-        return f"its row is of an index by {indexed}: name it as model under [chat.build]"
-    return "" if _accepts(cell, setting) else f"its row is of the model {cell.model}"
+    return _refused(cell, setting)
 
 
 def found_values(table: Table, setting: Setting) -> dict[Place, Measured]:
@@ -149,14 +154,14 @@ def found_values(table: Table, setting: Setting) -> dict[Place, Measured]:
             counts = setting.data / cell.data / COUNTS if setting.data else None
             if counts and counts.is_file():  # what the command counted
                 by_maker[""][cell.row, cell.column] = Measured(float(_content(counts)[cell.column]))
-        elif " OUT" in cell.run and cell.data != AVERAGE and _accepts(cell, setting):
+        elif " OUT" in cell.run and cell.data != AVERAGE and not _refused(cell, setting):
             for out in _results(cell, setting):
                 by_maker[out.stem[-_DIGITS:]].update(_values(cell, out, setting))
     here = made_here()
     most = max(by_maker, key=lambda maker: (len(by_maker[maker]), maker == here), default="")
     values = by_maker[most]
     for row in {row for row, _ in values}:
-        values |= _derived(table, row, values)
+        values |= derived(table, row, values)
     return values
 
 
@@ -171,17 +176,16 @@ def _plan(cell: PublishedValue, setting: Setting) -> PlannedRun:
     return PlannedRun(arguments, out, "chat" in words)
 
 
-def _accepts(cell: PublishedValue, setting: Setting) -> bool:
-    """Whether answers of the setting's models count for a cell. Any that reads does if the row or the run names no model."""
+def _refused(cell: PublishedValue, setting: Setting) -> str:
+    """Why answers of the setting's models do not count for a cell; empty if they do. The index is to be by the model that the row
+    names, else by the one that reads, which may be any if the row or the run names none.
+    """
+    own = setting.builder in ("", setting.model)
+    if not (_is_named(cell.indexed_by, setting.builder) if cell.indexed_by else own):
+        indexed = cell.indexed_by or f"{setting.model or 'the model'} itself"
+        return f"its row is of an index by {indexed}: name it as model under [chat.build]"
     reads = not cell.model or "--language" not in cell.run or _is_named(cell.model, setting.model)
-    return reads and _accepts_builder(cell, setting)
-
-
-def _accepts_builder(cell: PublishedValue, setting: Setting) -> bool:
-    """Whether an index by the builder counts: by the model that the row names, else by the one that reads."""
-    if cell.indexed_by:
-        return _is_named(cell.indexed_by, setting.builder)
-    return setting.builder in ("", setting.model)
+    return "" if reads else f"its row is of the model {cell.model}"
 
 
 def _is_named(model: str, name: str) -> bool:
@@ -275,30 +279,3 @@ def _coverage(groupings: Mapping[str, Any], which: str, measure: str) -> float |
     else:
         value = (relatedness["overlap"] or 0.0) * relatedness["supporting"] / similarity["supporting"]
     return None if value is None else 100 * float(value)
-
-
-def _derived(table: Table, row: str, values: Mapping[Place, Measured]) -> dict[Place, Measured]:
-    """A row's TPER (equation 1 of SiReRAG: the growth of seconds over that of the pool, from the first row) and its averages, as
-    far as all that they are made of was measured.
-    """
-    derived: dict[Place, Measured] = {}
-    base = table.row[0].name
-    columns = [column for column in table.columns if column.endswith(" tper")] if row != base else []
-    for data in (column.partition(" ")[0] for column in columns):
-        parts = [values.get((one, f"{data} {what}")) for what in ("tpq", "pool") for one in (row, base)]
-        if all(parts):
-            seconds, before, pool, pool_before = (part.value for part in parts if part)
-            derived[row, f"{data} tper"] = Measured(seconds / before / (pool / pool_before), *_of(parts[0]))
-    for column in (column for column in table.columns if column.startswith(f"{AVERAGE} ")):
-        ends = column.removeprefix(AVERAGE)
-        names = [other for other in table.columns if other.endswith(ends) and other != column]
-        parts = [derived.get((row, name)) or values.get((row, name)) for name in names]
-        if parts and all(parts):
-            derived[row, column] = Measured(mean([part.value for part in parts if part]), *_of(*parts))
-    return derived
-
-
-def _of(*parts: Measured | None) -> tuple[int, str]:
-    """The questions of all parts, and their encoder."""
-    there = [part for part in parts if part is not None]
-    return sum(part.n for part in there), there[0].encoder

@@ -19,7 +19,7 @@ from hoptrail.language.factory import open_language
 from hoptrail.language.tasks import Extract, Summarise
 from hoptrail.models.recording import write_recording
 from hoptrail.types import Unit
-from hoptrail_papers.distilling import DistillingSettings, TrainingCounts, is_held_out, write_training_set
+from hoptrail_papers.distilling import TrainingCounts, is_held_out, write_training_set
 from world import FACTS, make_document, make_passage
 
 FINCH = make_passage(make_document("Orla Finch", FACTS["Orla Finch"]))
@@ -63,7 +63,7 @@ def ask(fake: FakeAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asking
 
 def write(fake: FakeAI, folder: Path, *passages: Unit, **settings: Any) -> TrainingCounts:
     stored = replies_in(folder).stored()
-    return write_training_set(stored, passages, quick_settings(fake), folder / "set", DistillingSettings(**settings))
+    return write_training_set(stored, passages, quick_settings(fake), folder / "set", **settings)
 
 
 def examples(folder: Path, name: str = "train.jsonl") -> list[list[dict[str, str]]]:
@@ -73,7 +73,7 @@ def examples(folder: Path, name: str = "train.jsonl") -> list[list[dict[str, str
 
 def test_an_example_has_the_prompt_as_sent_and_the_supported_reply(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(FINCH, brain=lambda _: f"Certainly!\n```json\n{json.dumps(TEACHES)}\n```")
-    assert write(fake, tmp_path, FINCH, validation_share=0.0) == TrainingCounts(train=1)
+    assert write(fake, tmp_path, FINCH, share=0.0) == TrainingCounts(train=1)
     ((system, user, assistant),) = examples(tmp_path)
     assert [system, user] == fake.log[0].body["messages"]
     assert assistant["role"] == "assistant"
@@ -107,7 +107,7 @@ def test_no_model_is_called(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
 def test_a_repaired_reply_gives_the_prompt_and_the_last_reply(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(FINCH, brain=lambda body: json.dumps(TEACHES) if len(body["messages"]) > 2 else "no idea what you mean")
     assert len(fake.log) > 1
-    assert write(fake, tmp_path, FINCH, validation_share=0.0) == TrainingCounts(train=1)
+    assert write(fake, tmp_path, FINCH, share=0.0) == TrainingCounts(train=1)
     ((*prompt, reply),) = examples(tmp_path)
     assert [message["role"] for message in prompt] == ["system", "user"]
     assert "no idea" not in json.dumps(prompt)
@@ -130,7 +130,7 @@ def test_failed_and_unsupported_replies_give_no_example(fake: FakeAI, ask: Askin
 
 def test_an_empty_extraction_gives_an_example(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(ISK, brain=lambda _: '{"entities": ["Isk"], "facts": []}')
-    assert write(fake, tmp_path, ISK, validation_share=0.0) == TrainingCounts(train=1)
+    assert write(fake, tmp_path, ISK, share=0.0) == TrainingCounts(train=1)
     assert json.loads(examples(tmp_path)[0][-1]["content"]) == {"entities": [{"name": "Isk", "type": ""}], "facts": []}
 
 
@@ -148,14 +148,11 @@ def test_the_same_prompt_gives_one_example(fake: FakeAI, ask: Asking, tmp_path: 
 
 def test_the_split_of_a_document_never_changes() -> None:
     documents = [f"d{number}" for number in range(2000)]
-    settings = DistillingSettings(validation_share=0.2)
-    held_out = {document for document in documents if is_held_out(document, settings)}
+    held_out = {document for document in documents if is_held_out(document, 0.2)}
     assert 300 < len(held_out) < 500
-    more = {document for document in documents if is_held_out(document, DistillingSettings(validation_share=0.3))}
+    more = {document for document in documents if is_held_out(document, 0.3)}
     assert held_out < more
-    others = {document for document in documents if is_held_out(document, DistillingSettings(0.2, seed=1))}
-    assert len(held_out & others) < 150
-    assert not any(is_held_out(document, DistillingSettings(validation_share=0.0)) for document in documents)
+    assert not any(is_held_out(document, 0.0) for document in documents)
 
 
 def test_all_passages_of_a_document_are_in_one_split(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
@@ -166,7 +163,7 @@ def test_all_passages_of_a_document_are_in_one_split(fake: FakeAI, ask: Asking, 
             text = document.slice(span)
             passages.append(Unit(f"p{span}", FINCH.kind, document.title, text, (span,)))
     ask(*passages, brain=lambda _: '{"entities": [], "facts": []}')
-    counts = write(fake, tmp_path, *passages, validation_share=0.5, seed=3)
+    counts = write(fake, tmp_path, *passages, share=0.5)
     assert min(counts.train, counts.validation) > 0
     sides = [
         {document.title for document in documents if document.title in messages[1]["content"]}
@@ -186,16 +183,11 @@ def test_the_manifest_describes_the_set_and_the_bytes_are_reproducible(
     ask(FINCH, ISK)
     contents = []
     for _ in range(2):
-        write(fake, tmp_path, FINCH, ISK, validation_share=0.5)
+        write(fake, tmp_path, FINCH, ISK, share=0.5)
         contents.append({path.name: path.read_bytes() for path in (tmp_path / "set").iterdir()})
     assert contents[0] == contents[1]
     manifest = json.loads(contents[0]["manifest.json"])
-    assert (manifest["model"], manifest["task"], manifest["validation_share"], manifest["seed"]) == (
-        "fake",
-        "extract",
-        0.5,
-        0,
-    )
+    assert (manifest["model"], manifest["task"], manifest["validation_share"]) == ("fake", "extract", 0.5)
     assert len(manifest["prompts"]) == 12
     assert manifest["counts"]["train"] + manifest["counts"]["validation"] == 1  # of Isk nothing is borne out
     for name in ("train.jsonl", "validation.jsonl"):
@@ -209,7 +201,7 @@ def test_replies_of_several_models_need_a_choice(fake: FakeAI, ask: Asking, tmp_
     ask(FINCH, model="other")
     with pytest.raises(UsageError, match=r"there are replies of fake, other\. Choose a model"):
         write(fake, tmp_path, FINCH)
-    assert write(fake, tmp_path, FINCH, model="other", validation_share=0.0) == TrainingCounts(train=1)
+    assert write(fake, tmp_path, FINCH, model="other", share=0.0) == TrainingCounts(train=1)
     assert json.loads((tmp_path / "set" / "manifest.json").read_text())["model"] == "other"
 
 
@@ -223,10 +215,10 @@ def test_replies_to_other_tasks_are_ignored(fake: FakeAI, tmp_path: Path, monkey
 
 
 def test_invalid_share_and_folder(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
-    for share in (-0.1, 1.0):
-        with pytest.raises(UsageError, match="validation_share"):
-            DistillingSettings(validation_share=share)
     ask(FINCH)
+    for share in (-0.1, 1.0):
+        with pytest.raises(UsageError, match="validation share"):
+            write(fake, tmp_path, FINCH, share=share)
     (tmp_path / "set").write_text("a file")
     with pytest.raises(StorageError, match="cannot write the training set"):
         write(fake, tmp_path, FINCH)

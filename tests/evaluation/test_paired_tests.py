@@ -11,7 +11,7 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import mean_interval
-from hoptrail_papers.comparing.paired_tests import MOST_EXACT, holm, paired_difference, randomisation_p
+from hoptrail_papers.comparing.run_comparison import MOST_EXACT, holm, paired_difference, randomisation_p
 
 
 def p_of_all_signs(differences: Sequence[float]) -> float:
@@ -63,7 +63,7 @@ def test_the_direction_is_second_minus_first() -> None:
 def test_the_size_of_portions_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = np.random.default_rng(7).normal(0.05, 1, 101)
     ours = randomisation_p(differences, 0), mean_interval(differences.tolist(), 0)
-    monkeypatch.setattr("hoptrail_papers.comparing.paired_tests._PORTION", 777)
+    monkeypatch.setattr("hoptrail_papers.comparing.run_comparison._PORTION", 777)
     monkeypatch.setattr("hoptrail.evaluation.answer_scores._PORTION", 777)
     assert (randomisation_p(differences, 0), mean_interval(differences.tolist(), 0)) == ours
 

@@ -18,9 +18,8 @@ from evaluation.made_runs import made_run, question, result
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule, Share
 from hoptrail_papers.comparing import plots
-from hoptrail_papers.comparing.paired_tests import paired_difference
 from hoptrail_papers.comparing.plots import reached_by_hop, recall_by_k, reliability, risk_by_coverage, to_page
-from hoptrail_papers.comparing.run_comparison import Breakdown, RunComparison, compare, labels_of
+from hoptrail_papers.comparing.run_comparison import Breakdown, RunComparison, compare, labels_of, paired_difference
 from hoptrail_papers.comparing.run_tables import tables_of, to_csv, to_markdown
 
 CHAINS = [question(f"c{number}", ("a", "b"), "chain") for number in range(6)]

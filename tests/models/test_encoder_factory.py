@@ -12,7 +12,7 @@ from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.models.encoder_factory import check_encoder, open_encoder
 from hoptrail.models.minilm import MiniLmEncoder
 from hoptrail.models.rerankers import CrossEncoderReranker
-from hoptrail_papers.sunar.entailment import EntailmentModel
+from hoptrail_papers.sunar.answer_uncertainty import EntailmentModel
 
 
 def test_minilm_and_folders(tiny_folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail_papers.sunar.entailment import INSTALLED, EntailmentModel, installed_entailment
+from hoptrail_papers.sunar.answer_uncertainty import INSTALLED, EntailmentModel, installed_entailment
 from word_classifier import CONTRADICTION, ENTAILMENT, NEUTRAL, write_word_classifier
 
 pytestmark = pytest.mark.usefixtures("word_classifiers")

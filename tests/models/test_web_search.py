@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from hoptrail.errors import ModelUnavailable, UsageError
+from hoptrail_papers.hirag import web_search
 from hoptrail_papers.hirag.web_search import WebPage, WebSearch, WebSearchSettings
 from search_server import SERPER, WIKI, Server, serving
 
@@ -101,25 +101,29 @@ def test_redirects_are_not_followed(server: Server, serper: WebSearch) -> None:
         assert other.asked == []
 
 
-def test_one_deadline_holds_for_a_reply_that_drips(server: Server) -> None:
+def test_one_deadline_holds_for_a_reply_that_drips(
+    server: Server, wiki: WebSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.behaviour = "endless"
-    web = WebSearch(WebSearchSettings("mediawiki", server.address, deadline_seconds=0.3))
+    monkeypatch.setattr(web_search, "SECONDS", 0.3)
     with pytest.raises(ModelUnavailable, match=r"did not finish within 0\.3 seconds"):
-        web.search("Isk", 5)
+        wiki.search("Isk", 5)
 
 
-def test_size_is_bounded_while_reading(server: Server) -> None:
-    settings = WebSearchSettings("mediawiki", server.address)
-    with pytest.raises(ModelUnavailable, match="more than 50 bytes"):
-        WebSearch(replace(settings, bytes=50)).search("Isk", 5)
-    (page, _) = WebSearch(replace(settings, characters=5)).search("Isk", 5)
+def test_size_is_bounded_while_reading(wiki: WebSearch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web_search, "CHARACTERS", 5)
+    (page, _) = wiki.search("Isk", 5)
     assert page.text == "A des"
+    monkeypatch.setattr(web_search, "LARGEST", 50)
+    with pytest.raises(ModelUnavailable, match="more than 50 bytes"):
+        wiki.search("Isk", 5)
 
 
-def test_nobody_there(server: Server, wiki: WebSearch) -> None:
+def test_nobody_there(server: Server, wiki: WebSearch, monkeypatch: pytest.MonkeyPatch) -> None:
     server.server_close()
+    monkeypatch.setattr(web_search, "SECONDS", 2.0)
     with pytest.raises(ModelUnavailable, match=r"could not be asked|did not finish"):
-        WebSearch(WebSearchSettings("mediawiki", "http://127.0.0.1:9/", deadline_seconds=2)).search("Isk", 5)
+        WebSearch(WebSearchSettings("mediawiki", "http://127.0.0.1:9/")).search("Isk", 5)
     assert wiki.name == "mediawiki"
 
 
@@ -135,9 +139,3 @@ def test_a_key_is_wanted_from_the_environment_only(monkeypatch: pytest.MonkeyPat
 def test_an_engine_needs_an_address(address: str) -> None:
     with pytest.raises(UsageError, match="needs an address"):
         WebSearchSettings("mediawiki", address)
-
-
-@pytest.mark.parametrize("wrong", [{"deadline_seconds": 0}, {"bytes": 0}, {"characters": 0}])
-def test_impossible_settings_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(UsageError):
-        WebSearchSettings(**wrong)  # type: ignore[arg-type]

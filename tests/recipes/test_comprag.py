@@ -21,12 +21,17 @@ from hoptrail.structures.passages import Passages
 from hoptrail.types import Kind, Ranking
 from hoptrail_papers.comprag.composition import CompositionSettings
 from hoptrail_papers.comprag.comprag import ALONE, Comprag, CompragSettings
-from hoptrail_papers.comprag.graph import LocalGraph, TripleGraphSettings, local_graph, pagerank
+from hoptrail_papers.comprag.graph import (
+    LocalGraph,
+    TripleGraphSettings,
+    UnbindingSettings,
+    fillers,
+    local_graph,
+    pagerank,
+)
 from hoptrail_papers.comprag.question_triples import Pattern, question_triples
-from hoptrail_papers.comprag.space import TripleSpaceSettings
-from hoptrail_papers.comprag.stored import stored_triples
+from hoptrail_papers.comprag.space import stored_triples
 from hoptrail_papers.comprag.triples import Triples, TripleSettings
-from hoptrail_papers.comprag.unbinding import UnbindingSettings, fillers
 from world import HashingEncoder
 
 WORLD = {
@@ -64,7 +69,7 @@ def comprag(corpus: Corpus, settings: CompragSettings | None = None, **graph: An
 
 
 def composed(method: str) -> CompragSettings:
-    return replace(ALONE, space=TripleSpaceSettings(CompositionSettings(method)))  # type: ignore[arg-type]
+    return replace(ALONE, space=CompositionSettings(method))  # type: ignore[arg-type]
 
 
 def titles(ranking: Ranking) -> list[str]:
@@ -90,7 +95,7 @@ def test_direction_decides_where_the_composition_sees_it(method: str, corpus: Co
 @pytest.mark.parametrize("method", ["product", "mean"])
 def test_direction_is_not_seen_by_what_commutes(method: str, corpus: Corpus) -> None:
     """Uncentred, because the mean of all subjects is not that of all objects."""
-    settings = replace(composed(method), space=TripleSpaceSettings(CompositionSettings(method, centred=False)))  # type: ignore[arg-type]
+    settings = replace(composed(method), space=CompositionSettings(method, centred=False))  # type: ignore[arg-type]
     found = comprag(corpus, settings, depth=1).retrieve("Who praised Milo Fen?")
     if method == "mean":
         assert score(found, "Letters") == pytest.approx(score(found, "Diaries"), abs=1e-5)
@@ -161,17 +166,17 @@ def test_links_by_likeness_are_weighted_by_it(corpus: Corpus) -> None:
 
 def test_pagerank_is_a_distribution_that_favours_seeds_and_what_they_lead_to() -> None:
     graph = LocalGraph({0: 1.0, 1: 0.5, 2: 0.5, 3: 0.1}, {0: 1.0}, {(0, 1): 1.0, (0, 2): 0.5, (2, 3): 1.0})
-    ranks = pagerank(graph, 0.85)
+    ranks = pagerank(graph)
     assert sum(ranks.values()) == pytest.approx(1)
     assert ranks[0] > ranks[1] > ranks[3]
-    assert pagerank(LocalGraph({4: 0.7}, {4: 0.7}), 0.85) == {4: pytest.approx(1)}
-    assert pagerank(LocalGraph(), 0.85) == {}
+    assert pagerank(LocalGraph({4: 0.7}, {4: 0.7})) == {4: pytest.approx(1)}
+    assert pagerank(LocalGraph()) == {}
 
 
 def test_unbinding_says_who_fills_the_open_slot(corpus: Corpus) -> None:
     for method in ("roles", "shift-sum", "concatenation"):
         space = comprag(corpus, composed(method)).space()
-        settings = UnbindingSettings(triples=2, sharpness=8)
+        settings = UnbindingSettings(triples=2)
         patterns = [
             Pattern(None, "designed", "Tallow Bridge"),
             Pattern("Orla Finch", "was born in", None),
@@ -278,13 +283,11 @@ def test_what_the_index_does_not_hold_is_asked_for_by_name(preset: str, setting:
     "wrong",
     [
         lambda: TripleGraphSettings(depth=0),
-        lambda: TripleGraphSettings(damping=1.0),
-        lambda: TripleGraphSettings(least_relation=2.0),
         lambda: UnbindingSettings(fillers=0),
         lambda: CompragSettings(hybrid_weight=2.0),
         lambda: CompragSettings(kept=11),
         lambda: CompragSettings(k=0),
-        lambda: CompragSettings(channel="unbinding", space=TripleSpaceSettings(CompositionSettings("text"))),
+        lambda: CompragSettings(channel="unbinding", space=CompositionSettings("text")),
     ],
 )
 def test_impossible_settings_are_refused(wrong: Any) -> None:

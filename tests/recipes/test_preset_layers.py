@@ -50,11 +50,11 @@ def test_the_fingerprint_differs_and_the_changed_keys_are_named() -> None:
 
 
 def test_a_set_value_that_the_preset_forbids_is_refused_by_name() -> None:
-    settings = settings_from({"recipes": {"hirag": {"rethink": {"memory_rounds": 4}}}}, "here").recipes
+    settings = settings_from({"recipes": {"comprag": {"channel": "unbinding"}}}, "here").recipes
     with pytest.raises(
-        UsageError, match=r"under recipes\.hirag cannot be had with the preset hirag:reference: memory_"
+        UsageError, match=r"under recipes\.comprag cannot be had with the preset comprag:text: the channel"
     ):
-        recipe_settings("hirag:reference", settings)
+        recipe_settings("comprag:text", settings)
 
 
 def test_keys_of_the_command_lie_over_the_file(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
 from hoptrail.language.tasks import Clarify, Decompose, Decomposition, Read, Reading, Recall, Step, Task, Verify
 from hoptrail.recipes.answering import MEMORY, ONLINE
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings
+from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.types import Kind, Span, Verdict
 from hoptrail_papers.hirag.hierarchy import HierarchySettings
 from hoptrail_papers.hirag.hirag import Hirag, HiragSettings
@@ -25,7 +25,6 @@ from hoptrail_papers.hirag.rethinking import (
     RethinkSettings,
     SubQuestion,
     memory_draws,
-    search_corpus,
 )
 from hoptrail_papers.hirag.web_search import WebSearchSettings
 from recipes.chain_world import Script, check_answer, reading
@@ -119,7 +118,7 @@ def test_each_level_of_rethinking_can_be_off(
 def test_when_all_attempts_fail_the_corpus_is_searched_as_a_whole(corpus: Corpus) -> None:
     recipe = hirag(corpus, [*[NOTHING] * 4, *accepted("Jonas Pell", OWNS)], ALONE, fallback_k=5)
     answer = recipe.answer(OWNER)
-    expected = search_corpus(corpus, HybridSearchSettings(), OWNER, 5)
+    expected = hybrid_search(corpus, OWNER, 5)
     assert reads_of(recipe)[4] == tuple(hit.unit for hit in expected)
     assert {hit.channel for hit in answer.trail.hops[0].hits[:5]} == {FALLBACK}
     assert answer.trail.hops[0].hits[0].unit.text == OWNS
@@ -192,7 +191,7 @@ def test_a_tie_of_titles_asks_the_enriched_question(corpus: Corpus) -> None:
     ]
     recipe = hirag(corpus, script, fallback_k=3)
     answer = recipe.answer("How long is the river that flows through Wrenmouth?")
-    enriched = search_corpus(corpus, HybridSearchSettings(), REWORDED, 3)
+    enriched = hybrid_search(corpus, REWORDED, 3)
     assert reads_of(recipe)[1] == tuple(hit.unit for hit in enriched)
     assert clarified(recipe) == [Clarify(ISK, "Isk", "Which river flows through Wrenmouth? the Isk")]
     asked = [task.question for task in recipe.language.tasks if isinstance(task, Read)]  # type: ignore[attr-defined]
@@ -207,7 +206,7 @@ def test_without_an_earlier_answer_the_whole_question_goes_along(corpus: Corpus)
     script: Script = [(Decompose, Decomposition((ISK,))), (Clarify, REWORDED), (Read, Reading("90 km"))]
     recipe = hirag(corpus, script, fallback_k=3)
     recipe.answer(whole)
-    enriched = search_corpus(corpus, HybridSearchSettings(), REWORDED, 3)
+    enriched = hybrid_search(corpus, REWORDED, 3)
     assert reads_of(recipe)[0] == tuple(hit.unit for hit in enriched)
     assert clarified(recipe) == [Clarify(ISK, "Isk", whole)]
 
@@ -420,17 +419,16 @@ def test_nothing_that_is_named_is_found_by_searching(corpus: Corpus) -> None:
         {"attempts": 0},
         {"chunk_tries": 0},
         {"fallback_k": 0},
-        {"evidence_tokens": 0},
         {"acceptance": 1.1},
         {"last_resort": -0.1},
         {"profile_tries": -1},
-        {"memory_rounds": 3},
+        {"attempts": 6},
         {"seed": -1},
         {"fallback": "online"},
     ],
 )
 def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"at least|between|needs an engine"):
+    with pytest.raises(ValueError, match=r"at least|at most|between|needs an engine"):
         RethinkSettings(**wrong)
 
 

@@ -17,7 +17,7 @@ from hoptrail.language.tasks import Integrate, Read, Reading, Recall, Step
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind, Ranking
 from hoptrail_papers.sirerag.sirerag import Sirerag
-from hoptrail_papers.sirerag.tree_nodes import level_of
+from hoptrail_papers.sirerag.tree_store import level_of
 from recipes.chain_world import RecordingLanguage
 from recipes.presets_world import build
 from world import TokenHashingEncoder

@@ -14,6 +14,7 @@ from fakeai.clients import context_at
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import UsageError
 from hoptrail.language.factory import open_language
+from hoptrail.language.meter import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
 from hoptrail.language.tasks import (
@@ -32,9 +33,10 @@ from hoptrail.recipes.answering import CitedHop
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import keyword_search
 from hoptrail.types import Hop, Ranking, Verdict
+from hoptrail_papers.sunar import sunar as sunar_module
 from hoptrail_papers.sunar.adaptive import AdaptiveSettings
 from hoptrail_papers.sunar.answer_uncertainty import UncertaintySettings
-from hoptrail_papers.sunar.sunar import MetaReasoningSettings, Sunar, SunarSettings, best_of_hops
+from hoptrail_papers.sunar.sunar import Sunar, SunarSettings
 from recipes.chain_world import ASKED, QUESTION, SAID, RecordingLanguage, Script, check_answer, reading
 from word_classifier import ENTAILMENT, write_word_classifier
 
@@ -69,8 +71,10 @@ def test_the_golden_trail_of_four_hops(corpus: Corpus) -> None:
     assert answer.ranking == sunar(corpus, script())[0].retrieve(QUESTION)
 
 
-def test_mer_is_handed_path_and_the_best_evidence_of_every_hop(corpus: Corpus) -> None:
-    recipe, tasks = sunar(corpus, script(), meta=MetaReasoningSettings(per_hop=1, kept=3), k=6)
+def test_mer_is_handed_path_and_the_best_evidence_of_every_hop(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sunar_module, "MER_PER_HOP", 1)
+    monkeypatch.setattr(sunar_module, "MER_KEPT", 3)
+    recipe, tasks = sunar(corpus, script(), k=6)
     answer = recipe.answer(QUESTION)
     task = tasks[-1]
     assert isinstance(task, Integrate)
@@ -100,12 +104,18 @@ def test_without_mer_the_last_hops_evidence_concludes(corpus: Corpus) -> None:
     assert answer.text == "the Grey Hills"
 
 
-def test_evidence_of_hops_is_taken_round_by_round_and_put_in_order(corpus: Corpus) -> None:
+def test_evidence_of_hops_is_taken_round_by_round_and_put_in_order(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sunar_module, "MER_KEPT", 3)
     hits = sunar(corpus, [], decompose=False)[0].search(ASKED[0], keyword(corpus), meter())
     hops = [CitedHop(Hop("", "", part, None, Verdict.UNANSWERED)) for part in (hits[:3], hits[2:5], ())]
-    kept = best_of_hops(hops, lambda ranking: ranking[::-1], MetaReasoningSettings(per_hop=2, kept=3))
-    assert [hit.unit.id for hit in kept] == [hits[at].unit.id for at in (3, 1, 2)]
-    assert best_of_hops([], lambda ranking: ranking, MetaReasoningSettings()) == ()
+    recipe, tasks = sunar(corpus, [(Integrate, Reading(None))])
+    places = {hit.unit.id: float(at) for at, hit in enumerate(hits)}
+    vars(recipe)["_scoring"] = lambda _: lambda names: list(map(places.get, names))  # the last hit first
+    recipe.conclude(QUESTION, hops, hits, Meter(recipe.language))
+    assert isinstance(tasks[0], Integrate)
+    assert [unit.id for unit in tasks[0].evidence] == [hits[at].unit.id for at in (3, 2, 1)]
 
 
 def keyword(corpus: Corpus, question: str = "river harbour town village designed") -> Ranking:
@@ -113,8 +123,6 @@ def keyword(corpus: Corpus, question: str = "river harbour town village designed
 
 
 def meter() -> Any:
-    from hoptrail.language.meter import Meter
-
     return Meter(OfflineLanguage())
 
 
@@ -226,8 +234,6 @@ def test_a_scorer_that_there_is_not_is_refused(corpus: Corpus) -> None:
 def test_impossible_settings_are_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         SunarSettings(**{wrong: 0})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="at least 1"):
-        MetaReasoningSettings(per_hop=0)
 
 
 def test_past_the_bound_batches_are_as_uncertain_as_those_before(corpus: Corpus) -> None:

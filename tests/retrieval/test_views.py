@@ -20,17 +20,14 @@ from hoptrail.structures.sentences import Sentences
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Document, Hit, Kind, Ranking
 from hoptrail_papers.baselines.entity_graph import EntityGraph
-from hoptrail_papers.chainrag.graph_search import SentenceGraph
-from hoptrail_papers.chainrag.sentence_graph import SA, SentenceLinks
+from hoptrail_papers.chainrag.sentence_graph import SA, SentenceGraph, SentenceLinks
 from hoptrail_papers.comprag.composition import CompositionSettings
 from hoptrail_papers.comprag.graph import TripleGraphSettings, search_triples
 from hoptrail_papers.comprag.question_triples import question_triples
-from hoptrail_papers.comprag.space import TripleSpace, TripleSpaceSettings
-from hoptrail_papers.comprag.stored import slot_vectors, stored_triples
+from hoptrail_papers.comprag.space import TripleSpace, slot_vectors, stored_triples
 from hoptrail_papers.comprag.triples import Triples, TripleSettings, slot_id
 from hoptrail_papers.hirag.hierarchy import HierarchicalSearch, HierarchySettings
-from hoptrail_papers.sirerag.pool_search import search_pool
-from hoptrail_papers.sirerag.tree_pool import TreePool
+from hoptrail_papers.sirerag.pool_search import TreePool, search_pool
 from retrieval.paths.plain import QUESTION, WordEncoder, made_documents
 from structures.site import Site
 
@@ -68,7 +65,7 @@ def by_entities(corpus: Corpus) -> Ranking:
 
 
 def by_triples(corpus: Corpus) -> Ranking:
-    space = TripleSpace.of(corpus, TripleSpaceSettings())
+    space = TripleSpace.of(corpus, CompositionSettings())
     return search_triples(space, question_triples(QUESTION), 99, TripleGraphSettings(depth=3))
 
 
@@ -118,7 +115,7 @@ def test_slots_that_only_hidden_documents_gave_their_vectors_have_them_still(vie
 def test_a_view_composes_its_triples_as_if_there_were_no_others(
     view: Corpus, alone: Corpus, method: Any, lemmatise: bool
 ) -> None:
-    settings = TripleSpaceSettings(CompositionSettings(method), lemmatise)
+    settings = CompositionSettings(method, lemmatise=lemmatise)
     found, expected = (TripleSpace.of(corpus, settings) for corpus in (view, alone))
     assert found.triples.slots == expected.triples.slots
     assert np.allclose(found.matrix, expected.matrix, atol=1e-5)

@@ -16,13 +16,15 @@ from hoptrail.structures.progress_tracker import ignore
 from hoptrail.text.statements import support_of
 from hoptrail.text.words import words_in
 from hoptrail.types import Document, Extraction, Fact, Kind, Link, Span, Unit, Usage, content_id
-from hoptrail_papers.sirerag.aggregates import Aggregates, AggregateSettings, units_of
-from hoptrail_papers.sirerag.facts_by_entity import (
+from hoptrail_papers.sirerag.aggregates import (
+    Aggregates,
+    AggregateSettings,
     FactGroup,
     InformativeNames,
     grouped_by_entity,
     is_date_or_number,
     select_aggregates,
+    units_of,
 )
 from structures.site import Rules, Site
 from world import make_document, make_passage

@@ -164,9 +164,6 @@ def test_any_rows_any_words_any_settings(data: st.DataObject, count: int, seed: 
         target=target,
         largest=data.draw(st.integers(max(2 * smallest, target), 30)),
         neighbours=data.draw(st.integers(smallest, 8)),
-        share=data.draw(st.floats(0.01, 0.99)),
-        memberships=data.draw(st.integers(1, 4)),
-        seed=seed,
     )
     vectors = scattered(count, dimension=3, seed=seed)[rows]
 
@@ -186,19 +183,21 @@ def test_groups_are_about_as_large_as_wanted() -> None:
         assert 0.5 * target <= len(vectors) / len(groups) <= 1.6 * target
 
 
-def test_no_group_is_smaller_than_the_smallest_where_there_are_enough_rows() -> None:
+def test_no_group_is_smaller_than_the_smallest_where_there_are_enough_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = scattered(200, dimension=3)
     assert min(map(len, grouped(vectors, replace(LEIDEN, smallest=5)))) >= 5
-    assert min(map(len, grouped(vectors, replace(LEIDEN, smallest=1, target=3, memberships=1)))) < 5
+    monkeypatch.setattr(leiden, "SECOND_SHARE", 1.1)
+    assert min(map(len, grouped(vectors, replace(LEIDEN, smallest=1, target=3)))) < 5
 
 
-def test_a_row_between_two_groups_is_in_both() -> None:
+def test_a_row_between_two_groups_is_in_both(monkeypatch: pytest.MonkeyPatch) -> None:
     clusters = planted(clusters=2, each=12, spread=0.3)
     between = unit((clusters[:12].mean(axis=0) + clusters[12:].mean(axis=0))[None].astype(np.float64))
     vectors = np.concatenate([clusters, between])
 
     assert sum(24 in group for group in grouped(vectors)) == 2
-    assert sum(24 in group for group in grouped(vectors, replace(LEIDEN, memberships=1))) == 1
+    monkeypatch.setattr(leiden, "SECOND_SHARE", 1.1)
+    assert sum(24 in group for group in grouped(vectors)) == 1
 
 
 def test_unlike_rows_are_grouped_too() -> None:
@@ -214,7 +213,7 @@ def test_nearest_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch) -> No
     expected = np.argsort(-similarity, axis=1)[:, :6]
 
     monkeypatch.setattr(leiden, "_BLOCK", 170)  # links whose similarity is computed anew at a time
-    edges = nearest(vectors, 6, 0)
+    edges = nearest(vectors, 6)
 
     assert edges.sources.tolist() == np.repeat(np.arange(50), 6).tolist()
     np.testing.assert_array_equal(edges.targets.reshape(50, 6), expected)
@@ -224,7 +223,7 @@ def test_nearest_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch) -> No
 def test_neighbours_of_many_rows_are_not_held_with_all_similarities() -> None:
     vectors = scattered(5000)
     tracemalloc.start()
-    neighbour_graph(vectors, 5, 0)
+    neighbour_graph(vectors, 5)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 5000 * 5000 * 4
@@ -232,10 +231,10 @@ def test_neighbours_of_many_rows_are_not_held_with_all_similarities() -> None:
 
 def test_above_a_number_of_rows_neighbours_are_sought_in_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = scattered(2000)
-    exact = nearest(vectors, 5, 0)
+    exact = nearest(vectors, 5)
     monkeypatch.setattr(leiden, "_EXACT_UP_TO", 1000)
-    monkeypatch.setattr(leiden, "_PROBES", 3)
-    found = nearest(vectors, 5, 0)
+    monkeypatch.setattr(leiden, "PROBES", 3)
+    found = nearest(vectors, 5)
     same = set(zip(exact.sources.tolist(), exact.targets.tolist(), strict=True)) & set(
         zip(found.sources.tolist(), found.targets.tolist(), strict=True)
     )
@@ -244,7 +243,7 @@ def test_above_a_number_of_rows_neighbours_are_sought_in_cells(monkeypatch: pyte
 
 
 def test_a_graph_has_every_link_in_both_directions_and_once() -> None:
-    graph = neighbour_graph(scattered(40), 4, 0)
+    graph = neighbour_graph(scattered(40), 4)
     links = dict(zip(zip(graph.sources.tolist(), graph.targets.tolist(), strict=True), graph.weights, strict=True))
     assert len(links) == len(graph.weights)
     assert all(links[there, here] == weight and here != there and weight > 0 for (here, there), weight in links.items())
@@ -303,14 +302,14 @@ def test_a_mixture_that_cannot_be_fitted_is_tried_with_more_variance() -> None:
     pytest.importorskip("sklearn")
     from sklearn.mixture import GaussianMixture
 
-    from hoptrail_papers.sirerag.clustering.raptor import RaptorClustering
+    from hoptrail_papers.sirerag.clustering.raptor import responsibilities
 
     generator = np.random.default_rng(0)
     line = generator.normal(size=(40, 1)) * generator.normal(size=(1, 10)) * 3e5
     with pytest.raises(ValueError, match="covariance"):
         GaussianMixture(2, random_state=0).fit(line)
 
-    shares = RaptorClustering(ClusteringSettings())._responsibilities(line)
+    shares = responsibilities(line)
 
     assert len(shares) == 40
     np.testing.assert_allclose(shares.sum(axis=1), 1)
@@ -318,10 +317,10 @@ def test_a_mixture_that_cannot_be_fitted_is_tried_with_more_variance() -> None:
 
 def test_no_mixture_at_all_is_an_error() -> None:
     pytest.importorskip("sklearn")
-    from hoptrail_papers.sirerag.clustering.raptor import RaptorClustering
+    from hoptrail_papers.sirerag.clustering.raptor import responsibilities
 
     with pytest.raises(UsageError, match=r"no mixture fits these 12 rows.*NaN"):
-        RaptorClustering(ClusteringSettings())._responsibilities(np.full((12, 10), np.nan))
+        responsibilities(np.full((12, 10), np.nan))
 
 
 # --- wrong calls
@@ -330,13 +329,8 @@ def test_no_mixture_at_all_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"method": "guess"}, "no clustering method 'guess'; there are leiden, raptor"),
         ({"target": 0}, "target is at least 1"),
         ({"most_words": 0}, "most_words is at least 1"),
-        ({"seed": -1}, "seed is at least 0 and below 2.32, not -1"),
-        ({"seed": 2**32}, "seed is at least 0 and below"),
-        ({"share": 0.0}, "share lies between 0 and 1"),
-        ({"responsibility": 1.0}, "responsibility lies between 0 and 1"),
         ({"smallest": 11}, "smallest <= target <= largest"),
         ({"largest": 9}, "smallest <= target <= largest"),
         ({"smallest": 5, "target": 5, "largest": 9}, "largest at least twice smallest"),

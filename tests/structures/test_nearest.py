@@ -17,7 +17,7 @@ def edges(found: Directed) -> set[tuple[int, int]]:
 
 
 def exact(vectors: FloatMatrix, count: int = 10) -> Nearest:
-    return Nearest(vectors, count, exact_up_to=10**9, probes=1, seed=0)
+    return Nearest(vectors, count, exact_up_to=10**9, probes=1)
 
 
 def by_definition(vectors: FloatMatrix, count: int) -> set[tuple[int, int]]:
@@ -45,7 +45,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_the_rows_asked_about_are_answered() -> None:
     vectors = around_centres(100, 5)
     rows = np.array([3, 50, 99], dtype=np.int32)
-    for search in (exact(vectors), Nearest(vectors, 10, exact_up_to=0, probes=2, seed=0)):
+    for search in (exact(vectors), Nearest(vectors, 10, exact_up_to=0, probes=2)):
         whole = edges(search.of(all_rows(vectors)))
         assert edges(search.of(rows)) == {edge for edge in whole if edge[0] in {3, 50, 99}}
 
@@ -68,16 +68,16 @@ def test_cells_miss_little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "CELL", 50)
     vectors = around_centres(2000, 40)
     truth = edges(exact(vectors).of(all_rows(vectors)))
-    found = edges(Nearest(vectors, 10, exact_up_to=0, probes=8, seed=0).of(all_rows(vectors)))
+    found = edges(Nearest(vectors, 10, exact_up_to=0, probes=8).of(all_rows(vectors)))
     assert len(found) == len(truth)
     assert len(found & truth) > 0.95 * len(truth)
-    assert found == edges(Nearest(vectors, 10, exact_up_to=0, probes=8, seed=0).of(all_rows(vectors)))
+    assert found == edges(Nearest(vectors, 10, exact_up_to=0, probes=8).of(all_rows(vectors)))
 
 
 def test_a_thousand_repeats_are_found_among_each_other_by_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "CELL", 20)
     vectors = np.repeat(around_centres(3, 3), 400, axis=0)
-    found = Nearest(vectors, 10, exact_up_to=0, probes=2, seed=0).of(all_rows(vectors))
+    found = Nearest(vectors, 10, exact_up_to=0, probes=2).of(all_rows(vectors))
     assert (np.bincount(found.sources) == 10).all()
     assert found.weights == pytest.approx(1.0, abs=1e-5)
 
@@ -86,7 +86,7 @@ def test_pause_comes_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "BLOCK", 1000)
     paused: list[int] = []
     vectors = around_centres(100, 5)
-    Nearest(vectors, 5, 1000, 1, 0, lambda: paused.append(1)).of(all_rows(vectors))
+    Nearest(vectors, 5, 1000, 1, lambda: paused.append(1)).of(all_rows(vectors))
     assert len(paused) == 10
 
 
@@ -97,10 +97,10 @@ def test_what_is_found_in_parts_is_the_same(exact_up_to: int, monkeypatch: pytes
     vectors = around_centres(600, 5)
     new = np.arange(0, 600, 3, dtype=np.int32)
     least = np.where(np.arange(600) % 3, 0.9, np.inf)
-    whole = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
+    whole = Nearest(vectors, 5, exact_up_to, 3).of(new, least)
     monkeypatch.setattr(nearest, "PART", 100)
     monkeypatch.setattr(nearest, "CENTRES_BLOCK", 1024)
-    found = Nearest(vectors, 5, exact_up_to, 3, 0).of(new, least)
+    found = Nearest(vectors, 5, exact_up_to, 3).of(new, least)
     assert set(np.bincount(found.sources[found.sources % 3 == 0])) <= {0, 5}
     assert edges(found) == edges(whole)
     assert len(found.sources) == len(whole.sources)
@@ -113,7 +113,7 @@ def test_what_is_found_in_parts_is_the_same(exact_up_to: int, monkeypatch: pytes
 def test_edges_back_are_those_that_others_would_have_found(exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "CELL", 20)
     vectors = around_centres(600, 5)
-    search = Nearest(vectors, 5, exact_up_to, 3, 0)
+    search = Nearest(vectors, 5, exact_up_to, 3)
     whole = search.of(all_rows(vectors))
     new = np.arange(0, 600, 3, dtype=np.int32)
     least = np.full(600, np.inf)
@@ -151,7 +151,7 @@ def test_every_row_is_in_one_cell_and_no_cell_is_overfull_or_empty(monkeypatch: 
     monkeypatch.setattr(nearest, "CELL", 10)
     same = np.repeat(around_centres(1, 1), 300, axis=0)
     for vectors in (same, np.concatenate((same, around_centres(200, 9))), around_centres(1, 1)):
-        cells = Cells.of(vectors, seed=0)
+        cells = Cells.of(vectors)
         assert sorted(row for members in cells.members for row in members.tolist()) == list(range(len(vectors)))
         assert all(0 < len(members) <= 40 for members in cells.members)
         assert all((np.diff(members) > 0).all() for members in cells.members)
@@ -163,16 +163,16 @@ def test_what_is_near_is_in_the_cells_that_are_near(block: int, monkeypatch: pyt
     monkeypatch.setattr(nearest, "CELL", 20)
     monkeypatch.setattr(nearest, "CENTRES_BLOCK", block)
     vectors = around_centres(1500, 1500, dimension=12)  # clouds of one: nothing says where to cut
-    cells = Cells.of(vectors, seed=0)
+    cells = Cells.of(vectors)
     assert found_near(vectors, cells, 24) > 0.9
-    again = Cells.of(vectors, seed=0)
+    again = Cells.of(vectors)
     assert all(map(np.array_equal, cells.members, again.members))
 
 
 def test_the_cells_near_to_a_row_are_those_with_the_nearest_centres(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "CELL", 10)
     vectors = around_centres(300, 9)
-    cells = Cells.of(vectors, seed=0)
+    cells = Cells.of(vectors)
     near = cells.near(vectors, all_rows(vectors)[:50], 5)
     likeness = np.rint(vectors[:50] @ cells.centres.T * nearest.DECIMALS)
     assert near.shape == (50, 5)
@@ -182,5 +182,5 @@ def test_the_cells_near_to_a_row_are_those_with_the_nearest_centres(monkeypatch:
 def test_where_there_are_fewer_cells_all_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "CELL", 10)
     few = around_centres(25, 2)
-    near = Cells.of(few, seed=0).near(few, all_rows(few), 5)
+    near = Cells.of(few).near(few, all_rows(few), 5)
     assert (np.sort(near, axis=1) == [0, 1]).all()

@@ -154,9 +154,10 @@ def test_only_those_change_that_are_concerned(tmp_path: Path) -> None:
     assert len(after) == len(before) + 3
 
 
-@pytest.mark.parametrize("graph", [dense(), dense(exact_up_to=0, probes=2), bm25()])
+@pytest.mark.parametrize("graph", [dense(), dense(exact_up_to=0), bm25()])
 def test_a_stopped_build_comes_to_the_same_end(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "CELL", 5)
+    monkeypatch.setattr(neighbours, "PROBES", 2)
     documents = make_documents(23)
     whole = built(tmp_path / "whole", graph, documents)
     site = Site(tmp_path / "stopped")
@@ -236,7 +237,8 @@ def test_a_list_that_was_closed_takes_newcomers(tmp_path: Path) -> None:
 
 def test_newcomers_take_places_among_those_in_their_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "CELL", 10)
-    graph, documents = dense(exact_up_to=0, probes=4), make_documents(120)
+    monkeypatch.setattr(neighbours, "PROBES", 4)
+    graph, documents = dense(exact_up_to=0), make_documents(120)
     whole = built(tmp_path / "whole", graph, documents)
     grown = built(tmp_path / "grown", graph, documents[:60])
     standing = set(grown.units(Kind.PASSAGE))

@@ -20,7 +20,7 @@ from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.sentences import Sentences, sentence_units
 from hoptrail.types import Document, Extraction, Fact, Kind, Link, Usage
 from hoptrail_papers import nearest
-from hoptrail_papers.chainrag import linking
+from hoptrail_papers.chainrag import linking, sentence_graph
 from hoptrail_papers.chainrag.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
 from structures.site import Site
 from world import FACTS, Counting, HashingEncoder, make_document, make_passage
@@ -131,8 +131,9 @@ def test_a_stopped_build_comes_to_the_same_end(tmp_path: Path) -> None:
 
 def test_a_graph_that_is_made_in_parts_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it is brought up to date, and where neighbours are sought in cells."""
-    settings = SentenceGraphSettings(exact_up_to=20, probes=3)
+    settings = SentenceGraphSettings(exact_up_to=20)
     monkeypatch.setattr(nearest, "CELL", 20)
+    monkeypatch.setattr(sentence_graph, "PROBES", 3)
     for folder, together in (("whole", 1 << 16), ("parts", 50)):
         monkeypatch.setattr(linking, "TOGETHER", together)
         for some in (ISLANDS[:30], ISLANDS[30:]):

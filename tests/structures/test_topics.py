@@ -17,10 +17,9 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.structures import extractions
 from hoptrail.structures.extractions import Extractions
 from hoptrail.types import Document, Extraction, Fact, Kind, Usage
-from hoptrail_papers.baselines.topics import Topics, TopicSettings, grouped_by_topic, topic_id
-from hoptrail_papers.sirerag.aggregates import Aggregates, AggregateSettings
+from hoptrail_papers.baselines.topics import Topics, TopicSettings, topic_id
+from hoptrail_papers.sirerag.aggregates import Aggregates, AggregateSettings, FactGroup, grouped_by_topic
 from hoptrail_papers.sirerag.clustering import Groups, Words
-from hoptrail_papers.sirerag.facts_by_entity import FactGroup
 from structures.site import Rules, Site
 from world import make_document, make_passage
 

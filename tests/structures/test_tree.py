@@ -20,8 +20,8 @@ from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.progress_tracker import ignore
 from hoptrail.types import Kind, Link, Usage
-from hoptrail_papers.sirerag import tree_store, tree_summaries
-from hoptrail_papers.sirerag.tree_nodes import level_of
+from hoptrail_papers.sirerag import tree_store, trees
+from hoptrail_papers.sirerag.tree_store import level_of
 from hoptrail_papers.sirerag.trees import SimilarityTree, SimilarityTreeSettings
 from structures.tree_world import (
     ENCODER,
@@ -163,8 +163,11 @@ def test_a_third_more_documents_find_groups_and_leave_the_others_alone(grown: Pa
     assert any(after[group] == before.get(group) and level_of(group) == 2 for group in after)
 
 
-def test_a_tree_that_grew_by_single_documents_stays_within_its_largest_groups(tmp_path: Path) -> None:
-    tree = SimilarityTree(SimilarityTreeSettings(clustering=SMALL_GROUPS, newcomers=1.0))
+def test_a_tree_that_grew_by_single_documents_stays_within_its_largest_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "NEWCOMERS", 1.0)
+    tree = SimilarityTree(SimilarityTreeSettings(clustering=SMALL_GROUPS))
     documents = corpus(40, topics=2)
     grow(tmp_path, Summariser(), [tree], add=documents[:10])
     for start in range(10, 40, 10):
@@ -213,7 +216,7 @@ def test_however_little_is_written_together_the_tree_is_the_same(
 def test_a_build_stopped_anywhere_ends_in_the_same_tree(
     grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_summaries, "BATCH", 12)
+    monkeypatch.setattr(trees, "BATCH", 12)
     expected, language = state(grown), Summariser()
     pauses = grow(tmp_path / "whole", language, add=corpus(60)).pauses
     assert pauses >= 7
@@ -231,7 +234,7 @@ def test_an_update_stopped_at_every_pause_in_turn_ends_in_the_same_tree(
     grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removed: int
 ) -> None:
     """It asks nothing twice, unless summaries went with documents: until they are made again, nothing is kept."""
-    monkeypatch.setattr(tree_summaries, "BATCH", 2)
+    monkeypatch.setattr(trees, "BATCH", 2)
     grow(tmp_path / "other", Summariser(), add=corpus(60))
     new, old = corpus(5, first=60), [document.id for document in corpus(removed)]
     language, straight = Summariser(), Summariser()

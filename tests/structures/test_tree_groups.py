@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail_papers.sirerag import tree_groups
+from hoptrail_papers.sirerag import tree_store
 from hoptrail_papers.sirerag.clustering import Groups, Words
-from hoptrail_papers.sirerag.tree_groups import Grouper, pruned, ungrouped
-from hoptrail_papers.sirerag.tree_nodes import Level, group_id, level_of
+from hoptrail_papers.sirerag.tree_store import Grouper, Level, group_id, level_of, pruned, ungrouped
 from structures.tree_world import Children
 
 
@@ -130,7 +129,7 @@ def test_newcomers_find_the_nearest_group_however_many_are_compared_at_a_time(mo
     nodes = level(degrees | {f"new{number:02}": 7.1 * number for number in range(20)})
     found = grouper(newcomers=1.0, most_nodes=90).regroup(standing, nodes)
     assert found["s205"] == ("n05a", "n05b", "new08", "new09")  # 60 degrees
-    monkeypatch.setattr(tree_groups, "_BLOCK", 70)
+    monkeypatch.setattr(tree_store, "_BLOCK", 70)
     assert grouper(newcomers=1.0, most_nodes=90).regroup(standing, nodes) == found
 
 

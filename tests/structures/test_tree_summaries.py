@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hoptrail.types import Kind, Span, Unit
-from hoptrail_papers.sirerag.tree_nodes import Node
-from hoptrail_papers.sirerag.tree_summaries import stale
+from hoptrail_papers.sirerag.tree_store import Node
+from hoptrail_papers.sirerag.trees import stale
 
 
 def unit(id_: str, *places: int) -> Unit:

@@ -13,8 +13,8 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Extraction, Kind, Span, Unit, content_id
-from hoptrail_papers.sirerag import tree_summaries
-from hoptrail_papers.sirerag.tree_nodes import level_of
+from hoptrail_papers.sirerag import trees
+from hoptrail_papers.sirerag.tree_store import level_of
 from hoptrail_papers.sirerag.trees import EntityTree, JointTree, RelatednessTree, SimilarityTree, SimilarityTreeSettings
 from structures.tree_world import (
     ENCODER,
@@ -226,7 +226,7 @@ def test_a_passage_stays_on_its_level_when_others_come(tmp_path: Path) -> None:
 def test_all_trees_are_the_same_however_few_sources_are_held(
     grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_summaries, "SOURCES", 1)
+    monkeypatch.setattr(trees, "SOURCES", 1)
     kept: list[int] = []
     put_units = Writer.put_units
 

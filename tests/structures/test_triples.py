@@ -15,7 +15,7 @@ from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.progress_tracker import ignore
 from hoptrail.types import Document, Extraction, Fact, Kind, Triple, Unit, Usage
-from hoptrail_papers.comprag.stored import stored_triples
+from hoptrail_papers.comprag.space import stored_triples
 from hoptrail_papers.comprag.triples import Triples, TripleSettings, slots_in, text_of
 from structures.site import Rules, Site
 from world import make_document

@@ -19,7 +19,7 @@ from hoptrail.structures.passages import Passages
 from hoptrail.structures.progress_tracker import ignore
 from hoptrail.types import Document, Kind, Unit, Usage
 from hoptrail_papers.sirerag.clustering import ClusteringSettings
-from hoptrail_papers.sirerag.tree_nodes import groups_of
+from hoptrail_papers.sirerag.tree_store import groups_of
 from hoptrail_papers.sirerag.trees import SimilarityTree, SimilarityTreeSettings, TreeSettings
 from world import HashingEncoder, make_document
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hoptrail.text.mentions import find_mentions
-from hoptrail_papers.comprag.lives import life_roles
+from hoptrail_papers.comprag.sentence_triples import life_roles
 
 
 def roles(text: str) -> dict[str, str]:

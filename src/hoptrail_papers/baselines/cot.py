@@ -18,16 +18,15 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Reading
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.types import Ranking
 from hoptrail_papers.baselines.voting import VotingSettings, vote
 
 
 @dataclass(frozen=True, slots=True)
 class CotSettings(PassageSettings):
-    """`search` finds passages; `voting.replies` chains vote, one generation each."""
+    """`voting.replies` chains vote, one generation each."""
 
-    search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     voting: VotingSettings = field(default_factory=lambda: VotingSettings(replies=5))
 
     @property
@@ -50,7 +49,7 @@ class Cot(SinglePass):
 
     def retrieve(self, question: str) -> Ranking:
         """The `k` best passages by keyword and dense search fused."""
-        return hybrid_search(self.corpus, question, self.settings.k, self.settings.search)
+        return hybrid_search(self.corpus, question, self.settings.k)
 
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:
         """The commonest answer or abstention of a reading and sampled chains. Raises: TaskFailed: from the language."""

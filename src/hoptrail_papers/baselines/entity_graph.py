@@ -24,14 +24,13 @@ from hoptrail.setting_limits import AtLeast0, Limited, ShareAbove0
 from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Ranking
 from hoptrail_papers.baselines.pagerank import RandomWalk
-from hoptrail_papers.comprag.stored import slot_vectors, stored_triples
+from hoptrail_papers.comprag.space import slot_vectors, stored_triples
 from hoptrail_papers.nearest import Nearest
 
 CHANNEL = "entities"
 
 EXACT_UP_TO = 5_000
 PROBES = 4
-SEED = 0
 """For the search for synonyms: exact up to EXACT_UP_TO names; above, only in the PROBES nearest cells."""
 
 
@@ -136,7 +135,7 @@ class EntityGraph:
         none = np.zeros(0, dtype=np.int32)
         if not self._settings.synonym_k or len(self.names) < 2:
             return none, none, np.zeros(0)
-        nearest = Nearest(self._name_vectors, self._settings.synonym_k, EXACT_UP_TO, PROBES, SEED)
+        nearest = Nearest(self._name_vectors, self._settings.synonym_k, EXACT_UP_TO, PROBES)
         found = nearest.of(np.arange(len(self.names), dtype=np.int32))
         near = found.weights >= self._settings.synonyms
         pairs = np.sort(np.stack((found.sources[near], found.targets[near]), axis=1), axis=1)

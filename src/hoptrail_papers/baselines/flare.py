@@ -21,7 +21,7 @@ from hoptrail.language.tasks import Reading
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed, recalled
 from hoptrail.recipes.recipe import PassageSettings
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast1, Share
 from hoptrail.types import Ranking
 
@@ -35,7 +35,6 @@ class FlareSettings(PassageSettings):
     draft: Literal["evidence", "memory"] = "evidence"
     sure: Share = 0.8
     steps: AtLeast1 = 6
-    search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
 
     @property
     def effort(self) -> Effort:
@@ -60,22 +59,17 @@ class Flare(Hopwise):
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
         """A hop for each step: the draft if it is sure enough, else what is read after a search for the step."""
         from_memory = self.settings.draft == "memory"
-        at_hand: Ranking = () if from_memory else self._search(question)
+        at_hand: Ranking = () if from_memory else hybrid_search(self.corpus, question, self.settings.k)
+
+        def read(following: str, asked: str) -> tuple[Reading, CitedHop]:
+            return read_packed(following, asked, at_hand, self.settings.evidence_tokens, meter)
 
         def step(following: str, asked: str) -> CitedHop:
             nonlocal at_hand
-            reading, drafted = (
-                recalled(following, asked, meter) if from_memory else self._read(following, asked, at_hand, meter)
-            )
+            reading, drafted = recalled(following, asked, meter) if from_memory else read(following, asked)
             if reading.answer is not None and reading.confidence >= self.settings.sure:
                 return drafted
-            at_hand = self._search(asked)
-            return self._read(following, asked, at_hand, meter)[1]
+            at_hand = hybrid_search(self.corpus, asked, self.settings.k)
+            return read(following, asked)[1]
 
         return next_questions(question, meter, self.settings.steps, step)
-
-    def _search(self, asked: str) -> Ranking:
-        return hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
-
-    def _read(self, question: str, asked: str, found: Ranking, meter: Meter) -> tuple[Reading, CitedHop]:
-        return read_packed(question, asked, found, self.settings.evidence_tokens, meter)

@@ -1,8 +1,8 @@
 """An entity-graph baseline after GraphRAG's local search (Edge et al. 2024 and the released code): no communities, no reports.
 
-    entities     those nearest to the question and to the names in it                       retrieval/entities/graph.py
-    facts        those about the entities, nearest to the question first                    retrieval/entities/graph.py
-    neighbours   the entities at the other ends, and the facts about these                  retrieval/entities/graph.py
+    entities     those nearest to the question and to the names in it                       entity_graph.py
+    facts        those about the entities, nearest to the question first                    entity_graph.py
+    neighbours   the entities at the other ends, and the facts about these                  entity_graph.py
     text units   passages by the facts that they state; facts and passages are packed       here
 
 Faithful to the path from entities over relationships to texts, and to reading both. Leaves out communities and their reports
@@ -28,15 +28,16 @@ from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking
 from hoptrail_papers.baselines.entity_graph import EntityGraph, facts_about, hits_of, neighbours, passages_of
 
+FACTS = 40
+
 
 @dataclass(frozen=True, slots=True)
 class GraphragSettings(PassageSettings):
-    """Use the `entities` nearest to the question or a name in it, the `facts` best facts about them, and as many about their
+    """Use the `entities` nearest to the question or a name in it, the FACTS best facts about them, and as many about their
     neighbours, scaled by `neighbour_weight`. `facts_read` facts are read beside the passages.
     """
 
     entities: AtLeast1 = 10
-    facts: AtLeast1 = 40
     neighbour_weight: Share = 0.5
     facts_read: AtLeast0 = 10
     structures = (TRIPLES,)
@@ -75,8 +76,8 @@ class Graphrag(SinglePass):
         chosen = self.settings
         nearest = best_first(graph.nearest(texts, chosen.entities), chosen.entities)
         entities = {number: score for number, score in nearest.items() if score > 0}
-        facts = facts_about(graph, entities, question, chosen.facts)
+        facts = facts_about(graph, entities, question, FACTS)
         further = {
             number: chosen.neighbour_weight * score for number, score in neighbours(graph, facts, entities).items()
         }
-        return facts_about(graph, further, question, chosen.facts) | facts
+        return facts_about(graph, further, question, FACTS) | facts

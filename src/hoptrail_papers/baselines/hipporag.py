@@ -1,8 +1,8 @@
 """HippoRAG (Gutiérrez et al., NeurIPS 2024) and HippoRAG 2 (Gutiérrez et al., ICML 2025): PageRank from the question's entities.
 
     1, section 2.3     entities of the question lead to the nearest nodes, weighted by their rarity     `one`
-                       PageRank over entities; a passage has the sum of its entities                retrieval/entities/graph.py
-    2, section 3.2     passages are nodes of the graph too                                          retrieval/entities/graph.py
+                       PageRank over entities; a passage has the sum of its entities                entity_graph.py
+    2, section 3.2     passages are nodes of the graph too                                          entity_graph.py
     2, section 3.3     the question leads to the nearest triples                                    `two`
     2, section 3.4     recognition: the language leaves out triples that do not help                task assess
     2, section 3.5     the walk restarts at the entities of those triples and, weakly, at all       here
@@ -33,27 +33,28 @@ from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import best_first
 from hoptrail.retrieval.units.unit_search import dense_search
-from hoptrail.setting_limits import AtLeast1, NotNegative, Share, ShareBelow1
+from hoptrail.setting_limits import AtLeast1, NotNegative, Share
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking, Unit
 from hoptrail_papers.baselines.entity_graph import EntityGraph, EntityGraphSettings
+
+SEEDS, DAMPING = 5, 0.5
+"""The number of seeds, and the papers' damping."""
 
 
 @dataclass(frozen=True, slots=True)
 class HipporagSettings(PassageSettings):
     """Where the walk starts: at `entities` of the question, or at those of the nearest `triples`.
 
-    `entities`: the entity nearest to each name in the question. `triples`: the `seeds` heaviest entities of the `facts` nearest
+    `entities`: the entity nearest to each name in the question. `triples`: the SEEDS heaviest entities of the `facts` nearest
     triples, without those that the language finds helpful with a probability below `recognition` (0: ask nothing, keep all).
-    All passages are seeds with `passage_weight` times their similarity. The walk continues with probability `damping`.
+    All passages are seeds with `passage_weight` times their similarity. The walk continues with probability DAMPING.
     """
 
     start: Literal["entities", "triples"] = "entities"
     facts: AtLeast1 = 5
     recognition: Share = 0.0
-    seeds: AtLeast1 = 5
     passage_weight: NotNegative = 0.005
-    damping: ShareBelow1 = 0.5
     graph: EntityGraphSettings = field(default_factory=EntityGraphSettings)
     structures = (TRIPLES,)
 
@@ -89,14 +90,15 @@ class Hipporag(SinglePass):
         chosen = self.settings
         graph = EntityGraph.of(self.corpus, chosen.graph)
         if chosen.start == "entities":
-            seeds = _entities_named(question, graph)
+            names = [mention.text for mention in find_mentions(question, question=True)]
+            seeds = {number: 1 / float(graph.passage_counts[number]) for number in graph.nearest(names, 1)}
         else:
             seeds = self._entities_of_facts(question, graph, meter)
         if not seeds:
             return dense_search(self.corpus, question, chosen.k)
         likeness = graph.passage_likeness(question) if chosen.passage_weight else None
         passages = None if likeness is None else chosen.passage_weight * likeness
-        return graph.passages(graph.pagerank(seeds, passages, chosen.damping), chosen.k)
+        return graph.passages(graph.pagerank(seeds, passages, DAMPING), chosen.k)
 
     def _entities_of_facts(self, question: str, graph: EntityGraph, meter: Meter) -> dict[int, float]:
         """Version 2: the entity's mean fact score divided by the number of passages that name it."""
@@ -108,7 +110,7 @@ class Hipporag(SinglePass):
             number: sum(found) / len(found) / float(graph.passage_counts[number])
             for number, found in sorted(scores.items())
         }
-        return {number: weight for number, weight in best_first(weights, self.settings.seeds).items() if weight > 0}
+        return {number: weight for number, weight in best_first(weights, SEEDS).items() if weight > 0}
 
     def _facts(self, question: str, meter: Meter) -> Ranking:
         found = dense_search(self.corpus, question, self.settings.facts, (Kind.TRIPLE,))
@@ -124,9 +126,3 @@ def _helpfulness(question: str, fact: Unit, meter: Meter) -> float:
         return meter.perform(Assess(question, (fact,)))
     except TaskFailed:
         return 1.0
-
-
-def _entities_named(question: str, graph: EntityGraph) -> dict[int, float]:
-    """Version 1: the entity nearest to each name, weighted by 1 / (number of passages that name it)."""
-    names = [mention.text for mention in find_mentions(question, question=True)]
-    return {number: 1 / float(graph.passage_counts[number]) for number in graph.nearest(names, 1)}

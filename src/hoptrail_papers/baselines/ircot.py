@@ -24,7 +24,7 @@ from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, next_step, read_packed
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.rankings import interleave
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast1
 from hoptrail.types import Ranking, Verdict
 
@@ -38,7 +38,6 @@ class IrcotSettings(PassageSettings):
     per_step: AtLeast1 = 6
     steps: AtLeast1 = 8
     reader: Literal["separate", "chain"] = "separate"
-    search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
 
     @property
     def effort(self) -> Effort:
@@ -95,5 +94,5 @@ class Ircot(Hopwise):
         return last.hop.answer, [last]
 
     def _search_more(self, collected: Ranking, query: str) -> Ranking:
-        found = hybrid_search(self.corpus, query, self.settings.per_step, self.settings.search)
+        found = hybrid_search(self.corpus, query, self.settings.per_step)
         return interleave([(*collected, *found)], self.settings.k)

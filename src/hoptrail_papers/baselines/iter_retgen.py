@@ -21,7 +21,7 @@ from hoptrail.language.tasks import Abstain, Reading
 from hoptrail.recipes.answering import CitedHop, report_hops
 from hoptrail.recipes.hopwise import Concluded, Hopwise, read_packed
 from hoptrail.recipes.recipe import PassageSettings
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast1
 from hoptrail.types import Ranking, Verdict
 
@@ -31,7 +31,6 @@ class IterRetgenSettings(PassageSettings):
     """`rounds` (T) of searching for `k` passages and reading those that fit `evidence_tokens`."""
 
     rounds: AtLeast1 = 2
-    search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
 
     @property
     def effort(self) -> Effort:
@@ -61,7 +60,7 @@ class IterRetgen(Hopwise):
         asked = question
         while len(hops) < self.settings.rounds and asked not in {cited.hop.asked for cited in hops}:
             meter.asked(question, asked)
-            hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
+            hits = hybrid_search(self.corpus, asked, self.settings.k)
             # Read the bare question: the earlier generation only serves the search.
             reading, cited = read_packed(question, question, hits, self.settings.evidence_tokens, meter, meter.abstain)
             hops += report_hops([replace(cited, hop=replace(cited.hop, asked=asked))], meter)

@@ -1,9 +1,9 @@
 """An entity-graph baseline after LightRAG (Guo et al. 2024): names lead to entities, topics to relationships; no descriptions.
 
-    section 3.2, keywords     low-level ones are the names of the question, high-level ones its     language/triples/
-                              relations and noun phrases                                            question_triples.py
-    section 3.2, low level    entities near to the names, and the facts about them                  entities/graph.py
-    section 3.2, high level   facts near to the topics                                              entities/graph.py
+    section 3.2, keywords     low-level ones are the names of the question, high-level ones its     question_triples.py
+                              relations and noun phrases
+    section 3.2, low level    entities near to the names, and the facts about them                  entity_graph.py
+    section 3.2, high level   facts near to the topics                                              entity_graph.py
     released code             passages of both are interleaved; `mix` adds dense search             here
 
 Faithful to the two levels, and to the depths, the least cosine and the interleaving of the released code. Deviations: keywords
@@ -22,7 +22,7 @@ from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import interleave
 from hoptrail.retrieval.units.unit_search import dense_search
-from hoptrail.setting_limits import AtLeast1, ShareAbove0, check_limits
+from hoptrail.setting_limits import ShareAbove0, check_limits
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Ranking
 from hoptrail_papers.baselines.entity_graph import EntityGraph, facts_about, facts_like, passages_of
@@ -30,18 +30,19 @@ from hoptrail_papers.comprag.question_triples import question_triples
 
 Level = Literal["local", "global", "naive"]
 
+NEAREST, FACTS = 40, 100
+"""The released code's depths."""
+
 
 @dataclass(frozen=True, slots=True)
 class LightragSettings(PassageSettings):
     """The interleaved `levels`: `local` (names to entities), `global` (topics to facts), `naive` (dense search of passages).
 
-    A level uses the `nearest` entities or facts with a cosine of at least `least`; `local` uses `facts` facts of its entities.
+    A level uses the NEAREST entities or facts with a cosine of at least `least`; `local` uses FACTS facts of its entities.
     """
 
     levels: tuple[Level, ...] = ("local", "global")
-    nearest: AtLeast1 = 40
     least: ShareAbove0 = 0.2
-    facts: AtLeast1 = 100
     structures = (TRIPLES,)
 
     def __post_init__(self) -> None:
@@ -75,11 +76,11 @@ class Lightrag(SinglePass):
         chosen = self.settings
         match level:
             case "local":
-                nearest = graph.nearest(names, chosen.nearest)
+                nearest = graph.nearest(names, NEAREST)
                 entities = {number: score for number, score in nearest.items() if score >= chosen.least}
-                facts = facts_about(graph, entities, question, chosen.facts)
+                facts = facts_about(graph, entities, question, FACTS)
             case "global":
-                facts = facts_like(graph, about, chosen.nearest, chosen.least) if about else {}
+                facts = facts_like(graph, about, NEAREST, chosen.least) if about else {}
             case "naive":
                 return dense_search(self.corpus, question, chosen.k)
         return passages_of(graph, facts, chosen.k)

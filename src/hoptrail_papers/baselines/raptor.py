@@ -1,6 +1,6 @@
 """RAPTOR (Sarthi et al. 2024), as SiReRAG compares with it: passages and the summaries of the similarity tree in one pool.
 
-Section 3 of the paper: clusters and their summaries are built while indexing (`structures/trees.py`); the tree is searched
+Section 3 of the paper: clusters and their summaries are built while indexing (`sirerag/trees.py`); the tree is searched
 collapsed, all levels at once (figure 2 B). Deviations: the top `k` units are retrieved and read up to `evidence_tokens`, where
 the paper fills a budget of tokens; traversal level by level, which the paper found worse, is left out. Clusters and summaries
 are set under [structures].
@@ -15,8 +15,8 @@ from typing import ClassVar
 from hoptrail.corpus.structure_names import SIMILARITY_TREE
 from hoptrail.language.tasks import Abstain
 from hoptrail.types import Kind
+from hoptrail_papers.sirerag.pool_search import TreePool
 from hoptrail_papers.sirerag.sirerag import Pooled, PooledSettings
-from hoptrail_papers.sirerag.tree_pool import TreePool
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from hoptrail.language.meter import Meter
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed
 from hoptrail.recipes.recipe import PassageSettings
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast1
 
 
@@ -24,7 +24,6 @@ class SelfAskSettings(PassageSettings):
     """At most `hops` sub-questions; `k` units are retrieved for each, read up to `evidence_tokens` tokens."""
 
     hops: AtLeast1 = 6
-    search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
 
     @property
     def effort(self) -> Effort:
@@ -43,7 +42,7 @@ class SelfAsk(Hopwise):
         """One hop for each sub-question, read from the `k` best passages of a search for it."""
 
         def hop(following: str, asked: str) -> CitedHop:
-            hits = hybrid_search(self.corpus, asked, self.settings.k, self.settings.search)
+            hits = hybrid_search(self.corpus, asked, self.settings.k)
             return read_packed(following, asked, hits, self.settings.evidence_tokens, meter)[1]
 
         return next_questions(question, meter, self.settings.hops, hop)

@@ -71,7 +71,7 @@ def _sentences_with(answer: str, evidence: Sequence[Unit], corpus: Corpus) -> tu
         return ()
     whole = unit.sources[0]
     for document in corpus.documents({whole.document}).values():  # none if the passage is from the web
-        ends = ((max(span.start, whole.start), min(span.end, whole.end)) for span in document.sentences())
-        parts = [Span(document.id, start, end) for start, end in ends if start < end]
+        ends = ((max(span.start, whole.start), min(span.end, whole.end)) for span in document.sentences(whole))
+        parts = (Span(document.id, start, end) for start, end in ends)
         return tuple(part for part in parts if stands_in(folded_answer, folded(document.slice(part))))
     return ()

@@ -1,7 +1,7 @@
 """ChainRAG (Zhu et al., ACL 2025): a sentence graph, and sub-questions completed with the names they lost.
 
     sentence graph           sentences, linked by key entities (EC), likeness (SS) and     structures/sentences.py,
-                             nearness in the text (SA)                                     structures/sentence_graph.py
+                             nearness in the text (SA)                                     sentence_graph.py
     question decomposition   sequential, parallel or comparing sub-questions               task decompose
     sub-question rewriting   one that points back is rewritten by the language with all    language/conversation/,
                              earlier answers, a call each                                  task complete
@@ -44,14 +44,15 @@ from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.recipes.answering import CARRIED, CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, failed_hop, integrate, reading_for
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import pack, ranked
 from hoptrail.retrieval.units.pool import Pool
 from hoptrail.retrieval.units.unit_search import dense_search, nearest
-from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, check_limits
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Share, check_limits
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict, content_id
-from hoptrail_papers.chainrag.graph_search import SentenceGraph
+from hoptrail_papers.chainrag.sentence_graph import SentenceGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +166,14 @@ def _merge_sentences(sentences: Sequence[Unit]) -> Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainragSettings(Limited):
+class ChainragSettings(PassageSettings):
     """How a question is decomposed, and its sub-questions completed, read and integrated.
 
     `completion` of sub-questions that point back: `off`, by `rules` whatever the language, or by the `language`. `integration`:
     `answers` (AnsInt), `contexts` (CxtInt) or `both`. At most `sub_questions` are asked. The evidence for each has at most
     `evidence_tokens`, and is widened while the language finds it sufficient with a probability below `sufficiency`. The contexts
     are read together up to `context_tokens`. A summary of `carried_words` words stands in for a missing answer (0: none). At
-    most `k` units are retrieved in all. `abstain`: see `PassageSettings`.
+    most `k` units are retrieved in all.
     """
 
     k: AtLeast1 = 50
@@ -182,10 +183,8 @@ class ChainragSettings(Limited):
     integration: Literal["answers", "contexts", "both"] = "both"
     sub_questions: AtLeast1 = 6
     sufficiency: Share = 0.5
-    evidence_tokens: AtLeast1 = 6000
     context_tokens: AtLeast1 = 6000
     carried_words: AtLeast0 = 80
-    abstain: Abstain = Abstain.ALWAYS
 
     @property
     def structures(self) -> tuple[str, ...]:
@@ -198,10 +197,6 @@ class ChainragSettings(Limited):
     @property
     def pool(self) -> Pool:
         return Pool((self.search.kind,))
-
-    @property
-    def built_with(self) -> Mapping[str, str]:
-        return {}
 
     @property
     def effort(self) -> Effort:
@@ -286,13 +281,11 @@ class Chainrag(Hopwise):
             found = self._retrieve_evidence(asked, search, meter)
         except TaskFailed:
             return failed_hop(question, asked)
-        hits, packed = _with_summary(found, carried), self._packed(found, carried)
-        return reading_for(question, asked, hits, packed, in_reading_order(packed), meter)[1]
-
-    def _packed(self, found: Ranking, carried: Unit | None) -> Ranking:
-        """The hits to read for a sub-question. The summary was paid for, so room is kept for it."""
-        room = estimated_tokens(carried.searchable) if carried else 0
-        return _with_summary(pack(found, max(1, self.settings.evidence_tokens - room)), carried)
+        # The summary comes last because it is about another sub-question. It was paid for, so room is kept for it.
+        summary = (Hit(carried, found[-1].score if found else 0.0, CARRIED),) if carried else ()
+        room = sum(estimated_tokens(hit.unit.searchable) for hit in summary)
+        packed = (*pack(found, max(1, self.settings.evidence_tokens - room)), *summary)
+        return reading_for(question, asked, (*found, *summary), packed, in_reading_order(packed), meter)[1]
 
     def _complete(self, question: str, findings: tuple[Finding, ...], meter: Meter) -> str:
         """The sub-question with earlier answers filled in; unchanged if it needs none or the completion is rejected, except that
@@ -341,25 +334,16 @@ class Chainrag(Hopwise):
         if [cited.hop.question for cited in hops] == [question] and not guesses:
             return hops[0].hop.answer, []
         mode = self.settings.integration
-        packed = () if mode == "answers" and not guesses else self._contexts(question, found)
+        packed: Ranking = ()
+        if mode != "answers" or guesses:  # the hits of all hops, reranked for the whole question if there is a reranker
+            ordered = self._reranker.rerank(question, found, len(found)) if self._reranker else found
+            packed = pack(ordered, self.settings.context_tokens)
         if not answered and not packed:
             return None, []
         findings = () if mode == "contexts" else findings_of(hops)
         return integrate(Integrate(question, findings, in_reading_order(packed)), hops, packed, meter)
 
-    def _contexts(self, question: str, ranking: Ranking) -> Ranking:
-        """The hits of all hops that fit `context_tokens`, reranked for the whole question if there is a reranker."""
-        ordered = self._reranker.rerank(question, ranking, len(ranking)) if self._reranker else ranking
-        return pack(ordered, self.settings.context_tokens)
-
     @cached_property
     def _reranker(self) -> Reranker | None:
         name = self.settings.search.reranker
         return open_reranker(name, self.corpus.encoder) if name else None
-
-
-def _with_summary(hits: Ranking, summary: Unit | None) -> Ranking:
-    """Append the summary: it comes last because it is about another sub-question."""
-    if summary is None:
-        return hits
-    return (*hits, Hit(summary, hits[-1].score if hits else 0.0, CARRIED))

@@ -38,6 +38,7 @@ from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_sea
 from hoptrail.text.words import content_stems
 from hoptrail.types import Ranking
 from hoptrail.types.json_object import JsonObject
+from hoptrail_papers.comparing.run_tables import TextTable
 from hoptrail_papers.gold_plan import REFERENCE, GoldPlan, gold_plan
 
 DEMONSTRATIVE = "this"
@@ -94,6 +95,15 @@ class LostInRetrieval:
             place = retrievers.setdefault(row.retriever, {}).setdefault(label(row), {})
             place[row.wording] = {"questions": row.questions, f"recall@{self.k}": row.recall}
         return {"data": self.data, "k": self.k, "questions": self.questions, "of": self.of, "retrievers": retrievers}
+
+    def table(self) -> TextTable:
+        """One row per retriever and place of the sub-question, one column per wording."""
+        cells: dict[tuple[str, str], dict[SubQuestionWording, str]] = {}
+        for row in self.rows:
+            cells.setdefault((row.retriever, label(row)), {})[row.wording] = f"{row.recall:.3f} ({row.questions})"
+        rows = ((*place, *(shown.get(one, "-") for one in SubQuestionWording)) for place, shown in cells.items())
+        asked = f"recall@{self.k} of gold sub-questions, {self.questions} of {self.of} questions have a decomposition"
+        return TextTable(f"{self.data}: {asked}", ("retriever", "sub-question", *SubQuestionWording), tuple(rows))
 
 
 def label(row: ProbeRow) -> str:

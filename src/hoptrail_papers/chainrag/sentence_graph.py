@@ -7,34 +7,39 @@ ChainRAG (arXiv 2502.14245), sentence graph construction:
     SA   structural adjacency    at most 3 sentences apart in the same passage
 
 Deviations: there is one graph for the whole corpus, kept up to date, where the paper makes one per question
-(`retrieval/sentences/graph.py` makes those with the same functions); SA stays inside a passage, because neighbouring passages of
+(`SentenceGraph.over` makes those with the same functions); SA stays inside a passage, because neighbouring passages of
 a context need not belong together; a sentence gets at most `entity_links` EC links at a time, so that a famous name does not link
 everything. In the released code links overwrite one another; here links of different kinds coexist.
+
+Retrieval expansion: the caller of `SentenceGraph` chooses seeds, reranks and decides when to stop. Links are arrays; texts stay
+on disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import Directed, Rows, is_among, unpaired
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.columns import Directed, Rows, is_among, joined, unpaired
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.corpus.structure_names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
 from hoptrail.corpus.writer import Change, Writer
+from hoptrail.errors import UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, ShareAbove0
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.sentence_entities import Mentions, mentions_in
-from hoptrail.structures.sentences import SentencePlaces, sentence_places
+from hoptrail.structures.sentences import SentencePlaces, sentence_places, sentences_inside
 from hoptrail.text.mentions import Shape
-from hoptrail.types import Kind
+from hoptrail.types import Kind, Unit
 from hoptrail_papers.chainrag.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs, unordered
-from hoptrail_papers.nearest import Nearest
+from hoptrail_papers.nearest import PROBES, Nearest
 
 EC = "EC"
 SS = "SS"
@@ -58,8 +63,6 @@ class SentenceGraphSettings(Limited):
     dates: bool = False
     numbers: bool = False
     exact_up_to: AtLeast0 = 30_000
-    probes: AtLeast1 = 24
-    seed: AtLeast0 = 0
 
     @property
     def left_out(self) -> frozenset[Shape]:
@@ -81,17 +84,12 @@ class Nodes:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def adjacent(self) -> Directed:
-        """All SA links."""
-        return adjacent_pairs(self.passages, self.starts, self.settings.reach)
-
     def similar(
         self, rows: Rows, pause: Callable[[], None] = lambda: None, executor: Executor = LOCAL_EXECUTOR
     ) -> Directed:
         """SS links with an end in `rows`."""
-        chosen = self.settings
         vectors = self.vectors() if len(rows) else np.zeros((0, 0), dtype=np.float32)  # avoids reading all vectors
-        nearest = Nearest(vectors, chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed, pause, executor)
+        nearest = Nearest(vectors, self.settings.neighbours, self.settings.exact_up_to, PROBES, pause, executor)
         return mutual_pairs(nearest.portions, rows, len(self))
 
     def sharing(self, rows: Rows) -> Directed:
@@ -105,7 +103,7 @@ class Nodes:
     def all_pairs(self, kind: str) -> Directed:
         """All links of a kind."""
         if kind == SA:
-            return self.adjacent()
+            return adjacent_pairs(self.passages, self.starts, self.settings.reach)
         rows = np.arange(len(self), dtype=np.int32)
         return self.sharing(rows) if kind == EC else self.similar(rows)
 
@@ -132,7 +130,7 @@ class SentenceLinks(Structure):
         snapshot = context.writer.snapshot()
         places = sentence_places(snapshot)
         nodes = nodes_of(snapshot, places, self.settings)
-        adjacent = nodes.adjacent()
+        adjacent = nodes.all_pairs(SA)
         stored = _valid_links(context.writer, nodes, adjacent, places)
         every = np.arange(len(nodes), dtype=np.int32)
         linked = {kind: np.isin(every, unpaired(keys)) for kind, keys in stored.items()}
@@ -165,12 +163,20 @@ def _valid_links(
     return {kind: pairs.keys for kind, pairs in stored.items()}
 
 
-def nodes_of(snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings) -> Nodes:
-    """The nodes for all sentences of an index."""
+def nodes_of(
+    snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings, within: Sequence[Unit] | None = None
+) -> Nodes:
+    """The nodes for the sentences at these places: all of an index, or those `within` some of its passages."""
+    spans = (
+        snapshot.table.first_sources(Kind.PASSAGE)
+        if within is None
+        else [(unit.id, unit.sources[0]) for unit in within]
+    )
+    extractions = snapshot.extractions(None if within is None else {unit.id for unit in within})
     return Nodes(
-        places.passages(span for _, span in snapshot.table.first_sources(Kind.PASSAGE)),
+        places.passages(span for _, span in spans),
         places.starts,
-        mentions_in(places, (found for _, found in snapshot.extractions()), settings.left_out),
+        mentions_in(places, (found for _, found in extractions), settings.left_out),
         lambda: snapshot.search.vectors_in_order([Kind.SENTENCE], places.ids),
         settings,
     )
@@ -189,3 +195,82 @@ def _lost_similar(change: Change | None, places: SentencePlaces) -> Rows:
     affected = {link.target for link in graph.leaving(removed, SS)}
     affected.update(link.source for link in graph.entering(removed, SS))
     return np.array([row for row, id_ in enumerate(places.ids) if id_ in affected and id_ not in removed], np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """Links of one kind in both directions: those of row r are at `starts[r]:starts[r + 1]`, by rising target."""
+
+    starts: NDArray[np.intp]
+    targets: Rows
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, pairs: Directed, size: int) -> Adjacency:
+        """The adjacency of `size` rows from pairs stored in one direction."""
+        both = joined([pairs, Directed(pairs.targets, pairs.sources, pairs.weights)]).in_order()
+        return cls(np.searchsorted(both.sources, np.arange(size + 1)), both.targets, both.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceGraph:
+    """Sentences (rising ids) and links of the chosen kinds, whose rows are places in `ids`. Parallel links of different kinds are
+    kept. Use `of` or `over`.
+    """
+
+    ids: Sequence[str]
+    adjacencies: Mapping[str, Adjacency]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, kinds: Sequence[str] = KINDS) -> SentenceGraph:
+        """The stored graph of the whole corpus, kept with the snapshot."""
+        return cls(sentence_places(snapshot).ids, {kind: _stored(snapshot, kind) for kind in kinds})
+
+    @classmethod
+    def over(
+        cls,
+        passages: Sequence[Unit],
+        snapshot: Snapshot,
+        kinds: Sequence[str] = KINDS,
+        settings: SentenceGraphSettings = SentenceGraphSettings(),
+    ) -> SentenceGraph:
+        """A graph of only the sentences in `passages`: the paper's mode, with one graph per question.
+
+        Sentences, vectors and entities come from the store; only the links are made here.
+        """
+        documents = {document.id: document for document in snapshot.documents({unit.document for unit in passages})}
+        sentences = (sentence for unit in passages for sentence in sentences_inside(unit, documents[unit.document]))
+        spans = {sentence.id: sentence.sources[0] for sentence in sentences}
+        ids = sorted(snapshot.table.stored(Kind.SENTENCE, spans))
+        nodes = nodes_of(snapshot, SentencePlaces((id_, spans[id_]) for id_ in ids), settings, passages)
+        return cls(ids, {kind: Adjacency.of(nodes.all_pairs(kind), len(nodes)) for kind in kinds})
+
+    def neighbours(self, ids: Sequence[str]) -> tuple[str, ...]:
+        """All sentences one link away from the frontier `ids`, without the frontier: strongest link first, ties by rising id.
+
+        Weights of all kinds lie between 0 and 1; of several links to a sentence the strongest counts.
+        Raises: UsageError: one of `ids` is not a sentence of this graph.
+        """
+        frontier = [self._row(name) for name in dict.fromkeys(ids)]
+        links = [(one, slice(*one.starts[row : row + 2])) for one in self.adjacencies.values() for row in frontier]
+        if not links:
+            return ()
+        targets = np.concatenate([kind.targets[places] for kind, places in links])
+        weights = np.concatenate([kind.weights[places] for kind, places in links])
+        outside = ~np.isin(targets, frontier)
+        order = np.lexsort((targets[outside], -weights[outside]))
+        return tuple(self.ids[row] for row in dict.fromkeys(targets[outside][order].tolist()))
+
+    def _row(self, name: str) -> int:
+        row = bisect_left(self.ids, name)
+        if row == len(self.ids) or self.ids[row] != name:
+            raise UsageError(
+                f"{name!r} is not among the {len(self.ids):,} sentences of this graph; use ids from `ids`."
+            )
+        return row
+
+
+@cached_per_snapshot
+def _stored(snapshot: Snapshot, kind: str) -> Adjacency:
+    places = sentence_places(snapshot)
+    return Adjacency.of(stored_pairs(snapshot, kind, places), len(places.ids))

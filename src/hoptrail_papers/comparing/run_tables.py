@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hoptrail.evaluation.risk_coverage import SURE
@@ -45,8 +45,13 @@ def to_markdown(comparison: RunComparison) -> str:
     """All tables in GitHub Flavored Markdown."""
     lines: list[str] = []
     for table in tables_of(comparison):
-        rows = map(_markdown_row, (table.header, ["---"] * len(table.header), *table.rows))
-        lines += [f"## {table.title}", "", *rows, "", *([table.note, ""] if table.note else [])]
+        lines += [f"## {table.title}", ""]
+        for cells in (table.header, ["---"] * len(table.header), *table.rows):
+            shown = (
+                " ".join(cell.split()).replace("|", "\\|") for cell in cells
+            )  # also line breaks of types in the data
+            lines.append(f"| {' | '.join(shown)} |")
+        lines += ["", *([table.note, ""] if table.note else [])]
     return "\n".join(lines)
 
 
@@ -127,8 +132,3 @@ def _cells(comparison: RunComparison, run: str, group: Slice, measures: Sequence
         else:
             mark = MARK if score.significant else ""
             yield f"{score.mean:.3f}{mark} [{score.interval.low:.2f} {score.interval.high:.2f}]"
-
-
-def _markdown_row(cells: Iterable[str]) -> str:
-    """A Markdown row. Line breaks in cells, such as question types from the data, become spaces."""
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"

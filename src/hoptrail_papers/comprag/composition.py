@@ -11,7 +11,6 @@ of their role cures both: the poster's role binding, and the default.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -20,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix, unit_length
-from hoptrail.setting_limits import AtLeast0, check_limits
 
 Method = Literal["roles", "product", "permuted-product", "shift-sum", "concatenation", "mean", "text"]
 PRODUCTS = ("product", "permuted-product")
@@ -32,7 +30,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True, slots=True)
 class CompositionSettings:
-    """How the vectors of subject, relation and object are composed.
+    """How the vectors of subject, relation and object are composed and compared.
 
         roles               bind each to the vector of its role, then add: length of a slot, keeps direction
         product             bind them to one another: the released code's
@@ -43,20 +41,22 @@ class CompositionSettings:
         text                no composition: the vector of the whole text (the index must hold it)
 
     With `unitary` every slot's spectrum is first scaled to magnitude 1. With `centred` the mean of all subjects is subtracted
-    from each subject, and so on; otherwise all vectors resemble one another. `weights` of subject, relation and object have no
-    effect on products. `seed` draws roles and permutations.
+    from each subject, and so on; otherwise all vectors resemble one another. With `lemmatise` the base forms of words are
+    compared (the index must hold them). `open_slots` is the text in open slots of patterns; if empty, they are ignored.
     """
 
     method: Method = "roles"
     unitary: bool = False
     centred: bool = True
-    weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    seed: AtLeast0 = 0
+    lemmatise: bool = False
+    open_slots: str = ""
 
-    def __post_init__(self) -> None:
-        check_limits(self)
-        if not all(0 <= weight < math.inf for weight in self.weights) or not any(self.weights):
-            raise ValueError(f"weights are at least 0 and one is above, not {self.weights}")
+    @property
+    def needed_setting(self) -> str:
+        """The setting of the structure `triples` that stores the compared vectors; empty if they are always stored."""
+        if self.method == "text":
+            return "texts"
+        return "lemmas" if self.lemmatise else ""
 
 
 def bind(first: FloatMatrix, second: FloatMatrix) -> FloatMatrix:
@@ -83,22 +83,17 @@ def unitary(vectors: FloatMatrix) -> FloatMatrix:
 
 
 @lru_cache(maxsize=8)
-def role_vectors(dimension: int, seed: int) -> FloatMatrix:
+def role_vectors(dimension: int) -> FloatMatrix:
     """One random unitary vector for each slot: shape (3, dimension)."""
-    chance = np.random.default_rng([seed, dimension])
+    chance = np.random.default_rng([0, dimension])
     return unitary(chance.standard_normal((SLOTS, dimension)).astype(np.float32))
 
 
 @lru_cache(maxsize=8)
-def permutations(dimension: int, seed: int) -> NDArray[np.intp]:
+def permutations(dimension: int) -> NDArray[np.intp]:
     """One random permutation for each slot: shape (3, dimension)."""
-    chance = np.random.default_rng([seed, dimension, SLOTS])
+    chance = np.random.default_rng([0, dimension, SLOTS])
     return np.stack([chance.permutation(dimension) for _ in range(SLOTS)])
-
-
-def length_of(dimension: int, settings: CompositionSettings) -> int:
-    """The length of a composed vector for slots of length `dimension`."""
-    return SLOTS * dimension if settings.method == "concatenation" else dimension
 
 
 def compose(slots: FloatMatrix, known: NDArray[np.bool_], settings: CompositionSettings) -> FloatMatrix:
@@ -109,24 +104,24 @@ def compose(slots: FloatMatrix, known: NDArray[np.bool_], settings: CompositionS
     """
     dimension = slots.shape[2]
     if settings.method == "permuted-product":  # first, because a permuted unitary vector is not unitary
-        slots = np.take_along_axis(slots, permutations(dimension, settings.seed)[np.newaxis], axis=2)
+        slots = np.take_along_axis(slots, permutations(dimension)[np.newaxis], axis=2)
     parts = unitary(slots) if settings.unitary else slots
     if settings.method in PRODUCTS:
         spectra = np.where(known[:, :, np.newaxis], np.fft.rfft(parts), 1)
         products = np.fft.irfft(spectra.prod(axis=1), dimension).astype(np.float32)
         products[np.flatnonzero(~known.any(axis=1))] = 0
         return unit_length(products)
-    weighted = parts * (known * np.asarray(settings.weights, dtype=np.float32))[:, :, np.newaxis].astype(np.float32)
+    parts = parts * known[:, :, np.newaxis].astype(np.float32)
     match settings.method:
         case "roles":
-            return unit_length(bind(weighted, role_vectors(dimension, settings.seed)).sum(axis=1))
+            return unit_length(bind(parts, role_vectors(dimension)).sum(axis=1))
         case "shift-sum":
-            shifted = [np.roll(weighted[:, place], place, axis=1) for place in range(SLOTS)]
+            shifted = [np.roll(parts[:, place], place, axis=1) for place in range(SLOTS)]
             return unit_length(np.stack(shifted).sum(axis=0))
         case "concatenation":
-            return unit_length(weighted.reshape(len(slots), SLOTS * dimension))
+            return unit_length(parts.reshape(len(slots), SLOTS * dimension))
         case "mean":
-            return unit_length(weighted.sum(axis=1))
+            return unit_length(parts.sum(axis=1))
     raise ValueError(f"{settings.method} does not compose slots")
 
 
@@ -142,22 +137,21 @@ def open_slot(
     parts = unitary(slots) if settings.unitary else slots
     match settings.method:
         case "roles":
-            return unbind(triples, role_vectors(dimension, settings.seed)[place])
+            return unbind(triples, role_vectors(dimension)[place])
         case "shift-sum":
             unshifted: FloatMatrix = np.roll(triples, -place, axis=1)
             return unshifted
         case "concatenation":
             return triples[:, place * dimension : (place + 1) * dimension]
         case "mean":
-            weights = (known * np.asarray(settings.weights)).astype(np.float32)
             share = np.float32(np.sqrt(known.sum() / SLOTS))
-            remainder: FloatMatrix = triples - share * unit_length(weights @ parts)
+            remainder: FloatMatrix = triples - share * unit_length(known.astype(np.float32) @ parts)
             return remainder
         case "product" | "permuted-product":
             unbound = unbind(triples, compose(slots[np.newaxis], known[np.newaxis], settings)[0])
             if settings.method == "product":
                 return unbound
-            inverse = np.argsort(permutations(dimension, settings.seed)[place])
+            inverse = np.argsort(permutations(dimension)[place])
             restored: FloatMatrix = np.take(unbound, inverse, axis=1)
             return restored
     raise ValueError(f"{settings.method} cannot be unbound")

@@ -1,9 +1,9 @@
 """CompRAG (Paranjape, Prathap, Tamton, Sachan; student poster): triples as composed vectors, searched by the question's triples.
 
-    Methodology   triples by rule; slots encoded and composed; the question's    structures/triples.py,
-                  triples find the nearest, whose chunks are read                retrieval/triples/composition.py, space.py
-    Analysis      role binding, for direction; just-in-time local graphs         retrieval/triples/graph.py
-    (ours)        the open slot unbound and cleaned up, as a channel             retrieval/triples/unbinding.py
+    Methodology   triples by rule; slots encoded and composed; the question's    triples.py,
+                  triples find the nearest, whose chunks are read                composition.py, space.py
+    Analysis      role binding, for direction; just-in-time local graphs         graph.py
+    (ours)        the open slot unbound and cleaned up, as a channel             graph.py
 
 Deviations: by default triples are fused with keyword and dense search, because alone they find less than BM25 does. Eight of the
 first ten hits come from those two, and triples influence their order. The presets search by triples alone. Every passage competes
@@ -34,10 +34,9 @@ from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_sea
 from hoptrail.setting_limits import Share, check_limits
 from hoptrail.types import Ranking
 from hoptrail_papers.comprag.composition import CompositionSettings
-from hoptrail_papers.comprag.graph import TripleGraphSettings, search_triples
+from hoptrail_papers.comprag.graph import TripleGraphSettings, UnbindingSettings, search_by_unbinding, search_triples
 from hoptrail_papers.comprag.question_triples import QuestionTriples, question_triples
-from hoptrail_papers.comprag.space import TripleSpace, TripleSpaceSettings, how_to_add
-from hoptrail_papers.comprag.unbinding import UnbindingSettings, search_by_unbinding
+from hoptrail_papers.comprag.space import TripleSpace, how_to_add
 
 AHEAD = 10
 """The first hits, among which triples get only some places."""
@@ -53,7 +52,7 @@ class CompragSettings(PassageSettings):
 
     channel: Literal["triples", "unbinding"] = "triples"
     noun_phrases: bool = False
-    space: TripleSpaceSettings = field(default_factory=TripleSpaceSettings)
+    space: CompositionSettings = field(default_factory=CompositionSettings)
     graph: TripleGraphSettings = field(default_factory=TripleGraphSettings)
     unbinding: UnbindingSettings = field(default_factory=UnbindingSettings)
     hybrid_weight: Share = 0.9
@@ -65,7 +64,7 @@ class CompragSettings(PassageSettings):
         check_limits(self)
         if not 0 <= self.kept <= AHEAD:
             raise ValueError(f"kept lies between 0 and {AHEAD}, not {self.kept}")
-        if self.channel == "unbinding" and self.space.composition.method == "text":
+        if self.channel == "unbinding" and self.space.method == "text":
             raise ValueError("the channel unbinding needs a composition that can be unbound, and text cannot")
 
     @property
@@ -78,15 +77,11 @@ ALONE = CompragSettings(hybrid_weight=0)
 """Triples without any other search, to compare compositions and graphs."""
 
 
-def _with_composition(composition: CompositionSettings, **graph: int) -> CompragSettings:
-    return replace(ALONE, space=TripleSpaceSettings(composition), graph=TripleGraphSettings(**graph))  # type: ignore[arg-type]
-
-
 POSTER = replace(
     ALONE,
     abstain=Abstain.NEVER,
     noun_phrases=True,
-    space=TripleSpaceSettings(CompositionSettings(centred=False)),
+    space=CompositionSettings(centred=False),
     graph=TripleGraphSettings(depth=4, seed_k=10, branching_k=8, links=("similarity",)),
 )
 PRODUCT = CompositionSettings("product", unitary=True, centred=False)
@@ -103,20 +98,20 @@ class Comprag(SinglePass):
         "poster": POSTER,
         "poster-no-graph": replace(POSTER, graph=replace(POSTER.graph, depth=1)),
         "poster-depth-2": replace(POSTER, graph=replace(POSTER.graph, depth=2)),
-        "poster-product": replace(POSTER, space=TripleSpaceSettings(replace(PRODUCT, unitary=False))),
+        "poster-product": replace(POSTER, space=replace(PRODUCT, unitary=False)),
         "poster-lemmatised": replace(POSTER, space=replace(POSTER.space, lemmatise=True)),
-        "reference": replace(POSTER, space=TripleSpaceSettings(PRODUCT, open_slots="?")),
+        "reference": replace(POSTER, space=replace(PRODUCT, open_slots="?")),
         "triples": ALONE,
-        "product": _with_composition(CompositionSettings("product")),
-        "product-permuted": _with_composition(CompositionSettings("permuted-product")),
-        "shift-sum": _with_composition(CompositionSettings("shift-sum")),
-        "concatenation": _with_composition(CompositionSettings("concatenation")),
-        "mean": _with_composition(CompositionSettings("mean")),
-        "text": _with_composition(CompositionSettings("text")),
-        "uncentred": _with_composition(CompositionSettings(centred=False)),
-        "unitary": _with_composition(CompositionSettings(unitary=True)),
-        "lemmatised": replace(ALONE, space=TripleSpaceSettings(lemmatise=True)),
-        "no-graph": _with_composition(CompositionSettings(), depth=1),
+        "product": replace(ALONE, space=CompositionSettings("product")),
+        "product-permuted": replace(ALONE, space=CompositionSettings("permuted-product")),
+        "shift-sum": replace(ALONE, space=CompositionSettings("shift-sum")),
+        "concatenation": replace(ALONE, space=CompositionSettings("concatenation")),
+        "mean": replace(ALONE, space=CompositionSettings("mean")),
+        "text": replace(ALONE, space=CompositionSettings("text")),
+        "uncentred": replace(ALONE, space=CompositionSettings(centred=False)),
+        "unitary": replace(ALONE, space=CompositionSettings(unitary=True)),
+        "lemmatised": replace(ALONE, space=CompositionSettings(lemmatise=True)),
+        "no-graph": replace(ALONE, graph=TripleGraphSettings(depth=1)),
         "similarity-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity",))),
         "both-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity", "entity"))),
         "pagerank": replace(ALONE, graph=TripleGraphSettings(score="pagerank")),

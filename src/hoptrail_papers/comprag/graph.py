@@ -3,6 +3,11 @@
 CompRAG's "just-in-time local graph". A step follows similarity (the nearest triples, as on the poster) or shared entities (from a
 triple about Orla Finch to the others about her, which gives hops instead of paraphrases). Passages get the scores of their
 triples. Nothing is stored.
+
+The channel `unbinding` finds the entity for a question's open slot: the triples nearest to a pattern are added into one vector,
+weighted by similarity; the open slot is unbound from the sum and compared with all subjects or objects of the corpus (Plate 1995,
+section V: clean-up memory). So several triples that agree outvote a nearer one, and no triple's own entity is looked up. The
+entities found open the patterns of the next hop.
 """
 
 from __future__ import annotations
@@ -16,15 +21,19 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import NONE
 from hoptrail.corpus.searching import top_rows
-from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.rankings import best_first, ranked_units
-from hoptrail.setting_limits import AtLeast1, Limited, Share, ShareBelow1
+from hoptrail.setting_limits import AtLeast1, Limited
+from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Ranking
 from hoptrail_papers.baselines.pagerank import RandomWalk
-from hoptrail_papers.comprag.question_triples import QuestionTriples
+from hoptrail_papers.comprag.composition import open_slot
+from hoptrail_papers.comprag.question_triples import Pattern, QuestionTriples
 from hoptrail_papers.comprag.space import RELATION, TripleSpace
 
-CHANNEL = "triples"
+LEAST_RELATION = 0.3
+"""The least similarity of a triple that shares an entity to the relations of the question."""
+DAMPING = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +43,8 @@ class TripleGraphSettings(Limited):
     The seeds are the `seed_k` triples nearest to each pattern of the question. Each of `depth` - 1 steps goes from at most `beam`
     best triples along `links` to `branching_k` others each. Entities in more than `entity_most` triples link nothing. A new
     triple's score is that of its predecessor, times its similarity to that (`similarity`) or to a relation of the question
-    (`entity`; at least `least_relation`). A passage's `score` is the `max` of its triples' scores, their `sum`, or the sum of
-    their `pagerank` with the seeds' scores as reset and `damping`.
+    (`entity`; at least LEAST_RELATION). A passage's `score` is the `max` of its triples' scores, their `sum`, or the sum of
+    their `pagerank` with the seeds' scores as reset.
     """
 
     depth: AtLeast1 = 2
@@ -45,8 +54,6 @@ class TripleGraphSettings(Limited):
     score: Literal["max", "sum", "pagerank"] = "max"
     beam: AtLeast1 = 100
     entity_most: AtLeast1 = 200
-    least_relation: Share = 0.3
-    damping: ShareBelow1 = 0.85
 
 
 @dataclass
@@ -61,8 +68,8 @@ class LocalGraph:
 def search_triples(space: TripleSpace, asked: QuestionTriples, limit: int, settings: TripleGraphSettings) -> Ranking:
     """The `limit` best passages by their triples; none if the question or the corpus has no triples."""
     graph = local_graph(space, asked, settings)
-    triple_scores = pagerank(graph, settings.damping) if settings.score == "pagerank" else graph.scores
-    return best_passages(space, triple_scores, limit, CHANNEL, added=settings.score != "max")
+    triple_scores = pagerank(graph) if settings.score == "pagerank" else graph.scores
+    return best_passages(space, triple_scores, limit, "triples", added=settings.score != "max")
 
 
 def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGraphSettings) -> LocalGraph:
@@ -104,7 +111,7 @@ def best_passages(
     return ranked_units(space.corpus.snapshot, Kind.PASSAGE, best_first(passages, limit), channel)
 
 
-def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
+def pagerank(graph: LocalGraph) -> dict[int, float]:
     """Personalised PageRank over the edges, both ways, with the seeds' scores as reset. Sums to 1."""
     rows = sorted(graph.scores)
     places = {row: place for place, row in enumerate(rows)}
@@ -112,7 +119,7 @@ def pagerank(graph: LocalGraph, damping: float) -> dict[int, float]:
         return {}
     ends = np.array([(places[a], places[b]) for a, b in graph.edges], dtype=np.intp).reshape(-1, 2)
     walk = RandomWalk.along(ends[:, 0], ends[:, 1], np.array(list(graph.edges.values())), len(rows))
-    ranks = walk.ranks(np.array([graph.seeds.get(row, 0.0) for row in rows]), damping)
+    ranks = walk.ranks(np.array([graph.seeds.get(row, 0.0) for row in rows]), DAMPING)
     return dict(zip(rows, ranks.tolist(), strict=True))
 
 
@@ -133,9 +140,89 @@ def _links(
         linked = [rows for rows in of_entities if len(rows) <= settings.entity_most]
         rows = np.unique(np.concatenate([NONE, *linked]))
         rows = rows[~known[rows]]
-        weights = np.full(len(rows), settings.least_relation, dtype=np.float32)
+        weights = np.full(len(rows), LEAST_RELATION, dtype=np.float32)
         if relations is not None and len(rows):
             # Rounded, so that equal relations stay equal however the product is computed.
             weights = np.maximum(weights, np.round((space.relations(rows) @ relations.T).max(axis=1), 6))
         for place in top_rows(weights, settings.branching_k):
             yield source, int(rows[place]), float(weights[place])
+
+
+SHARPNESS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class UnbindingSettings(Limited):
+    """Each pattern's nearest `triples` are added, weighted by similarity to the power of SHARPNESS. Its `fillers` best entities
+    open patterns for the next of `hops` hops, and each pattern finds `seed_k` triples.
+    """
+
+    triples: AtLeast1 = 5
+    fillers: AtLeast1 = 3
+    hops: AtLeast1 = 2
+    seed_k: AtLeast1 = 10
+
+
+def search_by_unbinding(space: TripleSpace, asked: QuestionTriples, limit: int, settings: UnbindingSettings) -> Ranking:
+    """The `limit` best passages with triples near the question's patterns, or near patterns opened by their fillers."""
+    scores: dict[int, float] = {}
+    patterns = dict.fromkeys(asked.whole, 1.0)
+    tried = set(patterns)
+    for hop in range(settings.hops):
+        if not patterns or not len(space.triples):
+            break
+        nearest = space.nearest(space.vectors_of(list(patterns)), settings.seed_k)
+        for weight, found in zip(patterns.values(), nearest, strict=True):
+            for row, score in found:
+                scores[row] = max(weight * score, scores.get(row, 0.0))
+        if hop + 1 < settings.hops:
+            following = _next_patterns(space, patterns, asked.relations, settings)
+            patterns = {pattern: weight for pattern, weight in following.items() if pattern not in tried}
+            tried |= set(patterns)
+    return best_passages(space, scores, limit, "unbinding")
+
+
+def fillers(space: TripleSpace, patterns: Sequence[Pattern], settings: UnbindingSettings) -> list[dict[str, float]]:
+    """For each pattern the entities for its open subject or object, best first, with their cosines, without those in the pattern.
+
+    Empty for a pattern that does not have exactly one open slot, or whose relation is open.
+    Raises: ValueError: the composition cannot be unbound.
+    """
+    if not patterns or not len(space.triples):
+        return [{} for _ in patterns]
+    slots, known = space.known(patterns)
+    nearest = space.nearest(space.vectors_of(patterns), settings.triples)
+    entities: list[dict[str, float]] = []
+    for row, (pattern, near) in enumerate(zip(patterns, nearest, strict=True)):
+        if len(pattern.open) != 1 or pattern.open[0] == RELATION:
+            entities.append({})
+            continue
+        scores = np.array([score for _, score in near], np.float32)
+        weights = (np.maximum(scores, 0) ** SHARPNESS).astype(np.float32)
+        memory = unit_length(weights @ space.matrix[[row for row, _ in near]])[np.newaxis]
+        unbound = open_slot(memory, slots[row], known[row], pattern.open[0], space.settings)
+        texts, vectors = space.vocabulary(pattern.open[0])
+        scores = vectors @ unit_length(unbound)[0]  # cleaned up: compared with all that stands in this place
+        in_pattern = {folded(slot) for slot in pattern.slots if slot}
+        best = top_rows(scores, settings.fillers + len(in_pattern))
+        new = [place for place in best if folded(texts[place]) not in in_pattern]
+        entities.append({texts[place]: float(scores[place]) for place in new[: settings.fillers]})
+    return entities
+
+
+def _next_patterns(
+    space: TripleSpace, patterns: Mapping[Pattern, float], relations: Sequence[str], settings: UnbindingSettings
+) -> dict[Pattern, float]:
+    """The patterns that the fillers open, weighted by the filler's score times the weight of its pattern: with the question's
+    other relations, from either side, and with an open relation.
+    """
+    following: dict[Pattern, float] = {}
+    fillers_of = fillers(space, list(patterns), settings)
+    for (pattern, weight), entities in zip(patterns.items(), fillers_of, strict=True):
+        others = [relation for relation in relations if relation != pattern.relation]
+        for entity, score in entities.items():
+            opened = [Pattern(entity, relation) for relation in others]
+            opened += [Pattern(None, relation, entity) for relation in others]
+            for one in (*opened, Pattern(entity)):
+                following[one] = max(weight * max(score, 0.0), following.get(one, 0.0))
+    return following

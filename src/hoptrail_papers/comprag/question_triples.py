@@ -65,7 +65,9 @@ def question_triples(question: str, *, noun_phrases: bool = False) -> QuestionTr
         apart = bool(before) and tokens[place].start - before[-1].end > 1
         patterns = list(_patterns_of(name, before, after, apart=apart))
         if not patterns and [token.lower for token in before] in (["or"], ["and"]):
-            patterns = [_with_name(pattern, name) for pattern in previous]
+            patterns = [
+                Pattern(name if one.subject else None, one.relation, name if one.object else None) for one in previous
+            ]
         previous = patterns
         whole |= dict.fromkeys(patterns)
         partial |= dict.fromkeys((Pattern(subject=name), Pattern(object=name)))
@@ -77,13 +79,10 @@ def question_triples(question: str, *, noun_phrases: bool = False) -> QuestionTr
     return QuestionTriples(tuple(whole), tuple(partial), tuple(dict.fromkeys(relations)))
 
 
-def _with_name(pattern: Pattern, name: str) -> Pattern:
-    return Pattern(name if pattern.subject else None, pattern.relation, name if pattern.object else None)
-
-
 def _patterns_of(name: str, before: Sequence[Token], after: Sequence[Token], *, apart: bool) -> Iterator[Pattern]:
     """The patterns of a name from the words on both sides; `apart`: a comma precedes it, as in `Who died first, X or Y?`."""
-    clause = _without_class_noun(_last_clause(before))
+    opened = max((place for place, token in enumerate(before) if token.lower in _CLAUSE), default=-1)
+    clause = _without_class_noun(before[opened + 1 :])
     if clause and all(token.lower in _INVERTING for token in clause):  # `Where was Orla Finch born`
         relation = said([*(token for token in clause if token.lower in COPULAS), *_first_clause(after)])
         if relation:
@@ -123,12 +122,6 @@ def _without_class_noun(clause: Sequence[Token]) -> Sequence[Token]:
     while at > 0 and len(clause) - at <= 2 and (clause[at - 1].content or clause[at - 1].lower in ARTICLES):
         at -= 1
     return clause[:at] if at > 0 and clause[at - 1].lower == "of" else clause
-
-
-def _last_clause(tokens: Sequence[Token]) -> Sequence[Token]:
-    """The tokens after the last word that opens a clause."""
-    at = max((place for place, token in enumerate(tokens) if token.lower in _CLAUSE), default=-1)
-    return tokens[at + 1 :]
 
 
 def _first_clause(tokens: Sequence[Token]) -> Sequence[Token]:

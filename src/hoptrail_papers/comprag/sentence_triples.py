@@ -1,11 +1,13 @@
 """Extract triples from a sentence by rules: mentions are subjects and objects, the words between them relations.
 
 Verbs are recognised by form (`phrases.Token.verb`) without a parser, so relations are rough: `was born in`, `son of`. The title
-replaces a subject that refers to it (`It`, `The film`). English only: in other languages most sentences give no triples.
+replaces a subject that refers to it (`It`, `The film`), and birth and death stand in the parenthesis after a name: `(Oslo, 1 May
+1900 – 2 June 1980)`. English only: in other languages most sentences give no triples.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -17,7 +19,41 @@ from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.text.phrases import Token
 from hoptrail.text.words import words
 from hoptrail.types import Fact, Triple
-from hoptrail_papers.comprag.lives import life_roles
+
+_PARENTHESIS = re.compile(r"(\([^)]*\))\s*")
+_NEAR = 120  # where the parenthesis begins, at the latest
+_DASH = re.compile(r"\s?[–—-]\s|\s[–—-]|[–—]")
+_DIED = re.compile(r"\b(?:died|dead|d\.)", re.IGNORECASE)
+_BORN = re.compile(r"\b(?:born|b\.)", re.IGNORECASE)
+
+
+def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
+    """Label each mention in the first parenthesis, or the first with a date of those that follow one another there, as `birth`
+    or `death`, keyed by its start; empty if neither is told there.
+    """
+    left = text.find("(", 0, _NEAR)
+    dates: list[Mention] = []
+    while left >= 0 and not dates and (match := _PARENTHESIS.match(text, left)):
+        right = match.end(1)
+        inside = [mention for mention in mentions if left < mention.start and mention.end < right]
+        dates = [mention for mention in inside if mention.shape is Shape.DATE]
+        left = left if dates else match.end()
+    if not dates:
+        return {}
+    body = text[left:right]
+    if died := _DIED.search(body):
+        turn = left + died.start()
+    elif dash := _DASH.search(text, dates[0].end if len(dates) > 1 else left, dates[-1].start + 1):
+        turn = dash.start()
+    elif _BORN.search(body):
+        turn = right
+    elif len(dates) == 2 and not (body[1 : dates[0].start - left] + text[dates[0].end : dates[1].start]).strip():
+        # the dash between them was lost
+        turn = dates[1].start
+    else:
+        return {}
+    return {mention.start: "birth" if mention.start < turn else "death" for mention in inside}
+
 
 MOST = 8
 """Most triples of one sentence: a list of thirty names says little about each."""
@@ -103,8 +139,11 @@ class _Walk:
         group = verb_group(self.between)
         if not self.subject:
             if group is None:
-                if shape in _NAMED and not _is_aside(self.between):
-                    self.subject = self.last = _in_full(token.text, self.about)
+                aside = self.between and self.between[-1].lower in PREPOSITIONS  # `In 1780 ...`, `After Dunmere ...`
+                if shape in _NAMED and not aside:
+                    parts, whole = token.text.casefold().split(), self.about.casefold().split()
+                    # `Finch` in a text about Orla Finch
+                    self.subject = self.last = self.about if set(parts) < set(whole) else token.text
                 return
             self.subject = self._own_subject(group)
         yield from self._phrase(self.between, before_object=True)
@@ -153,12 +192,6 @@ class _Walk:
             yield Triple(subject, said(relation), phrase)
 
 
-def _in_full(name: str, about: str) -> str:
-    """The name of the text's subject if `name` is a part of it: `Finch` in a text about Orla Finch."""
-    parts, whole = name.casefold().split(), about.casefold().split()
-    return about if set(parts) < set(whole) else name
-
-
 def verb_group(tokens: Sequence[Token]) -> int | None:
     """Where the last verb among `tokens` begins, including auxiliaries: `has been built`; None without a verb."""
     at = next((place for place in reversed(range(len(tokens))) if tokens[place].verb), None)
@@ -185,8 +218,3 @@ def _noun_phrase(tokens: Sequence[Token]) -> str:
         lambda token: token.lower not in stops and not token.participle, tokens[start : start + LONGEST_PHRASE]
     )
     return " ".join(token.text for token in phrase)
-
-
-def _is_aside(before: Sequence[Token]) -> bool:
-    """Whether a mention is an adverbial: `In 1780 ...`, `After Dunmere ...`."""
-    return bool(before) and before[-1].lower in PREPOSITIONS

@@ -1,48 +1,94 @@
-"""The composed vectors of triples, and exact search among them.
+"""The triples of a corpus in memory, read once per snapshot, their composed vectors, and exact search among these.
 
 Composed on first use (in seconds) and kept with the snapshot, so that another composition needs no rebuilding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.searching import VectorMirror, top_rows
+from hoptrail.corpus.columns import Rows
+from hoptrail.corpus.searching import top_rows
+from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.corpus.structure_names import TRIPLES
 from hoptrail.errors import NotBuilt
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
+from hoptrail.structures.sentences import SentencePlaces
+from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind
-from hoptrail_papers.comprag.composition import BLOCK, SLOTS, CompositionSettings, compose, length_of
+from hoptrail_papers.comprag.composition import BLOCK, SLOTS, CompositionSettings, compose
 from hoptrail_papers.comprag.lemmas import lemmatised
 from hoptrail_papers.comprag.question_triples import Pattern
-from hoptrail_papers.comprag.stored import StoredTriples, slot_vectors, stored_triples
-from hoptrail_papers.comprag.triples import slot_id
+from hoptrail_papers.comprag.triples import slot_id, slots_in
+
+
+@dataclass(frozen=True)
+class StoredTriples:
+    """Triples by rising id: `slots` are their texts, `passages` rows in `passage_ids` of the passage around each, or -1."""
+
+    ids: tuple[str, ...]
+    slots: tuple[tuple[str, str, str], ...]
+    passages: Rows
+    passage_ids: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def entities(self) -> Mapping[str, Rows]:
+        """Rows of the triples with this subject or object, rising; case and white space do not matter."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for row, (subject, _, object_) in enumerate(self.slots):
+            for key in {folded(subject), folded(object_)}:
+                found[key].append(row)
+        return {key: np.array(rows, dtype=np.int32) for key, rows in found.items()}
+
+    def named_by(self, row: int) -> tuple[str, str]:
+        """The keys of a triple's subject and object in `entities`."""
+        subject, _, object_ = self.slots[row]
+        return folded(subject), folded(object_)
+
+
+@cached_per_snapshot
+def stored_triples(snapshot: Snapshot) -> StoredTriples:
+    """All triples of a snapshot, read once."""
+    units = sorted(snapshot.units(Kind.TRIPLE), key=lambda unit: unit.id)
+    passages = sorted((unit.sources[0], unit.id) for unit in snapshot.units(Kind.PASSAGE))
+    places = SentencePlaces((unit.id, unit.sources[0]) for unit in units)  # their rows are by rising id, too
+    return StoredTriples(
+        tuple(unit.id for unit in units),
+        tuple(slots_in(unit.text) for unit in units),
+        places.passages(span for span, _ in passages),
+        tuple(id_ for _, id_ in passages),
+    )
+
+
+def slot_vectors(corpus: Corpus, texts: Sequence[str]) -> FloatMatrix:
+    """The vectors of slots of visible triples: shape (len(texts), dimension).
+
+    A slot is stored with the source of one of its triples, so that a view may hide it; then it is encoded here.
+    Raises: KeyError: without a view, some have no vector.
+    """
+    snapshot, ids = corpus.snapshot, list(map(slot_id, texts))
+    if not snapshot.is_view:
+        return snapshot.search.vectors_in_order([Kind.SLOT], ids)
+    stored = snapshot.table.stored(Kind.SLOT, ids)
+    visible = np.array([id_ in stored for id_ in ids], dtype=bool)
+    vectors = np.zeros((len(ids), snapshot.head.encoder.dimension), dtype=np.float32)
+    vectors[visible] = snapshot.search.vectors_in_order([Kind.SLOT], [id_ for id_ in ids if id_ in stored])
+    if not visible.all():
+        vectors[~visible] = corpus.encoder.encode([text for text, seen in zip(texts, visible, strict=True) if not seen])
+    return vectors
+
 
 SUBJECT, RELATION, OBJECT = range(SLOTS)
-
-
-@dataclass(frozen=True, slots=True)
-class TripleSpaceSettings:
-    """How triples are compared: with `lemmatise` by the base forms of their words (the index must hold them). `open_slots` is the
-    text in open slots of patterns; if empty, they are ignored.
-    """
-
-    composition: CompositionSettings = field(default_factory=CompositionSettings)
-    lemmatise: bool = False
-    open_slots: str = ""
-
-    @property
-    def needed_setting(self) -> str:
-        """The setting of the structure `triples` that stores the compared vectors; empty if they are always stored."""
-        if self.composition.method == "text":
-            return "texts"
-        return "lemmas" if self.lemmatise else ""
 
 
 def how_to_add(setting: str) -> str:
@@ -53,22 +99,26 @@ def how_to_add(setting: str) -> str:
 class TripleSpace:
     """The composed vectors of triples, and of patterns in the same space. Use `of`."""
 
-    def __init__(self, corpus: Corpus, settings: TripleSpaceSettings) -> None:
+    def __init__(self, corpus: Corpus, settings: CompositionSettings) -> None:
         self.triples = stored_triples(corpus.snapshot)
         self.settings = settings
         self.corpus = corpus
-        self._by_text = settings.composition.method == "text"
-        if corpus.snapshot.is_view:
-            texts = _compared_texts(self.triples, settings)
-            slots = VectorMirror(tuple(map(slot_id, texts)), slot_vectors(corpus, texts))
-        else:
-            slots = corpus.snapshot.search.vectors(Kind.SLOT)
-        self._slots = slots.matrix
-        self._row_of = {name: row for row, name in enumerate(slots.ids)}
+        self._by_text = settings.method == "text"
+        self._normalise: Callable[[str], str] = lemmatised if settings.lemmatise else str
+        texts = {self._normalise(slot) for slots in self.triples.slots for slot in slots}
+        if self._by_text:
+            texts.update(" ".join(slots) for slots in self.triples.slots)
+        ordered = sorted(texts, key=slot_id)
+        try:
+            self._slots = slot_vectors(corpus, ordered)
+        except KeyError as error:
+            advice = how_to_add(settings.needed_setting)
+            raise NotBuilt(f"{corpus.snapshot.folder} does not hold the vectors of all triples. {advice}") from error
+        self._row_of = {text: row for row, text in enumerate(ordered)}
         self._vocabularies: dict[int, tuple[list[str], FloatMatrix]] = {}
 
     @classmethod
-    def of(cls, corpus: Corpus, settings: TripleSpaceSettings) -> TripleSpace:
+    def of(cls, corpus: Corpus, settings: CompositionSettings) -> TripleSpace:
         """The space of all triples, made once per snapshot. Raises: NotBuilt: the index lacks vectors that are compared."""
         return corpus.snapshot.derived((TRIPLES, settings), lambda: cls(corpus.without_lease, settings))
 
@@ -78,40 +128,31 @@ class TripleSpace:
         return self.corpus.snapshot.derived((TRIPLES, self.settings, "composed"), self._composed)
 
     def _composed(self) -> FloatMatrix:
-        composition = self.settings.composition
         if self._by_text:
             return unit_length(self._texts - self._text_mean)
         all_known = np.ones((BLOCK, SLOTS), dtype=bool)
-        composed = np.empty((len(self.triples), length_of(self._slots.shape[1], composition)), dtype=np.float32)
+        length = self._slots.shape[1] * (SLOTS if self.settings.method == "concatenation" else 1)
+        composed = np.empty((len(self.triples), length), dtype=np.float32)
         for start in range(0, len(composed), BLOCK):
             slots = unit_length(self._slots[self._rows[start : start + BLOCK]] - self._means)
-            composed[start : start + BLOCK] = compose(slots, all_known[: len(slots)], composition)
+            composed[start : start + BLOCK] = compose(slots, all_known[: len(slots)], self.settings)
         return composed
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:
         """For each triple the rows of its slots in `_slots`: shape (n, 3)."""
-        normalise = lemmatised if self.settings.lemmatise else str
         distinct = dict.fromkeys(slot for slots in self.triples.slots for slot in slots)
-        row_of = {slot: self._row(normalise(slot), "lemmas") for slot in distinct}
+        row_of = {slot: self._row_of[self._normalise(slot)] for slot in distinct}
         rows = [[row_of[slot] for slot in slots] for slots in self.triples.slots]
         return np.array(rows, dtype=np.intp).reshape(-1, SLOTS)
 
     @cached_property
     def _means(self) -> FloatMatrix:
         """The mean vector of all subjects, of all relations, of all objects: shape (3, dimension)."""
-        if not self.settings.composition.centred or not len(self.triples):
+        if not self.settings.centred or not len(self.triples):
             return np.zeros((SLOTS, self._slots.shape[1]), dtype=np.float32)
         counts = [np.bincount(column, minlength=len(self._slots)) for column in self._rows.T]
         return np.stack([(count / len(self.triples)).astype(np.float32) @ self._slots for count in counts])
-
-    def _row(self, text: str, setting: str) -> int:
-        """The row of a text's vector. Raises: NotBuilt: the index has none; the message says that `setting` adds it."""
-        row = self._row_of.get(slot_id(text))
-        if row is None:
-            folder = self.corpus.snapshot.folder
-            raise NotBuilt(f"{folder} does not hold the vector of {text!r}. {how_to_add(setting)}")
-        return row
 
     def relations(self, rows: NDArray[np.integer]) -> FloatMatrix:
         """The vectors of the relations of these triples: shape (len(rows), dimension)."""
@@ -119,7 +160,7 @@ class TripleSpace:
 
     def encode_slot(self, texts: Sequence[str], place: int) -> FloatMatrix:
         """The vectors of texts as slots in one place: shape (n, dimension)."""
-        normalised = [lemmatised(text) for text in texts] if self.settings.lemmatise else texts
+        normalised = list(map(self._normalise, texts))
         distinct = list(dict.fromkeys(normalised))
         rows = {text: row for row, text in enumerate(distinct)}
         vectors = self.corpus.encoder.encode(distinct)[[rows[text] for text in normalised]]
@@ -142,7 +183,7 @@ class TripleSpace:
         if self._by_text:
             texts = [" ".join(slot for slot in pattern.slots if slot) for pattern in patterns]
             return unit_length(self.corpus.encoder.encode(texts) - self._text_mean)
-        return compose(*self.known(patterns), self.settings.composition)
+        return compose(*self.known(patterns), self.settings)
 
     def nearest(
         self, vectors: FloatMatrix, limit: int, without: NDArray[np.bool_] | None = None
@@ -166,19 +207,10 @@ class TripleSpace:
 
     @cached_property
     def _texts(self) -> FloatMatrix:
-        return self._slots[[self._row(" ".join(slots), "texts") for slots in self.triples.slots]]
+        return self._slots[[self._row_of[" ".join(slots)] for slots in self.triples.slots]]
 
     @cached_property
     def _text_mean(self) -> FloatMatrix:
         """The mean vector of whole triples, 0 without centring: shape (dimension,)."""
-        centred = self.settings.composition.centred and len(self.triples) > 0
+        centred = self.settings.centred and len(self.triples) > 0
         return self._texts.mean(axis=0) if centred else np.zeros(self._slots.shape[1], dtype=np.float32)
-
-
-def _compared_texts(triples: StoredTriples, settings: TripleSpaceSettings) -> list[str]:
-    """The distinct texts whose vectors are compared, in the order of their ids."""
-    normalise = lemmatised if settings.lemmatise else str
-    texts = {normalise(slot) for slots in triples.slots for slot in slots}
-    if settings.composition.method == "text":
-        texts.update(" ".join(slots) for slots in triples.slots)
-    return sorted(texts, key=slot_id)

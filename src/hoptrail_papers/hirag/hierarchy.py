@@ -1,32 +1,189 @@
 """Two-layer search: pages by their titles, then the chunks of one page by dense similarity.
 
 HiRAG section 4.3. A page is all documents with one title. The names in a question are found without a model: the longest titles
-in it, and names by the offline rules. Pages found by searching passages follow the named ones. `recipes/rethinking.py` decides
+in it, and names by the offline rules. Pages found by searching passages follow the named ones. `rethinking.py` decides
 which chunk answers and when to go on to the next page.
+
+The first layer matches entity names with titles lexically. The title index (the titles of documents, those that a question names
+and those similar to a name) is built from all titles of a snapshot on first use
+(for the 6,119 of 2WikiMultiHopQA in a fifth of a second and some 6 MB, both proportional to their number). Ignores the text of
+documents and does not translate. In scripts without spaces only a whole name finds a title.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Literal
 
-from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import scores_of, shares_of_best
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search, keyword_search, nearest
+from hoptrail.retrieval.units.unit_search import hybrid_search, keyword_search, nearest
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.structures.catalogue import StructureSettings
+from hoptrail.text.lexicon import STOP_WORDS
 from hoptrail.text.mentions import find_names
+from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.text.sentences import without_space
-from hoptrail.text.words import words_in
+from hoptrail.text.title_scanning import name_key
+from hoptrail.text.words import LETTERS, words_in
 from hoptrail.types import Kind, Ranking, Span, Unit, content_id
-from hoptrail_papers.hirag.profiles import profile_id
-from hoptrail_papers.hirag.titles import Title, TitleIndex, is_ambiguous
+from hoptrail_papers.hirag.profiles import DISAMBIGUATION, profile_id
 
+MOST_WORDS = 16
+"""Words of the longest title that is looked up in a question."""
+CANDIDATES = 20
+"""Titles compared with a name letter by letter: those that share its rarest words (the released code: 20)."""
+MOST_LETTERS = 200
+"""Letters of a name and of a title that are compared."""
+
+_WORD = re.compile(LETTERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A title and the rising ids of the documents that have it: they form one page."""
+
+    name: str
+    documents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TitleMatch:
+    """A title with its similarity to a name, 0 to 1: 1 if they differ only in case, accents and a parenthesis.
+
+    `shared`: a further name of the title says that several things have the name. `primary`: the name is the whole title, without
+    a parenthesis; on a wiki such a page is about the name's main meaning.
+    """
+
+    title: Title
+    similarity: float
+    shared: bool = False
+    primary: bool = False
+
+
+class TitleIndex:
+    """Titles of documents and their further names. Use `of`."""
+
+    def __init__(self, titled: Iterable[tuple[str, str]], further_names: Iterable[tuple[str, str]] = ()) -> None:
+        """Both arguments are pairs of a name and a document id."""
+        spellings: dict[str, str] = {}
+        documents: defaultdict[str, list[str]] = defaultdict(list)
+        for name, document in sorted(titled, key=lambda pair: pair[1]):
+            key = folded(name) or document
+            spellings.setdefault(key, squeeze(name))
+            documents[key].append(document)
+        titles = [Title(spellings[key], tuple(ids)) for key, ids in sorted(documents.items())]
+        self._page_of = {document: title for title in titles for document in title.documents}
+        named = [(title.name, title) for title in titles]
+        named += [(name, self._page_of[document]) for name, document in sorted(further_names)]
+        self._names: list[str] = [name for name, _ in named]
+        self._titles: list[Title] = [title for _, title in named]
+        # Each name is looked up whole, with and without its parenthesis, and by word.
+        self._forms = [tuple(dict.fromkeys((name_key(name), name_key(base_title(name))))) for name in self._names]
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        self._by_word: defaultdict[str, list[int]] = defaultdict(list)
+        for place, forms in enumerate(self._forms):
+            for form in filter(None, forms):
+                self._places[form].append(place)
+            for word in dict.fromkeys(forms[0].split()):
+                self._by_word[word].append(place)
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> TitleIndex:
+        """The index of all documents of a snapshot, built once."""
+
+        def build() -> TitleIndex:
+            units = (unit for unit in snapshot.units(Kind.PROFILE) if unit.id != profile_id(unit.document))
+            titled = ((entry.title, entry.id) for entry in snapshot.register.entries)
+            return cls(titled, ((unit.title, unit.document) for unit in units))
+
+        return snapshot.derived(cls.__name__, build)
+
+    def page_of(self, document: str) -> Title:
+        """The page of a document: its title with all documents that have it."""
+        return self._page_of[document]
+
+    def named_in(self, text: str) -> list[str]:
+        """The parts of `text` that are titles, the longest first, without overlaps.
+
+        If the text has capitals at all, a title must have one: `home` is not the film `Home`.
+        """
+        words = list(_WORD.finditer(text))
+        keys = [name_key(word.group()) for word in words]
+        cased = text[1:] != text[1:].lower()
+        covered: set[int] = set()
+        names: list[str] = []
+        for size in range(min(MOST_WORDS, len(words)), 0, -1):
+            for first in range(len(words) - size + 1):
+                part, places = text[words[first].start() : words[first + size - 1].end()], range(first, first + size)
+                is_title = " ".join(keys[first : first + size]) in self._places and covered.isdisjoint(places)
+                if is_title and _is_name(part, at_start=first == 0, cased=cased):
+                    covered.update(places)
+                    names.append(part)
+        return names
+
+    def similar_to(self, name: str, least: float) -> tuple[TitleMatch, ...]:
+        """The titles with a similarity of at least `least` to `name`, the most similar first, then by title."""
+        key = name_key(name)
+        equal = set(self._places.get(key, ()))
+        shared = {self._titles[place] for place in equal if folded(self._names[place]).endswith(DISAMBIGUATION)}
+        likeness: defaultdict[Title, float] = defaultdict(float)
+        for place in (*sorted(equal), *self._candidates(key)):
+            similarity = 1.0 if place in equal else self._similarity(key, place)
+            likeness[self._titles[place]] = max(likeness[self._titles[place]], similarity)
+        matches = [
+            TitleMatch(title, value, title in shared, key == name_key(title.name))
+            for title, value in likeness.items()
+            if value >= least
+        ]
+        return tuple(sorted(matches, key=lambda match: (-match.similarity, match.title.name, match.title.documents)))
+
+    def _candidates(self, key: str) -> Sequence[int]:
+        """Places of the CANDIDATES names that share the rarest words with a name, best first."""
+        shared: defaultdict[int, float] = defaultdict(float)
+        for word in dict.fromkeys(key.split()):
+            places = self._by_word.get(word, ())
+            weight = math.log1p(len(self._names) / (1 + len(places)))
+            for place in places:
+                shared[place] += weight
+        return sorted(shared, key=lambda place: (-shared[place], place))[:CANDIDATES]
+
+    def _similarity(self, key: str, place: int) -> float:
+        """The higher similarity of the name with and without its parenthesis, below 1, which means equality."""
+        forms = (form[:MOST_LETTERS] for form in self._forms[place])
+        return min(max(SequenceMatcher(None, key[:MOST_LETTERS], form).ratio() for form in forms), 0.999)
+
+
+def is_ambiguous(matches: Sequence[TitleMatch], most: int) -> bool:
+    """Whether a name is ambiguous: more than `most` titles equal it, or it is known to be shared and is no primary title.
+
+    A page that lists namesakes is not counted as one.
+    """
+    equal = [match for match in matches if match.similarity == 1]
+    namesakes = [match for match in equal if not folded(match.title.name).endswith(DISAMBIGUATION)]
+    has_primary = any(match.primary and not match.shared for match in equal)
+    return len(namesakes) > most or (any(match.shared for match in equal) and not has_primary)
+
+
+def _is_name(part: str, *, at_start: bool, cased: bool) -> bool:
+    """Whether a part of a question may be meant as a title."""
+    if part.lower() in STOP_WORDS and (at_start or not part[0].isupper()):
+        return False
+    if not any(letter.isalpha() for letter in part):
+        return False  # a year, not the film of that name
+    return not cased or part != part.lower() or part.lower() == part.upper()  # some scripts have no capitals
+
+
+SEARCHED = 100
+"""Passages found to lead to pages."""
 CACHED_PAGES = 512
 """Pages whose chunks are cached with their vectors: some 20 MB at twenty chunks each."""
 
@@ -47,7 +204,6 @@ class HierarchySettings(Limited):
     least_similarity: Share = 0.8
     most_equal: AtLeast1 = 1
     search: Literal["none", "keyword", "hybrid"] = "hybrid"
-    hybrid: HybridSearchSettings = field(default_factory=HybridSearchSettings)
     pages: AtLeast1 = 20
     chunk_characters: AtLeast0 = 0
     chunk_words: AtLeast0 = 0
@@ -115,12 +271,17 @@ class HierarchicalSearch:
     def chunks(self, page: Title, vector: FloatMatrix) -> list[Chunk]:
         """The chunks of a page by falling cosine with the question's `vector`, then by rising id."""
         if not (self._settings.chunk_characters or self._settings.chunk_words):
-            own = self._passages_of(page)
+            own = list(self._corpus.snapshot.table.ids_within(Kind.PASSAGE, page.documents))
             return [
                 Chunk(hit.unit, hit.unit, hit.score)
                 for hit in nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
             ]
-        pairs, vectors = self._cached_chunks(page)
+        snapshot, cut_page = (
+            self._corpus.snapshot,
+            HierarchicalSearch(self._corpus.without_lease, self._settings).cut_page,
+        )
+        cached = snapshot.derived(("chunks", self._settings), lambda: lru_cache(CACHED_PAGES)(cut_page))
+        pairs, vectors = cached(page)
         chunks = (Chunk(*pair, float(row @ vector)) for pair, row in zip(pairs, vectors, strict=True))
         return sorted(chunks, key=lambda chunk: (-chunk.score, chunk.unit.id))
 
@@ -133,32 +294,24 @@ class HierarchicalSearch:
         return sorted(dict.fromkeys((*by_rules, *named)), key=lambda name: (-len(name), asked.find(name)))
 
     def _search(self, asked: str) -> Ranking:
-        depth = self._settings.hybrid.depth
         match self._settings.search:
             case "none":
                 return ()
             case "keyword":
-                return keyword_search(self._corpus, asked, depth)
+                return keyword_search(self._corpus, asked, SEARCHED)
             case "hybrid":
-                return hybrid_search(self._corpus, asked, depth, self._settings.hybrid)
-
-    def _cached_chunks(self, title: Title) -> _PageChunks:
-        """The chunks of a page, cached for the pages used last."""
-        cut_page = HierarchicalSearch(self._corpus.without_lease, self._settings).cut_page
-        cached = self._corpus.snapshot.derived(("chunks", self._settings), lambda: lru_cache(CACHED_PAGES)(cut_page))
-        return cached(title)
+                return hybrid_search(self._corpus, asked, SEARCHED)
 
     def cut_page(self, title: Title) -> _PageChunks:
         """Cut a page into chunks and encode them."""
-        passages = list(self._corpus.snapshot.units(Kind.PASSAGE, self._passages_of(title)))
+        passages = list(self._corpus.snapshot.table.within(Kind.PASSAGE, title.documents))
         documents = self._corpus.documents({unit.document for unit in passages})
         excluded = self._profile_lines(documents)
         pairs = [
             (chunk, unit)
             for unit in sorted(passages, key=lambda unit: unit.sources)
-            for chunk in cut_passage(
-                unit, _without_spans(documents[unit.document].sentences(), excluded), self._settings
-            )
+            for own in ([span for span in excluded if span.document == unit.document],)
+            for chunk in cut_passage(unit, documents[unit.document].sentences(), self._settings, own)
         ]
         return pairs, self._corpus.encoder.encode([chunk.searchable for chunk, _ in pairs])
 
@@ -169,46 +322,29 @@ class HierarchicalSearch:
         profiles = self._corpus.snapshot.units(Kind.PROFILE, {profile_id(document) for document in documents})
         return [span for profile in profiles for span in profile.sources]
 
-    def _passages_of(self, title: Title) -> Sequence[str]:
-        passages = _by_document(self._corpus.snapshot)
-        return [id_ for document in title.documents for id_ in passages.get(document, ())]
 
-
-def cut_passage(passage: Unit, sentences: Iterable[Span], settings: HierarchySettings) -> Iterator[Unit]:
-    """Cut a passage into chunks of whole `sentences` of its document within the limits; a longer one is a chunk by itself."""
+def cut_passage(
+    passage: Unit, sentences: Iterable[Span], settings: HierarchySettings, excluded: Collection[Span] = ()
+) -> Iterator[Unit]:
+    """Cut a passage into chunks of whole `sentences` of its document within the limits; a longer one is a chunk by itself.
+    A sentence is cut off where the first excluded span in it begins.
+    """
     whole = passage.sources[0]
     current: list[Span] = []
     for sentence in sentences:
-        span = _inside(sentence, whole)
-        if span is None:
+        inside = [span.start for span in excluded if span.start < sentence.end and sentence.start < span.end]
+        start, end = max(sentence.start, whole.start), min(sentence.end, whole.end, *inside)
+        if start >= end:
             continue
-        if current and _too_long(passage, current[0].start, span.end, settings):
+        span = Span(whole.document, start, end)
+        text = passage.text[(current or [span])[0].start - whole.start : span.end - whole.start].strip()
+        too_long = 0 < settings.chunk_characters < len(text) or 0 < settings.chunk_words < words_in(text)
+        if current and too_long:
             yield _chunk(passage, current)
             current = []
         current.append(span)
     if current:
         yield _chunk(passage, current)
-
-
-def _without_spans(sentences: Iterable[Span], excluded: Sequence[Span]) -> Iterator[Span]:
-    """Sentences cut off where the first excluded span in them begins, without empty ones."""
-    for sentence in sentences:
-        within = [span for span in excluded if _inside(span, sentence)]
-        end = min((span.start for span in within), default=sentence.end)
-        if sentence.start < end:
-            yield Span(sentence.document, sentence.start, end)
-
-
-def _inside(sentence: Span, whole: Span) -> Span | None:
-    start, end = max(sentence.start, whole.start), min(sentence.end, whole.end)
-    return Span(whole.document, start, end) if start < end else None
-
-
-def _too_long(passage: Unit, start: int, end: int, settings: HierarchySettings) -> bool:
-    before = passage.sources[0].start
-    text = passage.text[start - before : end - before].strip()
-    most_characters, most_words = settings.chunk_characters, settings.chunk_words
-    return bool(most_characters and len(text) > most_characters) or bool(most_words and words_in(text) > most_words)
 
 
 def _chunk(passage: Unit, current: Sequence[Span]) -> Unit:
@@ -221,11 +357,3 @@ def _chunk(passage: Unit, current: Sequence[Span]) -> Unit:
     blocks = tuple(block for block in passage.blocks if block.start < span.end and block.end > span.start)
     ends = tuple(min(sentence.end, span.end) - span.start for sentence in current)
     return Unit(unit_id, Kind.PASSAGE, passage.title, passage.text[start:end], (span,), blocks, ends)
-
-
-@cached_per_snapshot
-def _by_document(snapshot: Snapshot) -> dict[str, list[str]]:
-    passages: defaultdict[str, list[str]] = defaultdict(list)
-    for unit in snapshot.units(Kind.PASSAGE):
-        passages[unit.document].append(unit.id)
-    return dict(passages)

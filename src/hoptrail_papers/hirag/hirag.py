@@ -4,7 +4,7 @@ Answering"). Not the HiRAG that retrieves from hierarchies of knowledge graphs, 
     section 4.2   Decomposer: one sub-question at a time in the light of the answers         task decompose
                   Definer: done, asked before, or the limit on turns                         here, `hops`
                   Summarizer: the answer from the sub-answers                                task integrate
-    section 4.3   Hierarchical retriever, profiles, semantic enrichment                      rethinking.py, structures/profiles.py
+    section 4.3   Hierarchical retriever, profiles, semantic enrichment                      rethinking.py, profiles.py
     section 4.4   Filter: verifying, two-level rethinking, the model's own knowledge         rethinking.py
 
 Deviations: a sub-question that points back is completed (task complete; the paper leaves this to the Decomposer). The name it
@@ -38,9 +38,10 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Integrate
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops, stored_hits
 from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, integrate, next_step, recalled
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.rankings import interleave, pack
 from hoptrail.retrieval.units.pool import Pool
-from hoptrail.setting_limits import AtLeast1, Limited, ShareAbove0
+from hoptrail.setting_limits import AtLeast1, ShareAbove0
 from hoptrail.text.lexicon import QUESTION_WORDS
 from hoptrail.text.normal_forms import folded
 from hoptrail.text.words import content_stems, words
@@ -53,40 +54,28 @@ _DOES = frozenset({"do", "does", "did"})
 
 
 @dataclass(frozen=True, slots=True)
-class HiragSettings(Limited):
+class HiragSettings(PassageSettings):
     """How a question is decomposed and concluded, and (`rethink`) how each sub-question is answered.
 
     Without `decompose` the question is its own sub-question (the plug-in of Table 6). At most `turns` sub-questions are asked;
     one whose `word_overlap` with an earlier one is at least `repeats` counts as asked before. Without `retrieval` every
-    sub-question is answered from memory. `integration` is from the `answers` alone, or from `both` answers and hits. `abstain`:
-    see `PassageSettings`.
+    sub-question is answered from memory. `integration` is from the `answers` alone, or from `both` answers and hits.
     """
 
-    k: AtLeast1 = 20
     decompose: bool = True
     turns: AtLeast1 = 5
     repeats: ShareAbove0 = 0.95
     retrieval: bool = True
     integration: Literal["answers", "both"] = "both"
-    evidence_tokens: AtLeast1 = 6000
-    abstain: Abstain = Abstain.ALWAYS
     rethink: RethinkSettings = field(default_factory=RethinkSettings)
 
     @property
-    def _reads_profiles(self) -> bool:
-        return self.retrieval and self.rethink.profile_tries > 0
-
-    @property
     def structures(self) -> tuple[str, ...]:
-        return (PASSAGES, PROFILES) if self._reads_profiles else (PASSAGES,)
+        return (PASSAGES, PROFILES) if self.retrieval and self.rethink.profile_tries else (PASSAGES,)
 
     @property
     def pool(self) -> Pool:
-        return Pool((Kind.PASSAGE, Kind.PROFILE) if self._reads_profiles else (Kind.PASSAGE,))
-
-    @property
-    def built_with(self) -> Mapping[str, str]:
-        return {}
+        return Pool((Kind.PASSAGE, Kind.PROFILE) if PROFILES in self.structures else (Kind.PASSAGE,))
 
     @property
     def effort(self) -> Effort:
@@ -173,13 +162,12 @@ class Hirag(Hopwise):
             if any(word_overlap(asked, finding.asked) >= self.settings.repeats for finding in findings):
                 break
             meter.asked(following, asked)
-            hops += report_hops([self._hop(SubQuestion(following, asked, question, findings), meter)], meter)
+            if self.settings.retrieval:
+                hop = self._rethinking.hop(SubQuestion(following, asked, question, findings), meter)
+            else:
+                _, hop = recalled(following, asked, meter)
+            hops += report_hops([hop], meter)
         return hops
-
-    def _hop(self, asked: SubQuestion, meter: Meter) -> CitedHop:
-        if self.settings.retrieval:
-            return self._rethinking.hop(asked, meter)
-        return recalled(asked.question, asked.asked, meter)[1]
 
     def conclude(self, question: str, hops: Sequence[CitedHop], found: Ranking, meter: Meter) -> Concluded:
         """Conclude from the answers, or from answers and hits; adds a hop if these gave an answer that no hop had. Without
@@ -189,19 +177,19 @@ class Hirag(Hopwise):
         guesses = not answered and meter.abstain is Abstain.NEVER
         if not guesses and (not answered or [cited.hop.question for cited in hops] == [question]):
             return hops[0].hop.answer if hops else None, []
-        evidence = found if self.settings.integration == "both" else self._read_hits(hops) if guesses else ()
+        evidence: Ranking = ()
+        if self.settings.integration == "both":
+            evidence = found
+        elif guesses:
+            read = [tuple(hit for hit in stored_hits(cited.hop.hits) if hit.channel in READ) for cited in hops]
+            evidence = interleave(read, self.settings.k)
         packed = pack(evidence, self.settings.evidence_tokens)
         units = tuple(hit.unit for hit in packed)
         return integrate(Integrate(question, answered, units), hops, packed, meter)
 
-    def _read_hits(self, hops: Sequence[CitedHop]) -> Ranking:
-        """The stored hits that the attempts of all hops read, interleaved."""
-        read = [tuple(hit for hit in stored_hits(cited.hop.hits) if hit.channel in READ) for cited in hops]
-        return interleave(read, self.settings.k)
-
     @cached_property
     def _rethinking(self) -> Rethinking:
-        return Rethinking(self.corpus, self.settings.rethink, self.settings.k)
+        return Rethinking(self.corpus, self.settings.rethink, self.settings.k, self.settings.evidence_tokens)
 
 
 def word_overlap(question: str, earlier: str) -> float:

@@ -163,7 +163,11 @@ def from_file(file: LinesFile, snapshot: Snapshot, most: int) -> Iterator[Unit]:
             placed.update((number, text) for text, _ in found)
             nowhere |= {(number, text): line.title for text in line.pairs}
             yield from _profile(document.id, document.title, found, most)
-            yield from _further_names(document, line.names)
+            first = next(document.sentences(), Span(document.id, 0, 0))
+            place = Span(document.id, *without_space(document.text, first.start, first.end))
+            for name in line.names:
+                id_ = content_id("i", document.id, folded(name))
+                yield Unit(id_, Kind.PROFILE, name, document.slice(place), (place,))
     for (number, text), title in nowhere.items():
         if (number, text) not in placed:
             file.add_fault(number, f"says {text!r}, which stands in no document called {title!r} and is left out")
@@ -180,13 +184,6 @@ def _lines_of_documents(file: LinesFile, snapshot: Snapshot) -> list[tuple[str, 
             file.leave_out(number, str(unfit))
     titles = ((entry.id, folded(entry.title)) for entry in snapshot.register.entries)
     return [(id_, *about[title]) for id_, title in titles if title and title in about]
-
-
-def _further_names(document: Document, names: Iterable[str]) -> Iterator[Unit]:
-    first = next(document.sentences(), Span(document.id, 0, 0))
-    place = Span(document.id, *without_space(document.text, first.start, first.end))
-    for name in names:
-        yield Unit(content_id("i", document.id, folded(name)), Kind.PROFILE, name, document.slice(place), (place,))
 
 
 def _place(document: Document, line: str) -> Span | None:

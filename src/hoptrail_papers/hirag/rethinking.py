@@ -1,6 +1,6 @@
 """Answer one sub-question from one candidate text at a time, each answer checked: HiRAG's retriever, filter and rethinking.
 
-    section 4.3   page by title, its chunks by dense similarity                          retrieval/pages/titles.py, hierarchy.py
+    section 4.3   page by title, its chunks by dense similarity                          hierarchy.py
                   several titles fit equally: reword the question with what is known     here, `_enriched_attempt`,
                   of the name, and search for that (equation 4)                          task clarify
     section 4.4   read one chunk (and the profile of its page), check the answer         here, `_attempts`
@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain, islice, repeat
+from itertools import islice, repeat
 from typing import Literal
 
 from hoptrail.errors import ModelUnavailable, TaskFailed
@@ -29,14 +29,13 @@ from hoptrail.recipes.answering import ONLINE, CitedHop, check_support, is_store
 from hoptrail.recipes.hopwise import failed_hop
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import interleave, pack
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, hybrid_search
+from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Share, check_limits
 from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict
 from hoptrail_papers.baselines.voting import VotingSettings, vote
-from hoptrail_papers.hirag.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Pages
+from hoptrail_papers.hirag.hierarchy import Chunk, HierarchicalSearch, HierarchySettings, Pages, Title
 from hoptrail_papers.hirag.profiles import profile_id
-from hoptrail_papers.hirag.titles import Title
 from hoptrail_papers.hirag.web_search import WebSearch, WebSearchSettings
 
 PAGE = "page"
@@ -50,8 +49,11 @@ FALLBACK = "fallback"
 READ = frozenset({PAGE, PROFILE, LEAD, FALLBACK})
 """Channels of hits that were read; all others were only found."""
 
-Engine = Callable[[str, int], Ranking]
-"""A fallback engine: at most so many hits for a question, best first. One on the web may raise ModelUnavailable."""
+Engine = Callable[[str], Ranking]
+"""A fallback engine: its hits for a question, best first. One on the web may raise ModelUnavailable."""
+
+MEMORY_ROUNDS = 5
+"""m of equation 7."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ class RethinkSettings:
     The first `profile_tries` on a page also read its profile; with `lead_chunk` each also reads the page's first chunk. The
     `fallback` engine gives `fallback_k` texts: with `enrichment` for an ambiguous name, which does not count as an attempt, and
     with `fall_back` after all attempts have failed. With `memory` the model's own knowledge is asked with probability
-    (t / `memory_rounds`)^2 after the t-th failed attempt, drawn from `seed` and the question; if no page is found, as often as
-    there could have been attempts. At most `evidence_tokens` are read at once, and `voting` says how many replies are counted.
+    (t / MEMORY_ROUNDS)^2 after the t-th failed attempt, drawn from `seed` and the question; if no page is found, as often as
+    there could have been attempts. `voting` says how many replies are counted.
     """
 
     attempts: AtLeast1 = 4
@@ -83,17 +85,15 @@ class RethinkSettings:
     fall_back: bool = True
     fallback_k: AtLeast1 = 20
     memory: bool = False
-    memory_rounds: int = 5
     seed: AtLeast0 = 0
-    evidence_tokens: AtLeast1 = 6000
     voting: VotingSettings = field(default_factory=VotingSettings)
     pages: HierarchySettings = field(default_factory=HierarchySettings)
     online: WebSearchSettings = field(default_factory=WebSearchSettings)
 
     def __post_init__(self) -> None:
         check_limits(self)
-        if self.memory_rounds < self.attempts:
-            raise ValueError("memory_rounds is at least attempts, or a probability would pass 1")
+        if self.attempts > MEMORY_ROUNDS:
+            raise ValueError(f"attempts is at most {MEMORY_ROUNDS}, or a probability would pass 1")
         if self.fallback == "online" and self.online.engine == "off":
             raise ValueError("fallback online needs an engine under online")
 
@@ -158,11 +158,12 @@ class _Progress:
 
 @dataclass(frozen=True)
 class Rethinking:
-    """Answers sub-questions from a corpus; a hop keeps at most `k` hits."""
+    """Answers sub-questions from a corpus; a hop keeps at most `k` hits, and at most `evidence_tokens` are read at once."""
 
     corpus: Corpus
     settings: RethinkSettings = field(default_factory=RethinkSettings)
     k: int = 20
+    evidence_tokens: int = 6000
 
     def hop(self, sub_question: SubQuestion, meter: Meter) -> CitedHop:
         """The sub-question's hop. Its hits: first those that settled it, then those of failed attempts, then the rest.
@@ -183,7 +184,7 @@ class Rethinking:
             if (hop := self._supported_hop(enriched, progress)) is not None:
                 return hop
         draws = memory_draws(asked, self.settings)
-        for attempt in self._bounded_attempts(progress):
+        for attempt in islice(self._attempts(progress), self.settings.attempts):
             if attempt is not None and (hop := self._supported_hop(attempt, progress)) is not None:
                 return hop
             if next(draws):
@@ -193,15 +194,11 @@ class Rethinking:
                     return memory_hop(question, asked, memory, self._hits((), progress)[: self.k - 1])
         return self._last_resort(progress)
 
-    def _bounded_attempts(self, progress: _Progress) -> Iterable[Attempt | None]:
-        """At most `attempts` attempts. If there is nothing to read, that many times None: each counts as failed."""
-        attempts = islice(self._attempts(progress), self.settings.attempts)
-        first = next(attempts, None)
-        return chain([first], attempts) if first else repeat(None, self.settings.attempts)
-
-    def _attempts(self, progress: _Progress) -> Iterator[Attempt]:
-        """Page by page, chunk by chunk. The last page may use up all attempts."""
+    def _attempts(self, progress: _Progress) -> Iterator[Attempt | None]:
+        """Page by page, chunk by chunk. The last page may use up all attempts. Without a page: None each time, which fails."""
         pages = progress.pages.pages[: None if self.settings.page_rethink else 1]
+        if not pages:
+            yield from repeat(None)
         for number, page in enumerate(pages, 1):
             tries = self.settings.chunk_tries if number < len(pages) else self.settings.attempts
             chunks = self._search.chunks(page, progress.pages.vector)
@@ -217,7 +214,7 @@ class Rethinking:
         if number < self.settings.profile_tries:
             profiles = self.corpus.snapshot.units(Kind.PROFILE, {profile_id(chunk.unit.document)})
             parts += [(unit, Hit(unit, chunk.score, PROFILE)) for unit in profiles]
-        read = pack(tuple(Hit(unit, hit.score, hit.channel) for unit, hit in parts), self.settings.evidence_tokens)
+        read = pack(tuple(Hit(unit, hit.score, hit.channel) for unit, hit in parts), self.evidence_tokens)
         units = tuple(hit.unit for hit in read)
         return Attempt(units, tuple(hit for unit, hit in parts if unit in units))
 
@@ -233,7 +230,7 @@ class Rethinking:
 
     def _engine_attempt(self, engine: Engine, question: str) -> Attempt:
         try:
-            hits = pack(engine(question, self.settings.fallback_k), self.settings.evidence_tokens)
+            hits = pack(engine(question), self.evidence_tokens)
         except ModelUnavailable as error:
             if self.settings.fallback != "online":
                 raise
@@ -310,24 +307,23 @@ class Rethinking:
             case "none":
                 return None
             case "local":
-                return partial(search_corpus, self.corpus, self.settings.pages.hybrid)
+                return self._search_corpus
             case "online":
-                return partial(search_web, WebSearch(self.settings.online))
+                return partial(search_web, WebSearch(self.settings.online), self.settings.fallback_k)
+
+    def _search_corpus(self, question: str) -> Ranking:
+        found = hybrid_search(self.corpus, question, self.settings.fallback_k)
+        return tuple(replace(hit, channel=FALLBACK) for hit in found)
 
 
 def memory_draws(question: str, settings: RethinkSettings) -> Iterator[bool]:
     """Whether to ask memory after failed attempt t: True with probability (t / m)^2, drawn from seed and question."""
     chance = random.Random(f"{settings.seed}\x1f{question}")  # noqa: S311 - a draw, no secret
     for failures in range(1, settings.attempts + 1):
-        yield settings.memory and chance.random() < (failures / settings.memory_rounds) ** 2
+        yield settings.memory and chance.random() < (failures / MEMORY_ROUNDS) ** 2
 
 
-def search_corpus(corpus: Corpus, settings: HybridSearchSettings, question: str, limit: int) -> Ranking:
-    """Passages of the whole corpus, by keyword and dense search fused, in the channel `fallback`."""
-    return tuple(replace(hit, channel=FALLBACK) for hit in hybrid_search(corpus, question, limit, settings))
-
-
-def search_web(web: WebSearch, question: str, limit: int) -> Ranking:
+def search_web(web: WebSearch, limit: int, question: str) -> Ranking:
     """Pages in the engine's order, scored 1 / rank. Raises: ModelUnavailable: it gave no usable reply."""
     pages = enumerate(web.search(question, limit), 1)
     return tuple(

@@ -9,7 +9,6 @@ used.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,24 +24,23 @@ AGENT = "hoptrail (https://pypi.org/project/hoptrail/)"
 """Wikimedia refuses clients that do not say who they are."""
 
 
+SECONDS = 20.0
+"""The deadline of an exchange."""
+LARGEST, CHARACTERS = 2_000_000, 2_000
+"""The most bytes of a reply that are read, and characters of a page that are kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class WebSearchSettings:
     """`engine`: `off`, `mediawiki` (address: its api.php) or `serper` (address: its search). The key is read from the environment
-    variable `key_variable`; MediaWiki needs none. At most `bytes` of a reply are read, and `characters` of a page are kept.
+    variable `key_variable`; MediaWiki needs none.
     """
 
     engine: Literal["off", "mediawiki", "serper"] = "off"
     address: str = ""
     key_variable: str = "SERPER_API_KEY"
-    deadline_seconds: float = 20.0
-    bytes: int = 2_000_000
-    characters: int = 2_000
 
     def __post_init__(self) -> None:
-        if not 0 < self.deadline_seconds < threading.TIMEOUT_MAX:
-            raise UsageError("deadline_seconds must be above 0")
-        if min(self.bytes, self.characters) < 1:
-            raise UsageError("bytes and characters must be at least 1")
         if self.engine != "off" and not _is_address(self.address):
             raise UsageError(f"a search engine ({self.engine}) needs an address that begins with http:// or https://")
 
@@ -78,7 +76,7 @@ class WebSearch:
         """
         import httpx2
 
-        deadline = Deadline(self._settings.deadline_seconds)
+        deadline = Deadline(SECONDS)
         reason = ""
         try:
             with deadline:
@@ -88,7 +86,7 @@ class WebSearch:
         except _Unfit as unfit:
             reason = str(unfit)
         if deadline.expired:
-            reason = f"did not finish within {self._settings.deadline_seconds:g} seconds"
+            reason = f"did not finish within {SECONDS:g} seconds"
         place = self._address.place
         message = without(f"the search engine at {place} {reason}", self._address.secrets)
         # Without its cause: the library's errors carry the request.
@@ -100,7 +98,7 @@ class WebSearch:
         with httpx2.Client(
             follow_redirects=False,
             verify=certificates(),
-            timeout=self._settings.deadline_seconds,
+            timeout=SECONDS,
             event_hooks={"request": [attach]},
             limits=httpx2.Limits(max_keepalive_connections=0),
         ) as client:
@@ -108,7 +106,11 @@ class WebSearch:
             with client.stream(**self._request(whole_text(question), limit)) as response:
                 if response.status_code != 200:
                     raise _Unfit(f"answered with status {response.status_code}")
-                body = b"".join(self._bounded(response.iter_bytes()))
+                body = b""
+                for chunk in response.iter_bytes():
+                    body += chunk
+                    if len(body) > LARGEST:
+                        raise _Unfit(f"sent more than {LARGEST} bytes")
         try:
             return json.loads(body)
         except (ValueError, RecursionError):
@@ -129,20 +131,12 @@ class WebSearch:
         form = {"action": "query", "format": "json", "formatversion": "2"}
         return {"method": "GET", "url": self._settings.address, "headers": headers, "params": form | asked | shown}
 
-    def _bounded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        left = self._settings.bytes
-        for chunk in chunks:
-            left -= len(chunk)
-            if left < 0:
-                raise _Unfit(f"sent more than {self._settings.bytes} bytes")
-            yield chunk
-
     def _pages(self, reply: Any) -> Iterator[WebPage]:
         serper = self._settings.engine == "serper"
         found = _listed(reply, ("organic",)) if serper else _listed(reply, ("query", "pages"))
         url, text = ("link", "snippet") if serper else ("fullurl", "extract")
         for item in found if serper else sorted(found, key=_place):
-            page = WebPage(_text(item, "title"), _text(item, url), _text(item, text)[: self._settings.characters])
+            page = WebPage(_text(item, "title"), _text(item, url), _text(item, text)[:CHARACTERS])
             if page.text and _is_address(page.url):
                 yield page
 

@@ -34,11 +34,6 @@ class Paper:
     rows: dict[str, str] = field(default_factory=dict)
     settings: JsonObject = field(default_factory=dict)
 
-    @property
-    def main(self) -> str:
-        """The recipe with the preset of the main row."""
-        return next(iter(self.rows.values()))
-
 
 @cache
 def shipped_papers() -> dict[str, Paper]:

@@ -1,4 +1,4 @@
-"""Rank a flat pool: units of several kinds and of all levels of trees as one list.
+"""Rank a flat pool: units of several kinds, and summaries of all levels of trees, as one list.
 
 SiReRAG section 4.3 and RAPTOR's collapsed tree search such a pool; nothing here walks a tree. There are four scorers. Three are
 those of SiReRAG's Table 6: dense vectors; BM25 with the statistics of the whole pool; late interaction over dense candidates. The
@@ -7,6 +7,9 @@ fourth, `hybrid`, fuses dense and BM25.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -17,10 +20,39 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import convex_scores, ranked, ranked_units, rescored, scores_of
+from hoptrail.retrieval.units.pool import Pool
 from hoptrail.retrieval.units.unit_search import nearest
-from hoptrail.types import Kind, Ranking
+from hoptrail.types import Kind, Ranking, Unit
 from hoptrail_papers.keyword_statistics import KeywordStatistics
-from hoptrail_papers.sirerag.tree_pool import TreePool, summaries_of
+from hoptrail_papers.sirerag.tree_store import LEAVES, level_of
+
+
+@dataclass(frozen=True, slots=True)
+class TreePool(Pool):
+    """Units of these `kinds`, and summaries of these `trees`; of trees in `lowest` only the first level."""
+
+    trees: tuple[str, ...] = ()
+    lowest: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, pool: Pool) -> TreePool:
+        """The pool, without summaries if it has no trees."""
+        return pool if isinstance(pool, TreePool) else cls(pool.kinds)
+
+    def units(self, snapshot: Snapshot) -> Iterator[Unit]:
+        return chain(Pool.units(self, snapshot), snapshot.units(Kind.SUMMARY, summaries_of(snapshot, self)))
+
+    def size(self, snapshot: Snapshot) -> int:
+        summaries = summaries_of(snapshot, self).intersection(snapshot.table.ids(Kind.SUMMARY)) if self.trees else ()
+        return Pool.size(self, snapshot) + len(summaries)
+
+
+@cached_per_snapshot
+def summaries_of(snapshot: Snapshot, pool: TreePool) -> frozenset[str]:
+    """Group ids of a pool's trees, including groups whose summary is not made yet."""
+    groups = ((tree, link.source) for tree in pool.trees for link in snapshot.links(tree))
+    return frozenset(group for tree, group in groups if tree not in pool.lowest or level_of(group) == LEAVES + 1)
+
 
 Scorer = Literal["dense", "bm25", "hybrid", "late-interaction"]
 

@@ -1,9 +1,9 @@
 """SiReRAG (Zhang et al., ICLR 2025): a similarity tree and a relatedness tree, all their nodes in one flat pool.
 
-    section 4.1   similarity tree: summaries over passages                    structures/trees.py
+    section 4.1   similarity tree: summaries over passages                    trees.py
     section 4.2   relatedness tree: facts about one entity are aggregated,    structures/extractions.py, aggregates.py
-                  summaries over the aggregates                               structures/trees.py
-    section 4.3   passages, aggregates and all summaries in one pool          retrieval/units/pool_search.py
+                  summaries over the aggregates                               trees.py
+    section 4.3   passages, aggregates and all summaries in one pool          pool_search.py
     section 5     the 20 best units are read, one call                        here
 
 With `--settings paper:sirerag` dates and numbers are entities like others, summaries have up to 600 words (the paper sets no
@@ -40,15 +40,18 @@ from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import pack
 from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Kind, Ranking, Unit
-from hoptrail_papers.sirerag.pool_search import Scorer, search_pool
-from hoptrail_papers.sirerag.tree_pool import TreePool
+from hoptrail_papers.sirerag.pool_search import Scorer, TreePool, search_pool
+from hoptrail_papers.sirerag.tree_store import TREES
 
-_TREES = {
-    structure_names.SIMILARITY_TREE,
-    structure_names.RELATEDNESS_TREE,
-    structure_names.ENTITY_TREE,
-    structure_names.JOINT_TREE,
+_NODES = {
+    "similarity_summaries": structure_names.SIMILARITY_TREE,
+    "aggregates": structure_names.AGGREGATES,
+    "facts": structure_names.FACTS,
+    "relatedness_summaries": structure_names.RELATEDNESS_TREE,
+    "entity_clusters": structure_names.ENTITY_TREE,
+    "joint_summaries": structure_names.JOINT_TREE,
 }
+"""The structure of the nodes that each setting switches on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +70,7 @@ class PooledSettings(PassageSettings):
     @property
     def effort(self) -> Effort:
         """One reading, two for `self-ask`; none for `closed-book`, which asks the model's memory once."""
-        match self.reader:
-            case "direct":
-                return Effort()
-            case "self-ask":
-                return Effort((2, 2))
-            case "closed-book":
-                return FROM_MEMORY
+        return {"direct": Effort(), "self-ask": Effort((2, 2)), "closed-book": FROM_MEMORY}[self.reader]
 
 
 @dataclass(frozen=True)
@@ -139,26 +136,14 @@ class SireragSettings(PooledSettings):
     @property
     def structures(self) -> tuple[str, ...]:
         """Passages, and the structures of the nodes that are switched on."""
-        uses = {
-            structure_names.PASSAGES: True,
-            structure_names.SIMILARITY_TREE: self.similarity_summaries,
-            structure_names.AGGREGATES: self.aggregates,
-            structure_names.FACTS: self.facts,
-            structure_names.RELATEDNESS_TREE: self.relatedness_summaries,
-            structure_names.ENTITY_TREE: self.entity_clusters,
-            structure_names.JOINT_TREE: self.joint_summaries,
-        }
-        return tuple(name for name, used in uses.items() if used)
+        return (structure_names.PASSAGES, *(name for setting, name in _NODES.items() if getattr(self, setting)))
 
     @property
     def pool(self) -> TreePool:
         """Passages and the nodes that are switched on; beside the entity tree, the similarity tree has its lowest level only."""
-        kinds = {Kind.AGGREGATE: self.aggregates, Kind.FACT: self.facts}
-        return TreePool(
-            (Kind.PASSAGE, *(kind for kind, used in kinds.items() if used)),
-            tuple(name for name in self.structures if name in _TREES),
-            (structure_names.SIMILARITY_TREE,) if self.entity_clusters else (),
-        )
+        kinds = (Kind.PASSAGE, *[Kind.AGGREGATE] * self.aggregates, *[Kind.FACT] * self.facts)
+        lowest = (structure_names.SIMILARITY_TREE,) if self.entity_clusters else ()
+        return TreePool(kinds, tuple(name for name in self.structures if name in TREES), lowest)
 
 
 PAPER = SireragSettings(evidence_tokens=100_000, repeats=True, abstain=Abstain.NEVER)

@@ -1,4 +1,5 @@
-"""Measures the gold pairs of passages that the groups of an index cover: table 1 of SiReRAG (Zhang et al. 2025) on built trees.
+"""Measures an index as SiReRAG (Zhang et al. 2025) does: its table 1, the gold pairs of passages that groups cover, on built
+trees, and its table 3, how many propositions, entities and aggregates there are.
 
 A grouping is represented by the pairs of passages within its groups; gold pairs are passages that one question needs. More groups
 per passage, or larger groups, cover more gold pairs trivially, so the number of pairs is given beside a coverage.
@@ -10,7 +11,7 @@ topic and by similarity only, before any tree.)
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -19,9 +20,13 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import RELATEDNESS_TREE, SIMILARITY_TREE
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.datasets import Dataset, Question
+from hoptrail.serving.render_evaluation import share
+from hoptrail.structures.extractions import stored_in_order
+from hoptrail.text.normal_forms import folded
 from hoptrail.types import Kind, Unit
 from hoptrail.types.json_object import JsonObject
-from hoptrail_papers.sirerag.tree_nodes import groups_of
+from hoptrail_papers.comparing.run_tables import TextTable
+from hoptrail_papers.sirerag.tree_store import groups_of
 
 Pair = tuple[str, str]
 """Two passage ids in sorted order."""
@@ -57,6 +62,15 @@ class TreeCoverage:
     def to_json(self) -> JsonObject:
         """The JSON object, by name of grouping."""
         return {"data": self.data, "groupings": {row.grouping: asdict(row) for row in self.rows}}
+
+    def table(self) -> TextTable:
+        """One row per grouping."""
+        rows = (
+            (row.grouping, f"{row.groups:,}", f"{row.pairs:,}", *map(share, (row.supporting, row.all, row.overlap)))
+            for row in self.rows
+        )
+        title = f"{self.data}: share of gold pairs of passages within one group"
+        return TextTable(title, ("grouping", "groups", "pairs", "supporting", "all", "overlap"), tuple(rows))
 
 
 def measure_tree_coverage(snapshot: Snapshot, dataset: Dataset, names: Mapping[str, Sequence[str]]) -> TreeCoverage:
@@ -133,3 +147,28 @@ def _countable(groups: Iterable[frozenset[str]]) -> Iterator[frozenset[str]]:
 
 def _passages(unit: Unit, names: Mapping[str, Sequence[str]]) -> frozenset[str]:
     return frozenset(name for span in unit.sources for name in names.get(span.document, ()))
+
+
+def entity_statistics(snapshot: Snapshot) -> JsonObject:
+    """The counts of an index with extractions and aggregates. Entities are compared without case; an aggregate is one
+    entity's, whatever its parts.
+    """
+    mentioned: Counter[str] = Counter()
+    chunks = propositions = 0
+    entities: set[str] = set()
+    for _, extraction in stored_in_order(snapshot, None):
+        chunks += 1
+        propositions += len(extraction.facts)
+        entities.update(map(folded, extraction.entities))
+        for fact in extraction.facts:
+            mentioned.update({folded(entity) for entity in fact.entities})
+    counts = list(mentioned.values()) or [0]
+    return {
+        "chunks": chunks,
+        "propositions": propositions,
+        "entities": len(entities | mentioned.keys()),
+        "aggregates": len({folded(unit.title) for unit in snapshot.units(Kind.AGGREGATE)}),
+        "mean": sum(counts) / len(counts),
+        "most": max(counts),
+        "fewest": min(counts),
+    }

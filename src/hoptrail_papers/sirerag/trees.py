@@ -10,11 +10,15 @@ summaries whose sources have changed are made again. Recipes search a pool of al
 
 The paper: SiReRAG; 4 levels as in its section 1. Deviations: growing stops early at a level with one group; a group has at least
 two nodes; a node that is longer than a group may be is in no group.
+
+A summary is missing or out of date if its sources differ from those of its group's children. This rule covers new, removed and
+changed leaves, stopped builds, and children whose summaries failed before. A summary that is made again has other sources, so the
+summaries above it are out of date too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, cast
 
@@ -28,21 +32,126 @@ from hoptrail.corpus.structure_names import (
     SIMILARITY_TREE,
 )
 from hoptrail.corpus.writer import Writer
-from hoptrail.language.tasks import Language
+from hoptrail.errors import TaskFailed
+from hoptrail.execution.executor import batched
+from hoptrail.language.tasks import Language, Summarise
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.setting_limits import AtLeast1, Limit, Limited, Share, ShareInside
+from hoptrail.setting_limits import AtLeast1, Limit, Limited, ShareInside
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.encoding import encode_texts
-from hoptrail.types import Kind
+from hoptrail.structures.encoding import encode_texts, kept_at_once
+from hoptrail.types import Kind, Unit
 from hoptrail_papers.sirerag.clustering import ClusteringSettings, open_clusterer
-from hoptrail_papers.sirerag.tree_groups import SMALLEST_GROUP, Grouper, pruned, ungrouped
-from hoptrail_papers.sirerag.tree_nodes import HIGHEST_LEVEL, LEAVES, Level, Nodes, members_of
-from hoptrail_papers.sirerag.tree_store import TreeStore
-from hoptrail_papers.sirerag.tree_summaries import Summariser, stale
+from hoptrail_papers.sirerag.tree_store import (
+    HIGHEST_LEVEL,
+    KINDS,
+    LEAVES,
+    SMALLEST_GROUP,
+    Grouper,
+    Level,
+    Members,
+    Node,
+    Nodes,
+    TreeStore,
+    members_of,
+    pruned,
+    ungrouped,
+)
+
+BATCH = 64
+"""Summaries made at a time, and the least number stored together,"""
+SOURCES = 1 << 18
+"""unless they have more sources, of some 200 bytes each: high up in a large tree a summary has tens of thousands."""
+_NAMED = 3
+"""Children that a note names."""
+
+
+def stale(groups: Members, nodes: Nodes, summaries: Nodes) -> list[str]:
+    """The groups with a finished child among `nodes` whose summary is not among `summaries` or is out of date."""
+    due = []
+    for group, children in groups.items():
+        sources = dict.fromkeys(source for node in _finished(children, nodes) for source in node.sources)
+        if sources and (group not in summaries or summaries[group].sources != tuple(sources)):
+            due.append(group)
+    return due
+
+
+def _finished(children: Iterable[str], nodes: Nodes) -> list[Node]:
+    """The children that have a text, by their first sources, so that neighbours in a document stay together."""
+    return sorted((nodes[id_] for id_ in children if id_ in nodes), key=lambda node: (node.first, node.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Summariser:
+    """Makes the summaries of one tree, of at most `words` words each."""
+
+    context: BuildContext
+    language: Language
+    tree: str
+    words: int
+
+    def bring_up_to_date(self, store: TreeStore, groups: Members, nodes: Nodes) -> None:
+        """Make the stale summaries of groups over `nodes`, and store each batch. Failures are noted and left for the next run.
+        Raises: Interrupted, EndpointRefused, RecordingError: no more summaries can be made now; finished ones are kept.
+        """
+
+        def weight(group: str) -> int:
+            return sum(len(nodes[child].sources) for child in groups[group] if child in nodes)
+
+        due, done = stale(groups, nodes, store.nodes(groups.keys())), 0
+        for stored in batched(due, kept_at_once(self.context, len(due), BATCH), weight, SOURCES):
+            summaries: list[Unit] = []
+            try:
+                for batch in batched(stored, BATCH, weight, SOURCES):
+                    self._report(done, len(due))
+                    children = {group: _finished(groups[group], nodes) for group in batch}
+                    wanted = {child.id for own in children.values() for child in own}
+                    units = {unit.id: unit for unit in store.units(wanted)}
+                    texts = {group: tuple(units[node.id] for node in own) for group, own in children.items()}
+                    self._summarise(texts, summaries)
+                    done += len(batch)
+                    self.context.pause()
+            finally:  # whatever stops the run: they may have been paid for
+                self._store(summaries)
+        if due:
+            self._report(len(due), len(due))
+
+    def _store(self, summaries: Sequence[Unit]) -> None:
+        if summaries:
+            vectors = encode_texts(self.context, [unit.searchable for unit in summaries])
+            self.context.writer.put_units(summaries, vectors)
+            self.context.writer.checkpoint()
+
+    def _summarise(self, children: Mapping[str, tuple[Unit, ...]], summaries: list[Unit]) -> None:
+        """Add the summaries of groups, given with their children, one by one: the language may fail between two."""
+        tasks = (Summarise(units, self.words) for units in children.values())
+        replies = self.context.perform(self.language, tasks)
+        for (group, units), reply in zip(children.items(), replies, strict=True):
+            if isinstance(reply, TaskFailed):
+                self._note(units, str(reply))
+            elif not reply.strip():
+                self._note(units, "the reply was empty")
+            else:
+                sources = tuple(dict.fromkeys(span for unit in units for span in unit.sources))
+                summaries.append(Unit(group, Kind.SUMMARY, "", reply.strip(), sources))
+
+    def _note(self, units: Sequence[Unit], reason: str) -> None:
+        names = ", ".join(unit.title or unit.id for unit in units[:_NAMED])
+        more = f" and {len(units) - _NAMED} more" if len(units) > _NAMED else ""
+        self.context.account.notes.append(
+            f"{self.tree}: no summary of {names}{more}: {reason}. Run the same command again to try once more."
+        )
+
+    def _report(self, done: int, total: int) -> None:
+        self.context.report(f"summarising for the {self.tree}", done, total)
+
 
 Levels = Annotated[int, Limit(lambda value: 2 <= value <= HIGHEST_LEVEL, f"is 2 to {HIGHEST_LEVEL}")]
-Growth = Annotated[float, Limit(lambda value: value >= 1, "is at least 1")]
+
+GROWTH = 1.5
+"""A group with later nodes is split once it is this many times as large as clustering would make it."""
+NEWCOMERS = 0.1
+"""Nodes without a group are clustered among themselves if they exceed this share of a level, else placed singly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +164,6 @@ class TreeSettings(Limited):
     """The most words of a summary: about 140 tokens. The paper's code has no limit, RAPTOR asks for 100 tokens. The local
     encoder, which reads 256 word pieces, sees all of it."""
     clustering: ClusteringSettings = field(default_factory=ClusteringSettings)
-    growth: Growth = 1.5
-    """A group with later nodes is split once it is this many times as large as clustering would make it."""
-    newcomers: Share = 0.1
-    """Nodes without a group are clustered among themselves if they exceed this share of a level, else placed singly."""
 
 
 class Tree(Structure):
@@ -71,11 +176,13 @@ class Tree(Structure):
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
         """The ids of the nodes of a level: leaves on the first, above groups with or without a finished summary."""
-        return store.leaves(self.leaf) if level == LEAVES else store.groups(self.name, level).keys()
+        if level == LEAVES:
+            return set(store.snapshot.table.ids(self.leaf))
+        return store.groups(self.name, level).keys()
 
     def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:  # noqa: ARG002
         """The vectors that group nodes of a level: shape (len(ids), dimension), unit length."""
-        return store.vectors(ids)
+        return store.snapshot.search.vectors_in_order(KINDS, ids)
 
     def discard(self, writer: Writer) -> None:
         """Remove this tree's groups and their summaries, whose kind all trees share."""
@@ -107,13 +214,13 @@ class Tree(Structure):
         store.remove_strays()
 
     def _grow(self, store: TreeStore, context: BuildContext, language: Language) -> None:
-        caps, growth = self.settings.clustering, self.settings.growth
+        caps = self.settings.clustering
         cluster = open_clusterer(caps)
-        most_nodes, most_words = int(caps.largest * growth), int(caps.most_words * growth)
+        most_nodes, most_words = int(caps.largest * GROWTH), int(caps.most_words * GROWTH)
         summariser = Summariser(context, language, self.name, self.settings.summary_words)
         for level in range(LEAVES + 1, self.settings.levels + 1):
             nodes, before = store.nodes(self.members(store, level - 1)), store.groups(self.name, level)
-            grouper = Grouper(self.name, level, cluster, most_nodes, most_words, self.settings.newcomers)
+            grouper = Grouper(self.name, level, cluster, most_nodes, most_words, NEWCOMERS)
             eligible = self._eligible(store, context, nodes)
             store.write_groups(self.name, before, grouper.regroup(before, eligible), eligible)
             context.pause()
@@ -175,13 +282,13 @@ class SimilarityTree(Tree):
         nodes = Tree.members(self, store, level)
         if self.settings.leaf_placement == "flat" or level > LEAVES + 1:
             return nodes
-        abstract = self._abstract(store, store.leaves(Kind.PASSAGE))
+        abstract = self._abstract(store, set(store.snapshot.table.ids(Kind.PASSAGE)))
         return nodes - abstract if level == LEAVES else nodes | abstract
 
     def _abstract(self, store: TreeStore, passages: Set[str]) -> set[str]:
         """The passages with the fewest entities per word, of those with an extraction; those in a group stay on their level."""
         nodes = store.nodes(passages)
-        counts = ((id_, len(entities)) for id_, entities in store.entities() if id_ in nodes)
+        counts = ((id_, len(found.entities)) for id_, found in store.snapshot.extractions() if id_ in nodes)
         ranked = sorted((count / max(1, nodes[id_].words), id_) for id_, count in counts)
         least_dense = {id_ for _, id_ in ranked[: int(self.settings.abstract * len(ranked))]}
         low, high = (members_of(store.groups(self.name, level)) for level in (LEAVES + 1, LEAVES + 2))
@@ -239,15 +346,15 @@ class EntityTree(Tree):
         """Passages with entities on the first level, the groups of both trees on the second, this tree's own above."""
         nodes = Tree.members(self, store, level)
         if level == LEAVES:
-            return nodes & {id_ for id_, entities in store.entities() if entities}
+            return nodes & {id_ for id_, found in store.snapshot.extractions() if found.entities}
         return nodes | store.groups(SIMILARITY_TREE, level).keys() if level == LEAVES + 1 else nodes
 
     def vectors(self, store: TreeStore, context: BuildContext, ids: Sequence[str]) -> FloatMatrix:
         """For passages, the vectors of their sentences of entities instead of their own."""
-        entities = dict(store.entities(ids))
-        if not entities:  # groups
-            return store.vectors(ids)
-        sentences = [template(entities[id_]) for id_ in ids]
+        extractions = dict(store.snapshot.extractions(ids))
+        if not extractions:  # groups
+            return Tree.vectors(self, store, context, ids)
+        sentences = [template(extractions[id_].entities) for id_ in ids]
         return encode_texts(context, sentences, lambda done: context.report("encoding", done, len(ids)))
 
 

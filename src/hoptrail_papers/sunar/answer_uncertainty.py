@@ -5,26 +5,91 @@ group them into sets of one meaning (Kuhn et al. 2023), and divide the batch's s
 batch reorders batches, never documents within one.
 
 Answers are compared, not rationales. Knows nothing of rankings, budgets or where evidence comes from.
+
+The package sentence-transformers runs classifiers for natural language inference (NLI), which decide whether one statement
+follows from another; `id2label` of its config.json says what its outputs mean. No such model ships
+with hoptrail; one in this machine's cache of models is found (`installed_entailment`).
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+
+from hoptrail.errors import ModelUnavailable
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Equate, Sample
+from hoptrail.models.encoder import FloatMatrix
+from hoptrail.models.extras import loaded, optional_package
+from hoptrail.models.prompt_text import whole_text
 from hoptrail.setting_limits import AtLeast1, check_limits
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import same_words
 from hoptrail.text.values import read_date, read_number
 from hoptrail.types import Unit
-from hoptrail_papers.sunar.entailment import INSTALLED, EntailmentModel, installed_entailment
+
+Pair = tuple[str, str]
+"""A premise and a hypothesis."""
+
+ENTAILMENT = "entailment"
+
+INSTALLED = ("FacebookAI/roberta-large-mnli", "roberta-large-mnli")
+"""SUNAR's classifier, under both of its names."""
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+
+def installed_entailment(cache: Path | None = None) -> Path | None:
+    """The folder of a classifier in the cache of models (default: Hugging Face's) that can be opened without a network; None
+    where there is none.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    for name in INSTALLED:
+        config = try_to_load_from_cache(name, "config.json", cache_dir=cache)
+        folder = Path(config).parent if isinstance(config, str) else None
+        if folder and find_spec("sentence_transformers") and any((folder / weights).is_file() for weights in _WEIGHTS):
+            return folder
+    return None
+
+
+class EntailmentModel:
+    """A classifier, given by folder or name; a name may be downloaded.
+    Raises: ModelUnavailable: the package is missing, the model cannot be loaded, or has no label `entailment`.
+    """
+
+    def __init__(self, name: str) -> None:
+        package = optional_package("sentence_transformers", "sentence-transformers")
+        self._model = loaded(package.CrossEncoder, name)
+        self._entailment = _entailment_of(self._model.config.id2label, name)
+
+    def entails(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Whether `entailment` is the most probable label of each pair."""
+        if not pairs:
+            return []
+        texts = [(whole_text(one), whole_text(other)) for one, other in pairs]
+        logits: FloatMatrix = np.asarray(self._model.predict(texts, show_progress_bar=False))
+        return [place == self._entailment for place in np.argmax(logits, axis=1).tolist()]
+
+
+def _entailment_of(labels: Any, name: str) -> int:
+    """The position of `entailment` among the outputs; `labels` is the model's `id2label`."""
+    names = labels if isinstance(labels, Mapping) else {}
+    places = [int(place) for place, label in names.items() if str(label).lower() == ENTAILMENT]
+    if len(places) != 1 or len(names) < 2:
+        raise ModelUnavailable(
+            f"the model {name} has the labels {', '.join(map(str, names.values())) or 'of no id2label'}, of which not exactly "
+            f"one is {ENTAILMENT}: name a model that was trained for natural language inference"
+        )
+    return places[0]
+
 
 Same = Callable[[str, str], bool]
 """Whether two answers mean the same."""
@@ -44,7 +109,7 @@ class UncertaintySettings:
     has a meaning of its own, else it counts only where nothing else was drawn: a batch that says nothing is the least certain.
 
     `equivalence` without a language: `rules`, the same words or the same date or number; `nli:MODEL`, entailment both ways by a
-    classifier (the paper; `models/entailment.py`); `installed`, the paper's classifier if it is in this machine's cache of
+    classifier (the paper); `installed`, the paper's classifier if it is in this machine's cache of
     models, else rules (logged); `string`, equal but for case and articles. Judged by the language: `meaning`, one task a pair.
 
     `penalty`: the number of `sets` of one meaning, or half the number of pairs that differ, at least half of 1 (`reference`, the
@@ -86,7 +151,9 @@ class Uncertainty:
         sample = Sample(self.question, tuple(evidence), self.settings.samples, Abstain.NEVER)
         drawn = self.meter.perform(sample).answers
         abstentions = self.settings.abstentions or not any(drawn)
-        counted = _unify_wording([answer or ABSTENTION for answer in drawn if answer or abstentions])
+        counted: list[str] = []  # each in the wording of the first one with the same words
+        for answer in (answer or ABSTENTION for answer in drawn if answer or abstentions):
+            counted.append(next((before for before in counted if same_words(before, answer)), answer))
         same = self._same()
         if self.settings.penalty == "reference":
             return [reference_penalty(counted, same)] * len(evidence)
@@ -94,18 +161,10 @@ class Uncertainty:
 
     def _same(self) -> Same:
         """Compare each pair at most once, equal answers without judging. An abstention equals nothing."""
-        judge = self._judge()
-        known: dict[tuple[str, str], bool] = {}
+        judge = cache(self._judge())
 
         def same(one: str, other: str) -> bool:
-            if ABSTENTION in (one, other):
-                return False
-            if one == other:
-                return True
-            pair = (min(one, other), max(one, other))
-            if pair not in known:
-                known[pair] = judge(*pair)
-            return known[pair]
+            return ABSTENTION not in (one, other) and (one == other or judge(min(one, other), max(one, other)))
 
         return same
 
@@ -169,14 +228,6 @@ def semantic_sets(answers: Sequence[str], same: Same) -> list[list[str]]:
         else:
             home.append(answer)
     return sets
-
-
-def _unify_wording(answers: Sequence[str]) -> list[str]:
-    """Replace each answer by the first one with the same words."""
-    worded: list[str] = []
-    for answer in answers:
-        worded.append(next((before for before in worded if same_words(before, answer)), answer))
-    return worded
 
 
 def reference_penalty(answers: Sequence[str], same: Same) -> float:

@@ -27,7 +27,7 @@ from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
 from hoptrail.types import Kind
 from hoptrail_papers.keyword_statistics import KeywordStatistics
-from hoptrail_papers.nearest import BLOCK, DECIMALS, Least, Nearest, best_of
+from hoptrail_papers.nearest import BLOCK, DECIMALS, PROBES, Least, Nearest, best_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,6 @@ class DenseNeighbourSettings(Limited):
 
     neighbours: AtLeast1 = 10  # k
     exact_up_to: AtLeast0 = 50_000
-    probes: AtLeast1 = 24
-    seed: AtLeast0 = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,9 @@ class Neighbours(Structure):
         if len(stored) < snapshot.graph.count()[name]:  # some join passages that have since been cut anew
             writer.links.drop(name)
             stored = joined([])
-        pending = _lacking_links(stored, len(ids), count)
+        lacking = np.bincount(stored.sources, minlength=len(ids)) < min(count, len(ids) - 1)
+        lacking[stored.sources[stored.sources == stored.targets]] = False  # their lists are complete (`ByKeywords`)
+        pending = np.flatnonzero(lacking).astype(np.int32)
         if not len(pending):
             return
         least = np.full(len(ids), np.inf)
@@ -177,8 +177,8 @@ class DenseNeighbours(Neighbours):
     links = (DENSE_NEIGHBOURS,)
 
     def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> Nearest:
-        vectors, chosen = snapshot.search.vectors_in_order([Kind.PASSAGE], ids), self.settings
-        how = (chosen.neighbours, chosen.exact_up_to, chosen.probes, chosen.seed)
+        vectors = snapshot.search.vectors_in_order([Kind.PASSAGE], ids)
+        how = (self.settings.neighbours, self.settings.exact_up_to, PROBES)
         return Nearest(vectors, *how, context.pause, context.executor)
 
 
@@ -195,13 +195,6 @@ class Bm25Neighbours(Neighbours):
     def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> ByKeywords:
         statistics = KeywordStatistics.of(unit.searchable for unit in snapshot.texts.in_order(ids))
         return ByKeywords(statistics, self.settings, context.pause, context.executor)
-
-
-def _lacking_links(stored: Directed, size: int, count: int) -> Rows:
-    """The passages with fewer links than possible, except those whose list is complete (`ByKeywords`)."""
-    lacking = np.bincount(stored.sources, minlength=size) < min(count, size - 1)
-    lacking[stored.sources[stored.sources == stored.targets]] = False
-    return np.flatnonzero(lacking).astype(np.int32)
 
 
 def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, after: Directed) -> None:

@@ -1,8 +1,8 @@
 """SUNAR (NAACL 2025): neighbourhood-aware retrieval for a chain of sub-questions, guided by answer uncertainty.
 
-    neighbourhood graph      k nearest passages, by the encoder that complements the first      structures/neighbours.py
+    neighbourhood graph      k nearest passages, by the encoder that complements the first      neighbours.py
                              stage
-    NAR                      a budget of readings shared by first stage and frontier            retrieval/passages/adaptive.py
+    NAR                      a budget of readings shared by first stage and frontier            adaptive.py
     LLM feedback (ASU)       answers sampled from a batch; scores divided by the number of      answer_uncertainty.py,
                              their meanings                                                     tasks sample, equate
     question answering       the next sub-question, NAR, an answer from the 10 best             hopwise.py, tasks decompose,
@@ -50,7 +50,7 @@ from hoptrail.recipes.hopwise import (
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.rankings import interleave, pack, ranked
 from hoptrail.retrieval.units.unit_search import dense_search, keyword_search
-from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
+from hoptrail.setting_limits import AtLeast0, AtLeast1
 from hoptrail.types import Hit, Ranking
 from hoptrail_papers.sunar.adaptive import (
     HYBRID,
@@ -64,19 +64,14 @@ from hoptrail_papers.sunar.adaptive import (
     rerank_adaptively,
     stored_neighbours,
 )
-from hoptrail_papers.sunar.answer_uncertainty import Uncertainty, UncertaintySettings
-from hoptrail_papers.sunar.entailment import INSTALLED, EntailmentModel
+from hoptrail_papers.sunar.answer_uncertainty import INSTALLED, EntailmentModel, Uncertainty, UncertaintySettings
 
 COMPLEMENTS = {"bm25": DENSE_NEIGHBOURS, "dense": BM25_NEIGHBOURS}
 """First stage -> the graph that finds what it misses."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetaReasoningSettings(Limited):
-    """Take `per_hop` hits of each hop, order them, and read `kept` of them (the released code's figures)."""
-
-    per_hop: AtLeast1 = 2
-    kept: AtLeast1 = 10
+MER_PER_HOP, MER_KEPT = 2, 10
+"""MER takes so many hits of each hop, orders them, and reads so many of them (the released code's figures)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +99,6 @@ class SunarSettings(PassageSettings):
     hops: AtLeast1 = 6
     kept: AtLeast1 = 10  # l
     meta_reasoning: bool = True
-    meta: MetaReasoningSettings = field(default_factory=MetaReasoningSettings)
     tasks: AtLeast0 = 0
     tokens: AtLeast0 = 0
 
@@ -191,7 +185,8 @@ class Sunar(Hopwise):
             return None, []
         last = hops[-1].hop
         if self.settings.meta_reasoning:
-            evidence = best_of_hops(hops, lambda hits: self._ordered(question, hits), self.settings.meta)
+            tops = [cited.hop.hits[:MER_PER_HOP] for cited in hops]
+            evidence = self._ordered(question, interleave(tops, MER_PER_HOP * len(tops)))[:MER_KEPT]
         elif last.asked == question:
             return last.answer, []
         else:
@@ -200,18 +195,19 @@ class Sunar(Hopwise):
 
     def search(self, asked: str, first: Ranking, meter: Meter) -> Ranking:
         """NAR: rerank the first stage's hits and their neighbours, at most `k`. Raises: TaskFailed: sampling failed."""
-        chosen = self.settings
+        chosen, snapshot, graph = self.settings, self.corpus.snapshot, COMPLEMENTS[self.settings.first_stage]
         reranked = rerank_adaptively(
             {hit.unit.id: hit.score for hit in first},
-            no_neighbours if chosen.nar == "off" else self._neighbours,
+            no_neighbours
+            if chosen.nar == "off"
+            else lambda names: stored_neighbours(snapshot, graph, names, chosen.neighbours),
             self._scoring(asked),
             chosen.adaptive,
             self._penalty(asked, meter) if chosen.nar == "guided" else no_penalty,
         )
         best = dict(list(reranked.items())[: chosen.k])
         known = {hit.unit.id: hit for hit in first}
-        neighbours = passages_by_id(self.corpus.snapshot, [name for name in best if name not in known])
-        graph = COMPLEMENTS[chosen.first_stage]
+        neighbours = passages_by_id(snapshot, [name for name in best if name not in known])
         return tuple(
             replace(known[name], score=score) if name in known else Hit(neighbours[name], score, graph)
             for name, score in best.items()
@@ -224,10 +220,6 @@ class Sunar(Hopwise):
             return failed_hop(question, asked, first[: self.settings.k])
         packed = pack(hits[: self.settings.kept], self.settings.evidence_tokens)
         return reading_for(question, asked, hits, packed, [hit.unit for hit in packed], meter, meter.abstain)[1]
-
-    def _neighbours(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        graph = COMPLEMENTS[self.settings.first_stage]
-        return stored_neighbours(self.corpus.snapshot, graph, names, self.settings.neighbours)
 
     @cached_property
     def _scoring(self) -> Scoring:
@@ -257,11 +249,3 @@ class Sunar(Hopwise):
         """Hits in the order of their scores for the whole question."""
         scores = self._scoring(question)([hit.unit.id for hit in hits])
         return ranked(replace(hit, score=score) for hit, score in zip(hits, scores, strict=True))
-
-
-def best_of_hops(
-    hops: Sequence[CitedHop], order: Callable[[Ranking], Ranking], settings: MetaReasoningSettings
-) -> Ranking:
-    """The best hits of every hop, without repeats, ordered for the whole question by `order`."""
-    tops = [cited.hop.hits[: settings.per_hop] for cited in hops]
-    return order(interleave(tops, settings.per_hop * len(tops)))[: settings.kept]

@@ -8,7 +8,7 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.types import Fact, Span, Triple
-from hoptrail_papers.comprag.finders import open_triple_finder
+from hoptrail_papers.comprag.triples import open_triple_finder
 
 PARSES = {
     "Orla Finch designed the Tallow Bridge and died in Wrenmouth .": [

@@ -13,9 +13,15 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import StructureSettings
 from hoptrail.types import BlockKind, Document, Kind
-from hoptrail_papers.hirag.hierarchy import CACHED_PAGES, Chunk, HierarchicalSearch, HierarchySettings, cut_passage
+from hoptrail_papers.hirag.hierarchy import (
+    CACHED_PAGES,
+    Chunk,
+    HierarchicalSearch,
+    HierarchySettings,
+    Title,
+    cut_passage,
+)
 from hoptrail_papers.hirag.profiles import Profiles, ProfileSettings
-from hoptrail_papers.hirag.titles import Title
 from pieces import document_of, unit_of
 from structures.site import Site
 from world import make_document, make_passage
@@ -115,7 +121,10 @@ def test_lines_of_profiles_from_a_file_are_no_part_of_chunks_where_they_are_apar
     profiles = tmp_path / "profiles.jsonl"
     profiles.write_text(json.dumps({"title": "Harrow Mill", "profile": [["Opened", "1820"], ["Owner", "Ida Voss"]]}))
     settings = ProfileSettings(from_file=str(profiles))
-    site.build(Profiles(settings), add=[mill])
+    other = make_document(
+        "Harrow Mill", "Another Harrow Mill, far away, grinds barley and rye all year round for the town."
+    )
+    site.build(Profiles(settings), add=[mill, other])
     corpus = Corpus(site.snapshot, lambda: site.encoder, StructureSettings(profiles=settings))
 
     def read(*, profile_lines: bool) -> str:
@@ -127,6 +136,7 @@ def test_lines_of_profiles_from_a_file_are_no_part_of_chunks_where_they_are_apar
     assert "Ida Voss owns it." in apart
     assert "1820" not in apart
     assert "Owner:" not in apart
+    assert "for the town." in apart, "lines of one document cut nothing off another one of the page"
 
 
 def test_a_chunk_may_have_as_many_characters_and_words_as_the_limit() -> None:

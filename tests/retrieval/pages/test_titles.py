@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hoptrail_papers.hirag.hierarchy import CANDIDATES, TitleIndex, is_ambiguous
 from hoptrail_papers.hirag.profiles import Profiles, ProfileSettings
-from hoptrail_papers.hirag.titles import CANDIDATES, TitleIndex, is_ambiguous
 from structures.site import Site
 from world import make_document
 

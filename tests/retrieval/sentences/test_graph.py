@@ -16,8 +16,15 @@ from hoptrail.structures.extractions import Extractions
 from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.sentences import Sentences, sentence_units
 from hoptrail.types import Document, Kind, Link, Unit, Usage
-from hoptrail_papers.chainrag.graph_search import SentenceGraph
-from hoptrail_papers.chainrag.sentence_graph import EC, KINDS, SA, SS, SentenceGraphSettings, SentenceLinks
+from hoptrail_papers.chainrag.sentence_graph import (
+    EC,
+    KINDS,
+    SA,
+    SS,
+    SentenceGraph,
+    SentenceGraphSettings,
+    SentenceLinks,
+)
 from world import FACTS, HashingEncoder, make_document, make_passage
 
 DOCUMENTS = [make_document(title, text) for title, text in FACTS.items()]
@@ -80,13 +87,6 @@ def test_an_unknown_sentence_is_refused_by_name(snapshot: Snapshot, name: str) -
     assert repr(name) in str(raised.value)
 
 
-def test_an_unknown_kind_of_link_is_refused(snapshot: Snapshot) -> None:
-    with pytest.raises(UsageError, match="EC, SS, SA"):
-        SentenceGraph.of(snapshot, ["XX"])
-    with pytest.raises(UsageError, match="EC, SS, SA"):
-        SentenceGraph.over(PASSAGES, snapshot, ["XX"])
-
-
 def test_over_all_passages_it_is_the_graph_of_the_corpus(snapshot: Snapshot) -> None:
     whole, same = SentenceGraph.of(snapshot), SentenceGraph.over(PASSAGES, snapshot)
     assert list(same.ids) == list(whole.ids)
@@ -122,11 +122,6 @@ def test_over_no_or_one_sentence(snapshot: Snapshot, tmp_path: Path) -> None:
     alone = SentenceGraph.over([make_passage(document)], publish(tmp_path, [document]))
     assert len(alone.ids) == 1
     assert alone.neighbours(alone.ids) == ()
-
-
-def test_over_other_units_than_passages_is_refused(snapshot: Snapshot) -> None:
-    with pytest.raises(UsageError, match="sentence"):
-        SentenceGraph.over(sentences(0), snapshot)
 
 
 def test_an_index_without_sentences_has_an_empty_graph(tmp_path: Path) -> None:

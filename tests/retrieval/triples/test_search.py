@@ -14,11 +14,19 @@ from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind
 from hoptrail_papers.comprag.composition import CompositionSettings, Method, compose, open_slot
-from hoptrail_papers.comprag.graph import TripleGraphSettings, best_passages, local_graph, search_triples
+from hoptrail_papers.comprag.graph import (
+    LEAST_RELATION,
+    SHARPNESS,
+    TripleGraphSettings,
+    UnbindingSettings,
+    best_passages,
+    fillers,
+    local_graph,
+    search_by_unbinding,
+    search_triples,
+)
 from hoptrail_papers.comprag.question_triples import Pattern, QuestionTriples
-from hoptrail_papers.comprag.space import RELATION, TripleSpace, TripleSpaceSettings
-from hoptrail_papers.comprag.stored import stored_triples
-from hoptrail_papers.comprag.unbinding import UnbindingSettings, fillers, search_by_unbinding
+from hoptrail_papers.comprag.space import RELATION, TripleSpace, stored_triples
 from retrieval.triple_world import STRAY, publish
 
 PATTERNS = (Pattern("Orla Finch", "praised"), Pattern(None, "taught", "Milo Fen"))
@@ -26,13 +34,13 @@ ASKED = QuestionTriples(PATTERNS, (Pattern(subject="Orla Finch"), Pattern(subjec
 
 
 def space_of(corpus: Corpus, method: Method = "roles", *, centred: bool = True) -> TripleSpace:
-    return TripleSpace.of(corpus, TripleSpaceSettings(CompositionSettings(method, centred=centred)))
+    return TripleSpace.of(corpus, CompositionSettings(method, centred=centred))
 
 
 def slots_of(space: TripleSpace) -> tuple[FloatMatrix, FloatMatrix]:
     """The vectors of all slots, less the mean of their place, and these means."""
     vectors = np.array([space.corpus.encoder.encode(slots) for slots in space.triples.slots])
-    means = vectors.mean(axis=0) if space.settings.composition.centred else np.zeros(vectors.shape[1:], np.float32)
+    means = vectors.mean(axis=0) if space.settings.centred else np.zeros(vectors.shape[1:], np.float32)
     return unit_length(vectors - means), means
 
 
@@ -44,7 +52,7 @@ def test_triples_and_patterns_are_composed_of_slots_less_their_mean(
     space = space_of(facts, method, centred=centred)
     slots, means = slots_of(space)
     known = np.ones(slots.shape[:2], dtype=bool)
-    assert np.allclose(space.matrix, compose(slots, known, space.settings.composition), atol=1e-5)
+    assert np.allclose(space.matrix, compose(slots, known, space.settings), atol=1e-5)
     assert np.allclose(space.relations(np.array([3, 1])), slots[[3, 1], RELATION], atol=1e-5)
     patterns = [PATTERNS[1], Pattern("Ada Quill", "taught", "Ada Quill"), PATTERNS[1]]
     asked, filled = np.zeros((3, 3, slots.shape[2]), np.float32), np.zeros((3, 3), bool)
@@ -53,7 +61,7 @@ def test_triples_and_patterns_are_composed_of_slots_less_their_mean(
             if slot:
                 filled[row, place] = True
                 asked[row, place] = unit_length(facts.encoder.encode([slot])[0] - means[place])
-    assert np.allclose(space.vectors_of(patterns), compose(asked, filled, space.settings.composition), atol=1e-5)
+    assert np.allclose(space.vectors_of(patterns), compose(asked, filled, space.settings), atol=1e-5)
 
 
 @pytest.mark.parametrize("centred", [True, False])
@@ -107,7 +115,7 @@ def linked(space: TripleSpace, source: int, known: set[int], settings: TripleGra
             rows = {row for row, own in enumerate(ends) if entity in own}
             for row in rows - known if len(rows) <= settings.entity_most else ():
                 cosines = relations @ space.relations(np.array([row]))[0]
-                sharing[row] = max(settings.least_relation, float(np.round(cosines.max(), 6)))
+                sharing[row] = max(LEAST_RELATION, float(np.round(cosines.max(), 6)))
         links += sorted(sharing.items(), key=lambda pair: (-pair[1], pair[0]))[: settings.branching_k]
     return links
 
@@ -176,12 +184,14 @@ def test_triples_stand_in_their_passage_or_in_none(facts: Corpus) -> None:
 
 
 def test_what_fills_an_open_slot_is_outvoted_by_similarity_and_never_in_the_pattern(facts: Corpus) -> None:
-    space, settings = space_of(facts, centred=False), UnbindingSettings(triples=6, sharpness=3, fillers=4)
+    space, settings = space_of(facts, centred=False), UnbindingSettings(triples=6, fillers=4)
     pattern = Pattern("Orla Finch", "praised")
     near = nearest(space, space.vectors_of([pattern])[0], 6, set())
-    memory = unit_length(sum(np.float32(max(score, 0) ** 3) * space.matrix[row] for row, score in near))[np.newaxis]
+    memory = unit_length(sum(np.float32(max(score, 0) ** SHARPNESS) * space.matrix[row] for row, score in near))[
+        np.newaxis
+    ]
     slots, known = space.known([pattern])
-    unbound = unit_length(open_slot(memory, slots[0], known[0], 2, space.settings.composition))[0]
+    unbound = unit_length(open_slot(memory, slots[0], known[0], 2, space.settings))[0]
     texts, vectors = space.vocabulary(2)
     scores = {text: float(vector @ unbound) for text, vector in zip(texts, vectors, strict=True)}
     expected = [text for text in sorted(scores, key=lambda text: -scores[text]) if text != "Orla Finch"][:4]

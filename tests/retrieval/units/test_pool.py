@@ -15,8 +15,7 @@ from hoptrail.errors import UsageError
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import scores_of, shares_of_best
 from hoptrail.types import Kind, Link, Span, Unit, Usage
-from hoptrail_papers.sirerag.pool_search import WIDENINGS, Scorer, search_pool
-from hoptrail_papers.sirerag.tree_pool import TreePool
+from hoptrail_papers.sirerag.pool_search import WIDENINGS, Scorer, TreePool, search_pool
 from world import FACTS, HashingEncoder, TokenHashingEncoder, make_document, make_passage
 
 DOCUMENTS = [make_document(title, text) for title, text in FACTS.items()]

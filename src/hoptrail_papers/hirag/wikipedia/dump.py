@@ -74,7 +74,7 @@ class Dump:
         parser = _PageParser(self.start.offset, self.names) if self.start.offset else None
         skipped, begun, closed = self.start.pages, bool(self.start.offset), False
         for offset, data in self._blocks():
-            if offset is not None and begun and (parser is None or parser.between_pages):
+            if offset is not None and begun and (parser is None or parser.path == [_ROOT]):
                 parser = _PageParser(offset, self.names, parser)
             if parser is None and begun:
                 continue  # damaged: until the next stream
@@ -148,7 +148,7 @@ class _PageParser:
         self._expat.CharacterDataHandler = self._text
         self._expat.StartDoctypeDeclHandler = self._expat.EntityDeclHandler = _refuse
         self._offset, self._names, self._pages = offset, names, 0
-        self._path: list[str] = []
+        self.path: list[str] = []
         self._values: dict[str, str] = {}
         self._parts: list[str] = []
         self._length = 0
@@ -157,10 +157,6 @@ class _PageParser:
         self.is_dump, self.closed = offset > 0, False
         if offset:
             self._expat.Parse(f"<{_ROOT}>".encode())
-
-    @property
-    def between_pages(self) -> bool:
-        return self._path == [_ROOT]
 
     def release(self) -> str:
         """Give up the parser, which its handlers would keep until the next collection of cycles. Returns the last title."""
@@ -180,10 +176,10 @@ class _PageParser:
         return found
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if not self._path and name != _ROOT:
+        if not self.path and name != _ROOT:
             raise _Damaged(f"it begins with <{name}>")
         self.is_dump = True
-        self._path.append(name)
+        self.path.append(name)
         if name == "page":
             self._values = {}
         elif name == "redirect":
@@ -193,24 +189,24 @@ class _PageParser:
         self._parts, self._length = [], 0
 
     def _text(self, text: str) -> None:
-        if self._path and self._path[-1] in _READ:
+        if self.path and self.path[-1] in _READ:
             self._length += len(text)
             if self._length <= LONGEST_TEXT:
                 self._parts.append(text)
 
     def _end(self, name: str) -> None:
-        self._path.pop()
+        self.path.pop()
         text, self._parts = "".join(self._parts), []
         if name == "page":
             self._finish()
         elif name == "namespace" and self._values.pop("key", ""):
             self._names.append(text)
-        elif name in _READ and (name != "id" or self._path[-1] == "page"):
+        elif name in _READ and (name != "id" or self.path[-1] == "page"):
             self._values[name] = text
             if name == "text":
                 too_long = self._length > LONGEST_TEXT
                 self._values["fault"] = f"is longer than {LONGEST_TEXT} characters" if too_long else ""
-        self.closed = not self._path
+        self.closed = not self.path
 
     def _finish(self) -> None:
         self._pages += 1

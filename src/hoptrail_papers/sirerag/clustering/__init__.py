@@ -8,18 +8,19 @@ depends on nothing but rows. Knows nothing of texts, trees or where vectors are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Places
+from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
+from hoptrail.setting_limits import AtLeast1, check_limits
 from hoptrail_papers.sirerag.clustering.leiden import leiden_groups
-from hoptrail_papers.sirerag.clustering.raptor import RaptorClustering, require_packages
-from hoptrail_papers.sirerag.clustering.settings import ClusteringSettings
-
-__all__ = ["Cluster", "ClusteringSettings", "Groups", "Words", "halves", "open_clusterer"]
+from hoptrail_papers.sirerag.clustering.raptor import raptor_groups, require_packages
 
 Groups = list[tuple[int, ...]]
 """Row numbers, rising, of groups that are not empty and not there twice, by their rows."""
@@ -40,12 +41,36 @@ _PROGRESS = 0.75
 """A part that keeps more of its group than this is halved instead: splitting then takes few rounds, whatever the method."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusteringSettings:
+    """Leiden's groups have about `target` rows; ones of fewer than `smallest` join a neighbour, because a summary of one or two
+    texts says nothing new, and ones of more than `largest` are split. Each row is linked with its nearest `neighbours`. Of both
+    methods no group has texts of more than `most_words` words together (about the 10,000 tokens of the paper's code), unless it
+    is a single row. Raises: UsageError: the sizes contradict one another.
+    """
+
+    method: Literal["leiden", "raptor"] = "leiden"
+    most_words: AtLeast1 = 7_500
+    target: AtLeast1 = 10
+    smallest: AtLeast1 = 3
+    largest: AtLeast1 = 40
+    neighbours: AtLeast1 = 5
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        if not self.smallest <= self.target <= self.largest or self.largest < 2 * self.smallest:
+            raise UsageError("clustering needs smallest <= target <= largest, and largest at least twice smallest")
+        if self.neighbours < self.smallest:
+            raise UsageError("clustering neighbours must be at least smallest: small groups join along their links")
+
+
 def open_clusterer(settings: ClusteringSettings) -> Cluster:
     """The clustering that the settings describe. Raises: UsageError: its packages are not installed."""
     if settings.method == "raptor":
         require_packages()
-        return partial(_within_caps, RaptorClustering(settings).group, settings.most_words, None)
-    return partial(_within_caps, partial(leiden_groups, settings), settings.most_words, settings.largest)
+        return partial(_within_caps, raptor_groups, settings.most_words, None)
+    method = partial(leiden_groups, settings.target, settings.smallest, settings.neighbours)
+    return partial(_within_caps, method, settings.most_words, settings.largest)
 
 
 def _within_caps(method: Method, most_words: int, largest: int | None, vectors: FloatMatrix, words: Words) -> Groups:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed, Places, Rows, paired, unpaired
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail_papers.nearest import Nearest, best_of
-from hoptrail_papers.sirerag.clustering.settings import ClusteringSettings
+from hoptrail_papers.nearest import PROBES, Nearest, best_of
 
 _SPARE = 3
 """Neighbours looked at beyond those that are kept, for ties that rounding could decide."""
@@ -23,8 +22,7 @@ _BLOCK = 1 << 13
 """Links whose ends' vectors are held at a time."""
 
 _EXACT_UP_TO = 30_000
-_PROBES = 24
-"""Above so many rows neighbours are sought in so many cells (`nearest.py`), where a few are missed."""
+"""Above so many rows neighbours are sought in nearby cells (`nearest.py`), where a few are missed."""
 
 _LEAST = 1e-3
 _POWER = 3
@@ -35,47 +33,47 @@ _RESOLUTION = 0.1
 
 _ITERATIONS = 2
 
+SECOND_SHARE = 0.3
+"""A row is also in a second group when this share of its links leads there."""
 
-def leiden_groups(settings: ClusteringSettings, vectors: FloatMatrix) -> list[Places]:
-    """See `Method`. As many rows as the target size, or fewer, are one group."""
-    if len(vectors) <= settings.target:
-        return [np.arange(len(vectors))]
-    graph = neighbour_graph(vectors, min(settings.neighbours, len(vectors) - 1), settings.seed)
-    community = join_small(graph, _communities(settings, graph, len(vectors)), settings.smallest)
-    rows, groups = second_memberships(graph, community, settings.share, settings.memberships - 1)
+
+def leiden_groups(target: int, smallest: int, neighbours: int, vectors: FloatMatrix) -> list[Places]:
+    """See `Method` and `ClusteringSettings`. As many rows as the target size, or fewer, are one group."""
+    from graspologic_native import leiden_csr
+
+    size = len(vectors)
+    if size <= target:
+        return [np.arange(size)]
+    graph = neighbour_graph(vectors, min(neighbours, size - 1))
+    _, parts = leiden_csr(
+        *(np.searchsorted(graph.sources, np.arange(size + 1)).astype(np.int64), graph.targets, graph.weights, size),
+        resolution=max(1.0, _RESOLUTION * size / target),
+        iterations=_ITERATIONS,
+        seed=0,
+    )
+    community = join_small(graph, np.array([parts[row] for row in range(size)], np.intp), smallest)
+    rows, groups = second_memberships(graph, community, SECOND_SHARE, 1)
     order = np.argsort(community, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(community[order])) + 1)
     return [np.union1d(members[at], rows[groups == at]) for at in range(len(members))]
 
 
-def _communities(settings: ClusteringSettings, graph: Directed, size: int) -> Places:
-    from graspologic_native import leiden_csr
-
-    _, parts = leiden_csr(
-        *(np.searchsorted(graph.sources, np.arange(size + 1)).astype(np.int64), graph.targets, graph.weights, size),
-        resolution=max(1.0, _RESOLUTION * size / settings.target),
-        iterations=_ITERATIONS,
-        seed=settings.seed,
-    )
-    return np.array([parts[row] for row in range(size)], np.intp)
-
-
-def neighbour_graph(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
+def neighbour_graph(vectors: FloatMatrix, neighbours: int) -> Directed:
     """Links of every row with its nearest `neighbours` (fewer than rows), weighted by similarity: both ways, by rising row.
 
     A link that both ends ask for weighs the same as one that only one end asks for.
     """
-    near = nearest(vectors, neighbours, seed)
+    near = nearest(vectors, neighbours)
     links, first = np.unique(np.concatenate([near.keys, paired(near.targets, near.sources)]), return_index=True)
     weights = np.tile(np.maximum(near.weights, _LEAST) ** _POWER, 2)[first]
     return Directed(*unpaired(links), weights)
 
 
-def nearest(vectors: FloatMatrix, neighbours: int, seed: int) -> Directed:
+def nearest(vectors: FloatMatrix, neighbours: int) -> Directed:
     """Edges from each row to the nearest other rows, weighted by similarity."""
     looked_at = min(neighbours + _SPARE, len(vectors) - 1)
     rows = np.arange(len(vectors), dtype=np.int32)
-    found = Nearest(vectors, looked_at, _EXACT_UP_TO, _PROBES, seed).of(rows)
+    found = Nearest(vectors, looked_at, _EXACT_UP_TO, PROBES).of(rows)
     blocks = (slice(start, start + _BLOCK) for start in range(0, len(found.sources), _BLOCK))
     ends = ((vectors[found.sources[block]], vectors[found.targets[block]]) for block in blocks)
     exact = [np.einsum("ij,ij->i", *both, dtype=np.float64) for both in ends]

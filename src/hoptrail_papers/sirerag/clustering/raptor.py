@@ -10,10 +10,8 @@ minute of CPU time.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from importlib.util import find_spec
 from math import isqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +19,13 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Places
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail_papers.sirerag.clustering.settings import ClusteringSettings
+
+DIMENSIONS = 10
+"""Of the reduced vectors; this many rows and one more are one group, unseen."""
+COMPONENTS = 49
+"""The most groups of one mixture."""
+RESPONSIBILITY = 0.1
+"""A row is in every group that takes more than this share of the responsibility for it."""
 
 _LOCAL_NEIGHBOURS = 10
 _ADDED_VARIANCES = (1e-6, 1e-4, 1e-2, 1.0)
@@ -38,60 +42,47 @@ def require_packages() -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RaptorClustering:
-    """A `Method`: see `group`."""
+def raptor_groups(vectors: FloatMatrix) -> list[Places]:
+    """See `Method`. One group of hardly more rows than reduced dimensions. Raises: UsageError: no mixture can be fitted."""
+    groups = _mixed(vectors, isqrt(max(0, len(vectors) - 1)))
+    return [group[part] for group in groups for part in _mixed(vectors[group], _LOCAL_NEIGHBOURS)]
 
-    settings: ClusteringSettings
 
-    def group(self, vectors: FloatMatrix) -> list[Places]:
-        """See `Method`. One group of hardly more rows than reduced dimensions. Raises: UsageError: no mixture can be fitted."""
-        groups = self._mixed(vectors, isqrt(max(0, len(vectors) - 1)))
-        return [group[part] for group in groups for part in self._mixed(vectors[group], _LOCAL_NEIGHBOURS)]
+def _mixed(vectors: FloatMatrix, neighbours: int) -> list[Places]:
+    if len(vectors) <= DIMENSIONS + 1:
+        return [np.arange(len(vectors))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImportWarning)  # that its neural variant is not there
+        from umap import UMAP
 
-    def _mixed(self, vectors: FloatMatrix, neighbours: int) -> list[Places]:
-        if len(vectors) <= self.settings.dimensions + 1:
-            return [np.arange(len(vectors))]
-        shares = self._responsibilities(self._reduced(vectors, max(2, min(neighbours, len(vectors) - 1))))
-        taken = shares > self.settings.responsibility
-        taken[np.arange(len(shares)), shares.argmax(axis=1)] = True
-        return [np.flatnonzero(column) for column in taken.T if column.any()]
+    near = max(2, min(neighbours, len(vectors) - 1))
+    reducer = UMAP(near, n_components=DIMENSIONS, metric="cosine", random_state=0, n_jobs=1)
+    shares = responsibilities(reducer.fit_transform(vectors).astype(np.float64))
+    taken = shares > RESPONSIBILITY
+    taken[np.arange(len(shares)), shares.argmax(axis=1)] = True
+    return [np.flatnonzero(column) for column in taken.T if column.any()]
 
-    def _reduced(self, vectors: FloatMatrix, neighbours: int) -> NDArray[np.float64]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ImportWarning)  # that its neural variant is not there
-            from umap import UMAP
 
-        reducer = UMAP(
-            neighbours,
-            n_components=self.settings.dimensions,
-            metric="cosine",
-            random_state=self.settings.seed,
-            n_jobs=1,
-        )
-        reduced: NDArray[np.float64] = reducer.fit_transform(vectors).astype(np.float64)
-        return reduced
+def responsibilities(reduced: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shape (rows, groups): of the mixture with the least BIC. Raises: UsageError: no mixture can be fitted."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
 
-    def _responsibilities(self, reduced: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Shape (rows, groups): of the mixture with the least BIC."""
-        most = min(self.settings.components, len(reduced) // 2)
-        reasons: list[str] = []
-        for added in _ADDED_VARIANCES:
-            try:
-                fitted = [self._fitted(reduced, count, added) for count in range(1, most + 1)]
-            except ValueError as error:  # scikit-learn's word for a covariance that is not one
-                reasons.append(str(error))
-                continue
-            shares: NDArray[np.float64] = min(fitted, key=lambda mixture: mixture.bic(reduced)).predict_proba(reduced)
-            return shares
-        raise UsageError(
-            f"clustering by raptor: no mixture fits these {len(reduced)} rows ({reasons[-1]}); use the method leiden"
-        )
-
-    def _fitted(self, reduced: NDArray[np.float64], count: int, added: float) -> Any:
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.mixture import GaussianMixture
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # an unfinished fit has a worse BIC, and loses by it
-            return GaussianMixture(count, random_state=self.settings.seed, reg_covar=added).fit(reduced)
+    most = min(COMPONENTS, len(reduced) // 2)
+    reason = ""
+    for added in _ADDED_VARIANCES:
+        mixtures = [GaussianMixture(count, random_state=0, reg_covar=added) for count in range(1, most + 1)]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore", ConvergenceWarning
+                )  # an unfinished fit has a worse BIC, and loses by it
+                fitted = [mixture.fit(reduced) for mixture in mixtures]
+        except ValueError as error:  # scikit-learn's word for a covariance that is not one
+            reason = str(error)
+            continue
+        shares: NDArray[np.float64] = min(fitted, key=lambda mixture: mixture.bic(reduced)).predict_proba(reduced)
+        return shares
+    raise UsageError(
+        f"clustering by raptor: no mixture fits these {len(reduced)} rows ({reason}); use the method leiden"
+    )
