@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.fingerprints import digest_of_code, digest_with
+from hoptrail.fingerprints import digest_of_code, digest_with, fingerprint
 from hoptrail.structures.passages import Passages
 from hoptrail_papers.sirerag.trees import SimilarityTree
 
@@ -41,3 +44,23 @@ def test_the_code_of_what_a_package_offers_counts_too() -> None:
     engine, papers = digest_with(Passages(PassageLimits())), digest_with(SimilarityTree())
     assert engine == digest_of_code("hoptrail")
     assert papers == engine + digest_of_code("hoptrail_papers")
+
+
+def test_a_setting_that_became_a_constant_makes_nothing_invalid() -> None:
+    @dataclass(frozen=True)
+    class Settings:
+        most: int = 3
+        method: str = "leiden"
+        former: ClassVar[Mapping[str, object]] = {"seed": 0, "method": {"name": "leiden", "rounds": 4}}
+
+    def before(**values: object) -> str:
+        made = make_dataclass(
+            "Settings",
+            [(name, object, field(default_factory=lambda value=value: value)) for name, value in values.items()],
+        )
+        return fingerprint(made())
+
+    name = {"name": "leiden", "rounds": 4}
+    assert fingerprint(Settings()) == before(most=3, method=name, seed=0)
+    assert fingerprint(Settings(most=4)) == before(most=4, method=name, seed=0)
+    assert fingerprint(Settings(method="raptor")) == before(most=3, method="raptor", seed=0)

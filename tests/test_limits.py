@@ -89,35 +89,35 @@ def test_what_is_too_long_is_found(tmp_path: Path) -> None:
 # --- how much there is
 
 LINES = {
-    ".": 558,
-    "corpus": 6094,
+    ".": 572,
+    "corpus": 5687,
     "documents": 11472,
     "evaluation": 2312,
     "execution": 87,
-    "hoptrail": 48044,
-    "hoptrail_papers": 12131,
-    "hoptrail_scale": 2221,
-    "index": 2160,
+    "hoptrail": 47272,
+    "hoptrail_papers": 11656,
+    "hoptrail_scale": 2116,
+    "index": 2103,
     "language": 6735,
-    "models": 3890,
+    "models": 3758,
     "recipes": 1555,
     "retrieval": 1514,
     "serving": 7124,
     "structures": 1766,
     "system": 179,
-    "text": 1912,
+    "text": 1775,
     "types": 686,
 }
 """Lines of each folder of the engine (`.` are the modules at the top), and of each package."""
 
 COUNTS = {
-    "settings": 424,
+    "settings": 341,
     "settings of the engine": 110,
     "presets": 109,
     "patterns in language": 91,
     "words in language": 1194,
     "patterns in text": 47,
-    "words in text": 1997,
+    "words in text": 1948,
     "numbers": 710,
 }
 """What a user or a reader must know one by one. Settings and presets are those of all recipes; those of the engine are without

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, fields
+from collections.abc import Mapping
+from dataclasses import asdict, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -18,13 +19,26 @@ _SOURCE = frozenset({".py", ".md", ".json", ".npz"})
 
 
 def fingerprint(settings: DataclassInstance) -> str:
-    """Twelve hex digits that change when any value of `settings` does, the same on every machine. ADDED settings count unless at
-    their defaults: what was made before there were any stays valid.
+    """Twelve hex digits that change when any value of `settings` does, the same on every machine. What was made before a setting
+    came or went stays valid: ADDED settings count unless at their defaults, and what is a constant now counts as the setting that
+    it was (`former`: a class's settings of earlier versions, by name, with the values that are meant where nothing else is set).
     """
     added = {field.name: field.default for field in fields(settings) if ADDED in field.metadata}
-    values = {name: value for name, value in asdict(settings).items() if name not in added or value != added[name]}
+    values = {name: value for name, value in _values(settings).items() if name not in added or value != added[name]}
     content = json.dumps([type(settings).__name__, values], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+def _values(settings: DataclassInstance) -> dict[str, object]:
+    former: Mapping[str, object] = getattr(settings, "former", {})
+    values = asdict(settings)
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if is_dataclass(value) and not isinstance(value, type):
+            values[field.name] = _values(value)
+        elif field.name in former and value == field.default:
+            values[field.name] = former[field.name]
+    return {**former, **values}
 
 
 def digest_with(part: object) -> str:

@@ -89,7 +89,7 @@ def test_single_mentions_fall_out_before_what_sentences_share() -> None:
 def test_few_rows_have_few_links(size: int) -> None:
     vectors = np.eye(4, dtype=np.float32)[:size]
     everybody = np.arange(size, dtype=np.int32)
-    similar = mutual_pairs(Nearest(vectors, 10, 100, 1, 0).portions, everybody, size)
+    similar = mutual_pairs(Nearest(vectors, 10, 100, 1).portions, everybody, size)
     adjacent = adjacent_pairs(np.zeros(size, dtype=np.int32), np.arange(size), 3)
     together = sharing([{"Isk"} for _ in range(size)])
     assert len(similar) == len(adjacent) == len(together) == (1 if size == 2 else 0)
@@ -103,7 +103,7 @@ def test_similar_pairs_are_those_among_the_best_of_both() -> None:
     np.fill_diagonal(cosines, -2)
     best = [set(np.argsort(-row)[:4].tolist()) for row in cosines]
     expected = {(a, b) for a, b in combinations(range(80), 2) if a in best[b] and b in best[a]}
-    search = Nearest(vectors, 4, 100, 1, 0)
+    search = Nearest(vectors, 4, 100, 1)
     everybody = np.arange(80, dtype=np.int32)
     assert set(pairs_of(mutual_pairs(search.portions, everybody, 80))) == expected
     some = rows(7, 30, 31)
@@ -116,10 +116,10 @@ def test_pairs_found_and_read_in_parts_are_the_same(asked: int, monkeypatch: pyt
     vectors = np.random.default_rng(1).normal(size=(80, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     some = np.sort(np.random.default_rng(2).choice(80, asked, replace=False)).astype(np.int32)
-    whole = pairs_of(mutual_pairs(Nearest(vectors, 6, 100, 1, 0).portions, some, 80))
+    whole = pairs_of(mutual_pairs(Nearest(vectors, 6, 100, 1).portions, some, 80))
     for module, name in ((linking, "TOGETHER"), (nearest, "PART"), (nearest, "CENTRES_BLOCK")):
         monkeypatch.setattr(module, name, 7)
-    search = Nearest(vectors, 6, 100, 1, 0)
+    search = Nearest(vectors, 6, 100, 1)
     parts = pairs_of(mutual_pairs(search.portions, some, 80))
     assert parts == pytest.approx(whole, abs=2e-5)  # products of other shapes differ in their last bits
     assert parts

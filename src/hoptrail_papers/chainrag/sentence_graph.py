@@ -20,6 +20,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,7 @@ class SentenceGraphSettings(Limited):
     dates: bool = False
     numbers: bool = False
     exact_up_to: AtLeast0 = 30_000
+    former: ClassVar[Mapping[str, object]] = {"probes": 24, "seed": 0}
 
     @property
     def left_out(self) -> frozenset[Shape]:

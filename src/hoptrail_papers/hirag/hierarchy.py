@@ -271,7 +271,7 @@ class HierarchicalSearch:
     def chunks(self, page: Title, vector: FloatMatrix) -> list[Chunk]:
         """The chunks of a page by falling cosine with the question's `vector`, then by rising id."""
         if not (self._settings.chunk_characters or self._settings.chunk_words):
-            own = list(self._corpus.snapshot.table.ids_within(Kind.PASSAGE, page.documents))
+            own = [unit.id for unit in self._corpus.snapshot.table.within(Kind.PASSAGE, page.documents)]
             return [
                 Chunk(hit.unit, hit.unit, hit.score)
                 for hit in nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)

@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -186,6 +186,10 @@ class AggregateSettings(Limited):
     dates_and_numbers: bool = False
     part_words: AtLeast0 = 150
     topics: Literal["leiden", "raptor"] = "leiden"
+    former: ClassVar[Mapping[str, object]] = {
+        "topics": {"method": "leiden", "most_words": 7_500, "target": 10, "smallest": 3, "largest": 40, "neighbours": 5}
+        | ClusteringSettings.former
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal, cast
+from typing import Annotated, ClassVar, Literal, cast
 
 from hoptrail.corpus.structure_names import (
     AGGREGATES,
@@ -164,6 +164,7 @@ class TreeSettings(Limited):
     """The most words of a summary: about 140 tokens. The paper's code has no limit, RAPTOR asks for 100 tokens. The local
     encoder, which reads 256 word pieces, sees all of it."""
     clustering: ClusteringSettings = field(default_factory=ClusteringSettings)
+    former: ClassVar[Mapping[str, object]] = {"growth": 1.5, "newcomers": 0.1}
 
 
 class Tree(Structure):

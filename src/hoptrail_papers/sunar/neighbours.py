@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class DenseNeighbourSettings(Limited):
 
     neighbours: AtLeast1 = 10  # k
     exact_up_to: AtLeast0 = 50_000
+    former: ClassVar[Mapping[str, object]] = {"probes": 24, "seed": 0}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ depends on nothing but rows. Knows nothing of texts, trees or where vectors are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,14 @@ class ClusteringSettings:
     smallest: AtLeast1 = 3
     largest: AtLeast1 = 40
     neighbours: AtLeast1 = 5
+    former: ClassVar[Mapping[str, object]] = {
+        "seed": 0,
+        "share": 0.3,
+        "memberships": 2,
+        "dimensions": 10,
+        "components": 49,
+        "responsibility": 0.1,
+    }
 
     def __post_init__(self) -> None:
         check_limits(self)
