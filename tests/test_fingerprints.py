@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, make_dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -56,7 +58,7 @@ def test_a_setting_that_became_a_constant_makes_nothing_invalid() -> None:
     def before(**values: object) -> str:
         made = make_dataclass(
             "Settings",
-            [(name, object, field(default_factory=lambda value=value: value)) for name, value in values.items()],
+            [(name, object, field(default_factory=partial(deepcopy, value))) for name, value in values.items()],
         )
         return fingerprint(made())
 

@@ -3,7 +3,7 @@
     python -m training.answers FOLDER[:EACH]... [--report] [--work DIR]
 
 FOLDER is a folder of people's documents for `hoptrail evaluate`; `:3` takes every third question. Four regressions are fitted
-(`hoptrail.language.offline.statement_reading`): how likely each candidate is right, and each on a path of two statements, how
+(`hoptrail.language.offline.answer_weights`): how likely each candidate is right, and each on a path of two statements, how
 likely the best answer is, and how likely yes or no is.
 `--report` prints how answers are judged by weights fitted on all other folders, and writes nothing. `--work` keeps the indexes.
 """
@@ -25,26 +25,16 @@ from hoptrail import Index
 from hoptrail.evaluation.datasets import Question, load_dataset
 from hoptrail.evaluation.outcomes import is_right
 from hoptrail.language.closeness import UNITS, encoder_similarity
-from hoptrail.language.offline import statement_reading
-from hoptrail.language.offline.statement_reading import (
-    CONFIDENCE,
-    PATH,
-    SPAN,
-    VERDICT,
-    Candidate,
-    Regression,
-    StatementReader,
-    Weights,
-    confidence_numbers,
-    weighed,
-)
+from hoptrail.language.offline import answer_weights
+from hoptrail.language.offline.answer_weights import NUMBERS, Regression, Weights
+from hoptrail.language.offline.statement_reading import Candidate, StatementReader, confidence_numbers, weighed
 from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.reader import installed_reader
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import AnswerKind, Unit
 
-WEIGHTS = Path(statement_reading.__file__).parent / "weights" / "answers.json"
+WEIGHTS = Path(answer_weights.__file__).parent / "weights" / "answers.json"
 LEVELS = (0.3, 0.5, 0.6, 0.7, 0.8)
 RIDGE = 1.0
 Floats = NDArray[np.float64]
@@ -151,14 +141,9 @@ def report(found: Sequence[Example]) -> None:
 
 def write(weights: Weights) -> None:
     """Write the weights into the package."""
-    fits = (
-        ("span", SPAN, weights.span),
-        ("path", PATH, weights.path),
-        ("verdict", VERDICT, weights.verdict),
-        ("confidence", CONFIDENCE, weights.confidence),
-    )
+    fits: dict[str, Regression] = {name: getattr(weights, name) for name in NUMBERS}
     content = {
-        name: {"numbers": numbers, "weights": fit.weights, "constant": fit.constant} for name, numbers, fit in fits
+        name: {"numbers": NUMBERS[name], "weights": fit.weights, "constant": fit.constant} for name, fit in fits.items()
     }
     WEIGHTS.write_text(f"{json.dumps(content, indent=1)}\n", encoding="utf-8")
 

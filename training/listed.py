@@ -12,13 +12,13 @@ from pathlib import Path
 
 from hoptrail import Kind
 from hoptrail.language.closeness import distinct_statements
+from hoptrail.language.offline.stretches import groups_in, listed_text, stretches, text_of
 from hoptrail.models.question_tagger import Extent
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.words import content_stems
 from training.contrast.worlds import Row, learned_names, rows
 from training.question_rows import QuestionExample
 from training.statements import HELD_OUT, settling
-from training.stretches import groups_in, listed_text, stretches, text_of
 from training.written import indexed, questions_of, worlds
 
 _SHARE = 0.4  # of the questions of `training/written`

@@ -6,6 +6,7 @@
     kinds.jsonl       questions of `training/written` with the kind of answer that they want
     lists.jsonl       a piece of a document, a question that wants several items, and the items with the lines they stand in
     comparisons.jsonl    a piece of a document, a question that compares two things, the value of each, and which one wins
+    times.jsonl       `Who chaired [[before 2024]]?` and how what is asked for lies to this time, or `none` and no mark
 
 Marks are not part of a text. `judged/` has rows by another hand, which are never learned from. QDMR (Wolfson et al. 2020) and the
 training sets with decompositions give further plans, where the first step stands in the question word for word.
@@ -21,9 +22,9 @@ from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Any
 
+from hoptrail.language.offline.stretches import listed_text
 from hoptrail.models.question_tagger import Extent, QuestionForm, WantedReply
 from training.sources import DATA, read_lines
-from training.stretches import listed_text
 
 FOLDER = Path(__file__).parent / "asked"
 JUDGED = FOLDER / "judged"
@@ -56,6 +57,18 @@ class Follow(StrEnum):
     """It asks nothing that could be completed."""
 
 
+class TimeRelation(Enum):
+    """How what a question asks for lies to the time that it says, in the order of the head's columns; NONE: it asks for none."""
+
+    NONE = 0
+    IN = 1
+    BEFORE = 2
+    AFTER = 3
+    BETWEEN = 4
+    LATEST = 5
+    EARLIEST = 6
+
+
 class Wins(Enum):
     """Which value decides a comparison, in the order of the head's columns."""
 
@@ -71,7 +84,8 @@ class QuestionExample:
     """A message, perhaps with the `question` and `answer` before or a `text`, and what is known; None: that is not taught.
 
     `asked` are the places of its questions; `inner` is that of a chain's innermost description, `sides` are what is compared;
-    `piece` and `target` are those of a follow-up, the target in the answer if `in_answer`; `items` are those in the text.
+    `piece` and `target` are those of a follow-up, the target in the answer if `in_answer`; `items` are those in the text; `when`
+    are the words for a time.
     """
 
     message: str
@@ -89,6 +103,8 @@ class QuestionExample:
     text: str = ""
     items: tuple[Extent, ...] | None = None
     wins: Wins | None = None
+    relation: TimeRelation | None = None
+    when: tuple[Extent, ...] | None = None
     reply: WantedReply | None = None
     weight: float = 1.0
 
@@ -119,6 +135,7 @@ def examples(data: Path = DATA, seed: int = 5) -> list[QuestionExample]:
     found += _unrelated(rows_of(FOLDER / "follow-ups.jsonl"), plans, rng)
     found += [example for row in rows_of(FOLDER / "lists.jsonl") for example in of_list(row)]
     found += [example for row in rows_of(FOLDER / "comparisons.jsonl") for example in of_comparison(row)]
+    found += map(of_time, rows_of(FOLDER / "times.jsonl"))
     whole = [one.message for one in kinds if 12 < len(one.message) < 110 and one.message.endswith("?")]
     return [*found, *kinds, *_rewrapped(messages, whole, rng), *_joined(whole, rng)]
 
@@ -129,7 +146,8 @@ def judged() -> list[QuestionExample]:
     found += [example for row in rows_of(JUDGED / "follow-ups.jsonl") for example in of_follow_up(row)]
     found += [example for row in rows_of(JUDGED / "plans.jsonl") for example in of_plan(row)]
     found += [example for row in rows_of(JUDGED / "lists.jsonl") for example in of_list(row)]
-    return [*found, *(example for row in rows_of(JUDGED / "comparisons.jsonl") for example in of_comparison(row))]
+    found += [example for row in rows_of(JUDGED / "comparisons.jsonl") for example in of_comparison(row)]
+    return [*found, *map(of_time, rows_of(JUDGED / "times.jsonl"))]
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -222,6 +240,13 @@ def of_comparison(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
     wins = Wins[row["wins"].upper()]
     yield QuestionExample(question, text=text, items=tuple(sorted(set(places))), wins=wins, weight=_OWN)
     yield QuestionExample(question, asked=((0, len(question)),), form=QuestionForm.COMPARE, sides=sides, weight=_PARTS)
+
+
+def of_time(row: Mapping[str, Any]) -> QuestionExample:
+    """A question, the words in it that ask for a time, and how what it asks for lies to this."""
+    question, when = unmarked(row["text"])
+    relation = TimeRelation[row["relation"].upper()]
+    return QuestionExample(question, asked=((0, len(question)),), relation=relation, when=when, weight=_OWN)
 
 
 def _alone(question: str, kind: str, weight: float) -> QuestionExample:

@@ -29,6 +29,9 @@ from torch.nn import functional
 
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
 from hoptrail.models.question_tagger import (
+    LONGEST,
+    LONGEST_QUESTION,
+    LONGEST_TEXT,
     PIECE_HEADS,
     QUESTIONS,
     WHOLE_HEADS,
@@ -45,14 +48,14 @@ from training.sizes import MINILM
 from training.sources import DATA
 
 _CLS, _SEP = 101, 102
-_LONGEST, _LONGEST_QUESTION, _LONGEST_ANSWER, _LONGEST_TEXT = 96, 64, 48, 256
+_LONGEST_ANSWER = 48
 _BUDGET, _SORTED = 1024, 512
 """Word pieces of a step, and examples that are sorted by length together."""
 _WARM_UP, _LEAST_RATE, _DROPPED = 100, 0.02, 0.1
 UNTAUGHT = -100
 
 
-TAGS = ("asked", "items", "sides")
+TAGS = ("asked", "items", "sides", "when")
 """The heads that tag every piece of a text."""
 
 
@@ -94,7 +97,7 @@ def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
     """An example as word pieces with labels."""
     after = (example.text,) if example.text else (example.question, example.answer) if example.question else ()
     texts = (example.message, *after)
-    longest = (_LONGEST_QUESTION, _LONGEST_TEXT) if example.text else (_LONGEST, _LONGEST_QUESTION, _LONGEST_ANSWER)
+    longest = (LONGEST_QUESTION, LONGEST_TEXT) if example.text else (LONGEST, LONGEST_QUESTION, _LONGEST_ANSWER)
     ids, starts, offsets = [_CLS], [], []
     for text, most in zip(texts, longest, strict=False):
         encoded = tokenizer.encode(text, add_special_tokens=False)
@@ -109,13 +112,11 @@ def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
         "follow": None if example.follow is None else list(Follow).index(example.follow),
         "reply": None if example.reply is None else example.reply.value,
         "wins": None if example.wins is None else example.wins.value,
+        "relation": None if example.relation is None else example.relation.value,
     }
     whole = {name: column for name, column in judgements.items() if column is not None}
-    tags = {
-        name: _tags(offsets[at], places, starts[at], len(ids))
-        for name, at, places in (("asked", 0, example.asked), ("items", -1, example.items), ("sides", 0, example.sides))
-        if places is not None
-    }
+    tagged = zip(TAGS, (0, -1, 0, 0), (example.asked, example.items, example.sides, example.when), strict=True)
+    tags = {name: _tags(offsets[at], places, starts[at], len(ids)) for name, at, places in tagged if places is not None}
     places: dict[str, Extent | None] = {}
     if example.form is not None:
         is_chain = example.form is QuestionForm.CHAIN and example.inner

@@ -23,6 +23,7 @@ from hoptrail.models.question_tagger import (
     WantedReply,
     tag_message,
     tag_question,
+    tag_text,
 )
 from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
@@ -53,13 +54,18 @@ def test_places_are_those_of_the_text() -> None:
     described = tag_question(question).inner
     assert described
     assert question[slice(*described)] == "the person who signed the lease of Unit 4"
+    text = "Yard book: • The Gull was drawn by Ida Berg in the spring at Dunmere. • She was paid in June."
+    marked = tag_text("Who drew the Gull?", text)
+    assert [text[start:end] for (start, end), _ in marked] == ["Ida Berg"]
+    assert all(likely <= 0 for _, likely in marked)
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "\x00\x01", "\ud83d", "😀 when?", "ﬁ", "a" * 3000])
 def test_odd_texts_are_tagged(text: str) -> None:
     tags = tag_message(text)
     described = tag_question(text).inner
-    assert all(0 <= start <= end <= len(text) for start, end in (*tags.asked, *filter(None, [described])))
+    marked = [place for place, _ in tag_text("Who was present?", text)]
+    assert all(0 <= start <= end <= len(text) for start, end in (*tags.asked, *marked, *filter(None, [described])))
 
 
 @given(st.text(max_size=80))

@@ -1,7 +1,8 @@
-"""The trained tagger: which words of a message are questions, what a message wants that asks nothing, and which words of a
-question describe something that has to be found first.
+"""The trained tagger: which words of a message are questions, what a message wants that asks nothing; which words of a question
+describe something that has to be found first; and which words of a text answer a question.
 
     [CLS] message [SEP]
+    [CLS] question [SEP] text [SEP]
 
 A BERT as the reader's, from whose layers its training began (`training/question_tagger.py`); its weights ship beside the
 reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [CLS]:
@@ -10,10 +11,11 @@ reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [C
     inner    first and last piece of the innermost description                 (Devlin et al. 2019, section 4.2, for spans)
     form     whether a question is to be taken apart
     reply    what a message wants that asks nothing
+    items    pieces of the text that answer the question, as in `asked`
 
-Further heads were trained with them and are not used yet: the kind of answer, the sides of a comparison, the items and values
-in a text, and what a follow-up replaces or points to (docs/decisions/reading.md). It reads English. Longer messages are tagged
-in stretches of 96 word pieces.
+Further heads were trained with them and are not used yet: the kind of answer, the sides of a comparison and which value wins it,
+what a follow-up replaces or points to, and the words for a time with its relation to what is asked for
+(docs/decisions/reading.md). It reads English. Longer messages are tagged in stretches of 96 word pieces.
 """
 
 from __future__ import annotations
@@ -32,12 +34,14 @@ from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.reader import open_network, reader_folder
 
 QUESTIONS = "questions.npz"
-PIECE_HEADS = {"asked": 3, "inner": 2, "piece": 2, "target": 2, "items": 3, "sides": 3}
-WHOLE_HEADS = {"kind": 5, "form": 3, "follow": 4, "reply": 6, "wins": 3}
+PIECE_HEADS = {"asked": 3, "inner": 2, "piece": 2, "target": 2, "items": 3, "sides": 3, "when": 3}
+WHOLE_HEADS = {"kind": 5, "form": 3, "follow": 4, "reply": 6, "wins": 3, "relation": 7}
 """The heads in the order of their columns, with how many each has."""
 _CLS, _SEP = 101, 102
-_LONGEST = 96
-_COST_OF_A_QUESTION = 2.0  # in log probability; between 1 and 4 the judged rows hardly change
+LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
+"""Word pieces of a message, of a question before a text, and of the text."""
+_COSTS = {"asked": 2.0, "items": 1.0}
+"""Of a place in log probability; between 1 and 4 the judged rows hardly change."""
 
 Extent = tuple[int, int]
 """Characters of a text: start and end."""
@@ -91,8 +95,8 @@ class QuestionTagger:
         for start, stretch in self._stretches(message):
             offsets, pieces, whole = self._run(stretch)
             replies.append(WantedReply(int(_head(whole, "reply", WHOLE_HEADS).argmax())))
-            places = _asked_extents(_head(pieces, "asked", PIECE_HEADS), offsets, stretch)
-            asked += [(start + first, start + last) for first, last in places]
+            places = _marked("asked", pieces, offsets, stretch)
+            asked += [(start + first, start + last) for (first, last), _ in places]
         return MessageTags(tuple(asked), replies[0] if replies else WantedReply.OTHER)
 
     def tag_question(self, question: str) -> QuestionTags:
@@ -106,30 +110,46 @@ class QuestionTagger:
         first, last = divmod(int(spans.argmax()), len(offsets))
         return QuestionTags(form, (offsets[first][0], offsets[last][1]))
 
-    def _run(self, text: str) -> tuple[list[Extent], FloatMatrix, FloatMatrix]:
-        """The offsets of the text's word pieces, and the logits of the heads: for each piece, shape (pieces, 15), and for the
-        whole, shape (21).
+    def tag_text(self, question: str, text: str) -> tuple[tuple[Extent, float], ...]:
+        """The places in the first `LONGEST_TEXT` word pieces of a text that answer a question, each with the log probability of
+        its words.
         """
-        encoded = self._tokenizer.encode(whole_text(text), add_special_tokens=False)
-        ids = [_CLS, *encoded.ids[:_LONGEST], _SEP]
+        offsets, pieces, _ = self._run(question, text)
+        return tuple(_marked("items", pieces, offsets, text))
+
+    def _run(self, message: str, text: str | None = None) -> tuple[list[Extent], FloatMatrix, FloatMatrix]:
+        """Tag a message, or a question before a text: the offsets of the word pieces of what comes last, and the logits of the
+        heads, for each of these pieces, shape (pieces, 18), and for the whole, shape (28).
+        """
+        longest = LONGEST if text is None else LONGEST_QUESTION
+        encoded = self._tokenizer.encode(whole_text(message), add_special_tokens=False)
+        offsets, first = encoded.offsets[:longest], 1
+        ids = [_CLS, *encoded.ids[:longest], _SEP]
+        own = len(ids)
+        if text is not None:
+            below = self._tokenizer.encode(whole_text(text), add_special_tokens=False)
+            offsets, first = below.offsets[:LONGEST_TEXT], own
+            ids += [*below.ids[:LONGEST_TEXT], _SEP]
+        segments = np.zeros((1, len(ids)), np.int64)
+        segments[0, own:] = 1
         given: Tensors = {
             "pieces": np.array([ids], np.int64),
             "positions": np.arange(len(ids)),
             "mask": np.ones((1, len(ids)), np.float32),
-            "segments": np.zeros((1, len(ids)), np.int64),
+            "segments": segments,
         }
         pieces, whole = self._session.run(["pieces_tagged", "whole_tagged"], given)
-        return encoded.offsets[:_LONGEST], pieces[0, 1:-1], whole[0]
+        return offsets, pieces[0, first : first + len(offsets)], whole[0]
 
     def _stretches(self, message: str) -> Iterator[tuple[int, str]]:
         """The message in stretches that are not too long, cut before a word: the start of each, and its text."""
         offsets = self._tokenizer.encode(whole_text(message), add_special_tokens=False).offsets
         first = 0
         while first < len(offsets):
-            last = min(first + _LONGEST, len(offsets))
+            last = min(first + LONGEST, len(offsets))
             ends = [at for at in range(last, first, -1) if at == len(offsets) or message[offsets[at][0] - 1] in "\n.?!"]
             if last < len(offsets):
-                last = next((at for at in ends if at > first + _LONGEST // 2), last)
+                last = next((at for at in ends if at > first + LONGEST // 2), last)
             yield offsets[first][0], message[offsets[first][0] : offsets[last - 1][1]]
             first = last
 
@@ -151,6 +171,12 @@ def tag_question(question: str) -> QuestionTags:
     return _installed().tag_question(question)
 
 
+@lru_cache(256)
+def tag_text(question: str, text: str) -> tuple[tuple[Extent, float], ...]:
+    """The words of a text that answer a question, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
+    return _installed().tag_text(question, text)
+
+
 def _head(logits: FloatMatrix, name: str, heads: dict[str, int]) -> FloatMatrix:
     """The columns of one head."""
     names = list(heads)
@@ -158,33 +184,33 @@ def _head(logits: FloatMatrix, name: str, heads: dict[str, int]) -> FloatMatrix:
     return logits[..., start : start + heads[name]]
 
 
-def _asked_extents(logits: FloatMatrix, offsets: Sequence[Extent], text: str) -> Iterator[Extent]:
-    """The places of the likeliest sequence of questions and words around them (Viterbi). A place begins and ends with a word, and
-    each costs something, so that a doubtful word within a question does not cut it in two.
+def _marked(head: str, pieces: FloatMatrix, offsets: Sequence[Extent], text: str) -> list[tuple[Extent, float]]:
+    """The places of the likeliest sequence of places and words around them (Viterbi), each with the log probability of its words'
+    tags. A place begins and ends with a word, and each costs something, so that a doubtful word within does not cut it in two.
     """
-    words = _words(logits, offsets, text)
+    words, cost = _words(_head(pieces, head, PIECE_HEADS), offsets, text), _COSTS[head]
     outside, inside = np.zeros(len(words) + 1), np.full(len(words) + 1, -np.inf)
     came_from = []  # of each word, inside: 0 from outside, 1 goes on, 2 begins after another; outside: whether from inside
     for at, (_, word) in enumerate(words):
         ways = (
-            outside[at] + max(word[1], word[2]) - _COST_OF_A_QUESTION,
+            outside[at] + max(word[1], word[2]) - cost,
             inside[at] + word[2],
-            inside[at] + word[1] - _COST_OF_A_QUESTION,
+            inside[at] + word[1] - cost,
         )
         came_from.append((int(np.argmax(ways)), inside[at] > outside[at]))
         inside[at + 1], outside[at + 1] = max(ways), max(inside[at], outside[at]) + word[0]
-    places: list[Extent] = []
-    within, end = inside[-1] > outside[-1], 0
-    for ((start, stop), _), (way, was_inside) in zip(reversed(words), reversed(came_from), strict=True):
+    places: list[tuple[Extent, float]] = []
+    within, end, likely = inside[-1] > outside[-1], 0, 0.0
+    for ((start, stop), word), (way, was_inside) in zip(reversed(words), reversed(came_from), strict=True):
         if within:
-            end = end or stop
+            end, likely = end or stop, likely + float(max(word[1], word[2]))
             if way != 1:
-                places.append((start, end))
-                end = 0
+                places.append(((start, end), likely))
+                end, likely = 0, 0.0
             within = way != 0
         else:
             within = was_inside
-    yield from reversed(places)
+    return places[::-1]
 
 
 def _words(logits: FloatMatrix, offsets: Sequence[Extent], text: str) -> list[tuple[Extent, FloatMatrix]]:

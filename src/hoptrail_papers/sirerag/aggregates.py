@@ -187,8 +187,15 @@ class AggregateSettings(Limited):
     part_words: AtLeast0 = 150
     topics: Literal["leiden", "raptor"] = "leiden"
     former: ClassVar[Mapping[str, object]] = {
-        "topics": {"method": "leiden", "most_words": 7_500, "target": 10, "smallest": 3, "largest": 40, "neighbours": 5}
-        | ClusteringSettings.former
+        "topics": {
+            "method": "leiden",
+            "most_words": 7_500,
+            "target": 10,
+            "smallest": 3,
+            "largest": 40,
+            "neighbours": 5,
+            **ClusteringSettings.former,
+        }
     }
 
 

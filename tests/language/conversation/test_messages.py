@@ -76,6 +76,10 @@ def test_what_a_question_needs_stays(message: str) -> None:
         ("Who leads it, and what does PR stand for?", ("Who leads it?", "What does PR stand for?")),
         ("Thanks, and where was she born?", ("Where was she born?",)),
         ("Ok, and when?", ("When?",)),
+        (MAN, (MAN,)),
+        ("Is the gym open and can guests use it?", ("Is the gym open?", "Can guests use it?")),
+        ("According to the staff list, where was Peter Hahn born?", (BORN,)),
+        ("Hello, where was Peter Hahn born?", (BORN,)),
         (f"Hi, {BORN.lower()} And when?", ("Where was peter hahn born?", "When?")),
     ],
 )
@@ -87,10 +91,6 @@ def test_several_questions_are_told_apart(message: str, questions: tuple[str, ..
 @pytest.mark.parametrize(
     ("message", "questions"),
     [
-        ("Hello, where was Peter Hahn born?", (BORN,)),
-        (MAN, (MAN,)),
-        ("According to the staff list, where was Peter Hahn born?", (BORN,)),
-        ("Is the gym open and can guests use it?", ("Is the gym open?", "Can guests use it?")),
         ("When and where was Peter Hahn born?", ("When was Peter Hahn born?", BORN)),
     ],
 )

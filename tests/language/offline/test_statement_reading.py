@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
 
-from hoptrail.language.offline import statement_reading
+from hoptrail.language.offline import answer_weights
+from hoptrail.language.offline.answer_weights import stored_weights
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import (
@@ -16,7 +18,6 @@ from hoptrail.language.offline.statement_reading import (
     ReadAnswer,
     StatementReader,
     confidence_numbers,
-    stored_weights,
     weighed,
 )
 from hoptrail.language.tasks import Read
@@ -70,10 +71,25 @@ def test_another_answer_that_is_as_likely_is_a_number_of_the_confidence(passage:
     units = (passage("Leaflet", "The Gull was drawn by Ida Berg."), passage("Book", "The Gull was drawn by Bo Marsh."))
     reader = StatementReader(ScriptedReader({DREW: {"Ida Berg": 5.0, "Bo Marsh": 5.0}}), None)
     found = weighed(reader.candidates(DREW, units), stored_weights())
-    candidate, answer, following, twice, _ = confidence_numbers(0, found)
+    candidate, answer, following, twice, *_ = confidence_numbers(0, found)
     assert candidate == pytest.approx(answer)
     assert following > candidate - 1
     assert not twice
+
+
+def test_what_the_question_tagger_marks_too_is_surer(passage: MakeUnit) -> None:
+    unit = passage("Yard book", "The Gull was drawn by Ida Berg in the spring at Dunmere. She was paid in June.")
+    reader = StatementReader(ScriptedReader({DREW: {"Ida Berg": 3.0}}), None)
+    (right,) = weighed(reader.candidates(DREW, [unit]), stored_weights())
+    (wrong,) = weighed(
+        StatementReader(ScriptedReader({DREW: {"Dunmere": 3.0}}), None).candidates(DREW, [unit]), stored_weights()
+    )
+    assert right.marked > 0.5
+    assert wrong.marked == 0
+    confidence = stored_weights().confidence
+    assert confidence.probability(confidence_numbers(0, [right])) > confidence.probability(
+        confidence_numbers(0, [replace(right, marked=0.0)])
+    )
 
 
 def test_the_closest_statements_are_read_once_whatever_is_asked_of_them(passage: MakeUnit) -> None:
@@ -112,7 +128,7 @@ def test_without_a_reader_nothing_is_answered_but_statements_are_ordered(passage
 def test_weights_for_other_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = json.loads((files("hoptrail.language.offline") / "weights" / "answers.json").read_text(encoding="utf-8"))
     assert list(stored) == ["span", "path", "verdict", "confidence"]
-    monkeypatch.setattr(statement_reading, "SPAN", ("length",))
+    monkeypatch.setitem(answer_weights.NUMBERS, "span", ("length",))
     stored_weights.cache_clear()
     with pytest.raises(ValueError, match="weights of span were fitted to other numbers"):
         stored_weights()

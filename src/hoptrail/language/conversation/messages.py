@@ -104,7 +104,7 @@ def _asks(text: str) -> bool:
 
 def _question(asked: str, message: str) -> str:
     """A question found in a message: with a capital letter and a question mark if it does not stand there alone."""
-    line = squeeze(asked)
+    line = squeeze(asked).rstrip(" ,;:")
     if line == squeeze(message):
         return line
     mark = "?" if line[-1:].isalnum() and _asks(line) and words(line)[0].lower not in _REQUESTS else ""

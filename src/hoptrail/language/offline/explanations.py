@@ -13,8 +13,8 @@ from itertools import takewhile
 from statistics import fmean
 
 from hoptrail.language.closeness import Close, Judge, below_headings, place_of
+from hoptrail.language.offline.answer_weights import logistic
 from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
-from hoptrail.language.offline.statement_reading import logistic
 from hoptrail.language.questions.choices import sides_compared
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.change_notes import are_change_notes

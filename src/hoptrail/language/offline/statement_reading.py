@@ -3,9 +3,10 @@
     statements    of the first eight passages, by words and meaning; the `READ` closest          language/closeness.py
     paths         from these to a second statement that has the same name or code                paths.py
     candidates    the best span of each statement, and of each second one read after its first   here
-    right         how likely a candidate is right, by a logistic regression over its numbers     here, weights/answers.json
+    right         how likely a candidate is right, by a logistic regression over its numbers     answer_weights.py
     together      the two likeliest candidates with one answer count together                    here
-    confidence    a second regression, which sees the next other answer                          here
+    confidence    a second regression, which sees the next other answer, and whether the         here, stretches.py
+                  question tagger marks the same words among their neighbours
     verdict       where the question begins with a verb: the mean of all verdicts, those of      here
                   statements that seem to settle it counting most
 
@@ -14,17 +15,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 from statistics import fmean
 
-from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, under_headings
+from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, place_of, under_headings
+from hoptrail.language.offline.answer_weights import Regression, Weights, stored_weights
 from hoptrail.language.offline.paths import Path, find_paths
 from hoptrail.language.offline.statement_text import StatementText
+from hoptrail.language.offline.stretches import marked
 from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.tasks import Step
 from hoptrail.models.reader import TextReader, TextReading, ToRead, log_odds, settling
@@ -44,70 +45,19 @@ _NO_SPANS = (("", -20.0), ("", -20.0))
 _SHARPENED = 2.0  # power of the odds that a statement settles the question, as weights of verdicts
 _ALIKE, _RIVAL = 0.5, 1.5
 """Least share of common words of two statements that contradict each other, and how far behind in log odds the other may be."""
-SPAN = ("settles", "above", "closeness", "share", "rank", "helps", "margin", "lead")
-"""The numbers of a candidate: the log odds that its statement settles the question; the same less the mean of all read; the
-closeness of the statement; its share of the question's words; 1 / rank of its passage; the log odds that it helps; those of the
-span over no answer, and over the second span.
-"""
-PATH = ("settles", "above", "leads", "share", "gain", "linked", "entry", "first", "rank", "helps", "margin", "lead")
-"""The numbers of a candidate on a path: the log odds that its second statement, after the first, settles the question; the same
-less the highest of all single statements; the log odds that the first one helps; the share of the question's words of both, and
-what it is more than that of either; how rare the words are that link them; whether the second is an entry about what the first
-names; 1 / place of the first; 1 / rank of the second's passage; the other three as in `SPAN`.
-"""
-VERDICT = ("verdict", "settled", "neither", "share", "is no")
-"""The numbers of yes or no: its mean log odds over the other; the same times the highest log odds that a statement settles the
-question; the mean log odds that a statement says neither; the mean share of the question's words; whether it is a no.
-"""
-CONFIDENCE = ("candidate", "answer", "next", "twice", "path")
-"""Log odds of the best candidate, of its answer, and of the next other answer; whether two candidates give it; whether the best
-is on a path.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Regression:
-    """A logistic regression: the weights of its numbers, and the constant."""
-
-    weights: tuple[float, ...]
-    constant: float
-
-    def probability(self, numbers: Sequence[float]) -> float:
-        """The probability for these numbers."""
-        return logistic(self.constant + sum(map(float.__mul__, self.weights, numbers)))
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The regressions for spans, for those on paths, for yes and no, and for the confidence in an answer."""
-
-    span: Regression
-    path: Regression
-    verdict: Regression
-    confidence: Regression
-
-
-@cache
-def stored_weights() -> Weights:
-    """The weights shipped with the package. Raises: ValueError: they were fitted to other numbers."""
-    text = (files("hoptrail.language.offline") / "weights" / "answers.json").read_text(encoding="utf-8")
-    stored = json.loads(text)
-    fitted = []
-    for part, names in (("span", SPAN), ("path", PATH), ("verdict", VERDICT), ("confidence", CONFIDENCE)):
-        if tuple(stored[part]["numbers"]) != names:
-            raise ValueError(f"the weights of {part} were fitted to other numbers: run training/answers.py again")
-        fitted.append(Regression(tuple(stored[part]["weights"]), stored[part]["constant"]))
-    return Weights(*fitted)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An answer that a statement gives, by itself or after the first one of a path, and its numbers (`SPAN`, `PATH`)."""
+    """An answer that a statement gives, by itself or after the first one of a path, its numbers (`SPAN`, `PATH`), and the
+    probability with which the question tagger marks it.
+    """
 
     answer: str
     said: UnitStatement
     numbers: tuple[float, ...]
     path: Path | None = None
+    marked: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +194,10 @@ class StatementReader:
                 numbers = settles, settles - highest, one.leads, path.share, path.gain
                 link = path.linked, float(path.is_entry), 1 / (1 + path.place), 1 / (1 + path.rank)
                 found.append(Candidate(answer, path.second, (*numbers, *link, *odds), path))
-        return tuple(found)
+        settling_at = {place_of(one.said): odds for one, odds in zip(read.close, read.settles, strict=False)}
+        marks = marked(question, units[:UNITS], settling_at) if found else []
+        likely = ([likely for text, likely in marks if same_answer(text, one.answer)] for one in found)
+        return tuple(replace(one, marked=max(some, default=0.0)) for one, some in zip(found, likely, strict=True))
 
     def verdict_numbers(self, question: str, units: Sequence[Unit]) -> dict[str, tuple[float, ...]]:
         """The numbers of yes and of no (`VERDICT`); none if nothing was read."""
@@ -312,6 +265,7 @@ class Weighed:
     probability: float
     together: float
     twice: bool
+    marked: float
 
 
 def weighed(candidates: Sequence[Candidate], weights: Weights) -> list[Weighed]:
@@ -327,7 +281,13 @@ def weighed(candidates: Sequence[Candidate], weights: Weights) -> list[Weighed]:
             groups.append(same := [])
         same.append((probability, one))
     found = [
-        Weighed(group[0][1], group[0][0], 1 - math.prod(1 - share for share, _ in group[:2]), len(group) > 1)
+        Weighed(
+            group[0][1],
+            group[0][0],
+            1 - math.prod(1 - share for share, _ in group[:2]),
+            len(group) > 1,
+            max(one.marked for _, one in group),
+        )
         for group in groups
     ]
     return sorted(found, key=lambda one: -one.together)
@@ -338,7 +298,7 @@ def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
     one = found[at]
     following = found[0 if at else 1].together if len(found) > 1 else 0.0
     odds = map(log_odds, (one.probability, one.together, following))
-    return *odds, float(one.twice), float(one.candidate.path is not None)
+    return *odds, float(one.twice), float(one.candidate.path is not None), one.marked
 
 
 def contradict(best: Weighed, other: Weighed) -> bool:
@@ -374,8 +334,3 @@ def _cut(odds: float) -> float:
 def _stems(text: str) -> frozenset[str]:
     base = base_title(text)
     return content_stems(base) or frozenset(word.stem for word in words(base))
-
-
-def logistic(odds: float) -> float:
-    """The probability of log odds."""
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from hoptrail.language.closeness import place_of
+from hoptrail.models.question_tagger import tag_text
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.types import BlockKind, Unit
 
 _STRETCH = 800
 """Characters of a stretch without its headings, about 200 word pieces."""
+_READ = 2
+"""Stretches in which the tagger marks answers."""
+
+Place = tuple[str, int, int]
+"""The document of a statement, and where it starts and ends there."""
 
 
 def groups_in(units: Sequence[Unit]) -> list[list[UnitStatement]]:
@@ -53,3 +60,14 @@ def listed_text(above: str, lines: Sequence[str]) -> tuple[str, list[int]]:
         starts.append(len(text) + 3)
         text += f" • {line}"
     return text, starts
+
+
+def marked(question: str, units: Sequence[Unit], settles: Mapping[Place, float]) -> list[tuple[str, float]]:
+    """What the tagger marks as an answer, each with its probability, in the stretches that have the statements with the highest
+    log odds (`settles`) of settling the question. Raises: ModelUnavailable: as for `QuestionTagger`.
+    """
+    parts = [part for group in groups_in(units) for part in stretches(group)]
+    odds = [max(settles.get(place_of(said), -math.inf) for said in part) for part in parts]
+    near = sorted((at for at, most in enumerate(odds) if most > -math.inf), key=lambda at: -odds[at])
+    texts = [text_of(parts[at])[0] for at in near[:_READ]]
+    return [(text[start:end], math.exp(likely)) for text in texts for (start, end), likely in tag_text(question, text)]
