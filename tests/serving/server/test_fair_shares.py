@@ -5,23 +5,27 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import httpx
 import pytest
+from anyio.from_thread import start_blocking_portal
 from fastapi import FastAPI
 
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.errors import DocumentError
 from hoptrail.index.settings import ServerLimits
 from hoptrail.models.encoder import FloatMatrix, Progress
-from hoptrail.serving.server import uploads
+from hoptrail.serving.server import question_threads, uploads
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.question_threads import Turn, Turns
+from hoptrail.serving.server.metrics import Metrics
+from hoptrail.serving.server.question_threads import Desk, Stopped
 from hoptrail.types import Ranking
 from serving.server.listening import listening
 from serving.server.served import NORTH, OPERATOR, QUESTION, SOUTH, MakeApp, client_of, ended
@@ -170,55 +174,51 @@ def test_questions_that_wait_for_a_model_leave_a_thread_for_others(
         assert [one.result() for one in asked] == [200] * 4
 
 
-def test_a_long_search_holds_up_nobody_for_long() -> None:
-    """It blocks neither another client's questions nor the next one of the same client; a third of the same client waits."""
-    turns, ends = Turns(patience=0.05), threading.Event()
-    begun: list[str] = []
+@contextmanager
+def at_the_desk(
+    turn: float, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Callable[[str, str], None], list[str], threading.Event]]:
+    """Hands in a question by its name and client; the names of those that have begun; and what ends all of them."""
+    monkeypatch.setattr(question_threads, "LONGEST_TURN", turn)
+    desk, begun, ends = Desk(ServerLimits(), Metrics()), list[str](), threading.Event()
 
-    def long(name: str, client: str) -> None:
-        with Turn(turns, client):
+    async def hand_in(name: str, client: str) -> None:
+        def search(_: Stopped) -> None:
             begun.append(name)
             assert ends.wait(60)
 
-    def waits_for(*names: str) -> None:
-        wait_until(lambda: sorted(begun) == sorted(names))
+        desk.hand_in(search, client)
 
-    with ThreadPoolExecutor(4) as threads:
-        try:
-            threads.submit(long, "first", "busy")
-            waits_for("first")
-            threads.submit(long, "second", "busy")
-            waits_for("first", "second")
-            third = threads.submit(long, "third", "busy")
-            time.sleep(0.3)
-            assert begun == ["first", "second"]
-            threads.submit(long, "another's", "other")
-            waits_for("first", "second", "another's")
-            assert not third.done()
-        finally:
-            ends.set()
-        third.result(60)
-    with Turn(turns, "other") as turn:  # nothing is left of all that
-        turn.offer()
+    with start_blocking_portal() as portal:
+        yield partial(portal.call, hand_in), begun, ends
+        ends.set()
 
 
-def test_a_turn_that_is_offered_goes_to_who_has_had_none_for_longest() -> None:
-    turns, order = Turns(patience=60), []
+def test_a_long_search_holds_up_nobody_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It blocks neither another client's questions nor the next one of the same client; a third of the same client waits."""
+    with at_the_desk(0.05, monkeypatch) as (hand_in, begun, ends):
+        for number in range(3):
+            hand_in(f"busy {number}", "busy")
+        wait_until(lambda: len(begun) == 2)
+        time.sleep(0.3)
+        assert begun == ["busy 0", "busy 1"]
+        hand_in("other", "other")
+        wait_until(lambda: len(begun) == 3)
+        assert begun[2] == "other"
+        ends.set()
+        wait_until(lambda: len(begun) == 4)
 
-    def ask(client: str) -> None:
-        with Turn(turns, client):
-            order.append(client)
 
-    with ThreadPoolExecutor(4) as threads:
-        with Turn(turns, "busy") as turn:
-            waiting = [threads.submit(ask, client) for client in ("busy", "busy", "other")]
-            wait_until(lambda: len(turns.waiting) == 3)
-            turn.offer()
-            order.append("the first again")
-        for one in waiting:
-            one.result(60)
-    assert order[0] == "other"
-    assert sorted(order) == ["busy", "busy", "other", "the first again"]
+def test_the_turn_goes_to_who_has_had_none_for_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    with at_the_desk(60, monkeypatch) as (hand_in, begun, ends):
+        for client in ("busy", "busy", "busy", "other"):
+            hand_in(client, client)
+        wait_until(lambda: begun)
+        time.sleep(0.1)
+        assert begun == ["busy"]
+        ends.set()
+        wait_until(lambda: len(begun) == 4)
+        assert begun == ["busy", "other", "busy", "busy"]
 
 
 def test_a_key_that_waits_goes_before_what_another_has_waiting(make_app: MakeApp, keys: Keys) -> None:

@@ -15,7 +15,6 @@ from hoptrail.errors import UsageError
 from hoptrail.serving.server import routes_answering
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import find_keys
-from hoptrail.serving.server.question_threads import WorkDeadline
 from hoptrail.serving.server.workspaces import Workspace, limited
 from serving.server.served import AGENT, SECRET, call_tool, client_of, listed_tools
 from serving.server.test_security import OF_WORKSPACES, REQUESTS, Route, send
@@ -124,12 +123,11 @@ def test_a_limited_key_has_a_history_and_sees_no_answer_from_what_it_may_not(
 
 def test_suggestions_are_kept_for_what_a_key_may_see(labelled: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Workspace("main", Index(labelled.folder, labelled.settings))
-    patience = WorkDeadline(60)
     monkeypatch.setattr(routes_answering, "_answered", lambda *_: iter(["of all"]))
-    assert routes_answering.suggested(whole, patience) == ("of all",)
+    assert routes_answering.suggested(whole, bool) == ("of all",)
     monkeypatch.setattr(routes_answering, "_answered", lambda *_: iter(["of the public"]))
-    assert routes_answering.suggested(whole, patience) == ("of all",)
-    assert routes_answering.suggested(limited(whole, frozenset({"public"})), patience) == ("of the public",)
+    assert routes_answering.suggested(whole, bool) == ("of all",)
+    assert routes_answering.suggested(limited(whole, frozenset({"public"})), bool) == ("of the public",)
 
 
 def test_counts_of_all_are_not_for_a_limited_key(served: FastAPI, public: TestClient, full: TestClient) -> None:

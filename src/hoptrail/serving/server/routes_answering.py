@@ -20,7 +20,7 @@ from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.recipes.registry import recipe_class, recipe_names
-from hoptrail.serving.server.question_threads import WorkDeadline
+from hoptrail.serving.server.question_threads import Stopped
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place
 from hoptrail.serving.server.streaming import EVENTS, ClientQuestion, answered, searched, stream
@@ -129,7 +129,7 @@ def _suggestions_of(_: Snapshot) -> tuple[Lock, list[tuple[str, ...]]]:
     return Lock(), []
 
 
-def suggested(workspace: Workspace, patience: WorkDeadline) -> tuple[str, ...]:
+def suggested(workspace: Workspace, stopped: Stopped) -> tuple[str, ...]:
     """The suggestions for the current state, searched for once per state; none while another thread searches.
     Raises: Interrupted: nobody is waiting for them any more.
     """
@@ -142,7 +142,7 @@ def suggested(workspace: Workspace, patience: WorkDeadline) -> tuple[str, ...]:
             step = max(1, len(workspace.by_title()) // SAMPLED_DOCUMENTS)
             sample = {one.id for one in workspace.by_title()[::step][:SAMPLED_DOCUMENTS]}
             documents = sorted(corpus.documents(sample).values(), key=lambda one: (one.title, one.id))
-            language = ObservedLanguage(workspace.language(OFFLINE), Listener(stopped=patience))
+            language = ObservedLanguage(workspace.language(OFFLINE), Listener(stopped=stopped))
             found.append(tuple(_answered(candidates(documents), workspace.recipe(None, language))))
         return found[0]
     finally:

@@ -30,7 +30,7 @@ from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.serving.server.answer_history import kept
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.question_threads import WorkDeadline, result_of
+from hoptrail.serving.server.question_threads import Stopped
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place
 from hoptrail.serving.server.wire import QuestionRequest, Search, question_of
@@ -93,7 +93,7 @@ class Narrator:
         self._hop += 1
 
 
-def answering(asking: ClientQuestion, send_event: SendEvent | None = None) -> Callable[[WorkDeadline], Answer]:
+def answering(asking: ClientQuestion, send_event: SendEvent | None = None) -> Callable[[Stopped], Answer]:
     """The work that answers a question, to be run in a thread. Without `send_event` nobody reads along.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
     """
@@ -108,8 +108,8 @@ def answering(asking: ClientQuestion, send_event: SendEvent | None = None) -> Ca
         if whole != asked.question:
             tell("completed", {"question": asked.question, "asked": whole})
 
-    def work(patience: WorkDeadline) -> Answer:
-        listener = Listener(narrator.asked, narrator.found, patience, narrator.wrote if send_event else None)
+    def work(stopped: Stopped) -> Answer:
+        listener = Listener(narrator.asked, narrator.found, stopped, narrator.wrote if send_event else None)
         listened = ObservedLanguage(language, listener)
         recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
         answer = answer_message(asked.question, [*asking.earlier, *asked.earlier], recipe, listened, begun)
@@ -146,7 +146,7 @@ async def searched(place: Place, asked: Search) -> JsonObject:
     """
     question, workspace = question_of(asked), place.workspace
 
-    def work(_: WorkDeadline) -> JsonObject:
+    def work(_: Stopped) -> JsonObject:
         recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "")
         name = reported_name(asked.recipe or workspace.index.settings.recipe, recipe)
         return contract.search_json(question, name, recipe.retrieve(question)) | indexing_of(workspace)
@@ -190,7 +190,7 @@ async def stream(asking: ClientQuestion, format_event: Callable[[str, JsonObject
     settings = place.workspace.index.settings
     names = {"recipe": asked.recipe or settings.recipe, "language": asked.language or settings.language}
     events.put_nowait(format_event("question", {"question": asked.question, **names}))  # before a thread sends the next
-    future, patience = desk.hand_in(work, place.client, computes=asking.computes)
+    future, stop = desk.hand_in(work, place.client, computes=asking.computes)
     future.add_done_callback(lambda _: events.put_nowait(None))
 
     async def sent() -> AsyncIterator[str]:
@@ -204,11 +204,11 @@ async def stream(asking: ClientQuestion, format_event: Callable[[str, JsonObject
                     break
                 yield one
             try:
-                ending = format_event("answer", await _told(asking, result_of(future)))
+                ending = format_event("answer", await _told(asking, future.result()))
             except Exception as error:  # noqa: BLE001 - the response has begun, so the error can only be an event
                 ending = format_event("error", as_refusal(error).content)
             yield ending
         finally:
-            patience.end()
+            stop.set()
 
     return StreamingResponse(sent(), media_type=EVENTS)
