@@ -61,7 +61,7 @@ class PublishedIndex(Index):
         return True
 
     def following(self, workspace: str, warm: Callable[[], None]) -> Following:
-        """See `ChangingIndex`."""
+        """What looks for newer states in the background, from `start` to `end`; `warm` is called after one was found."""
         return Following(workspace, self, warm)
 
     def close(self) -> None:

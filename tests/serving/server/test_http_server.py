@@ -173,8 +173,12 @@ def test_keys_come_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("variables", "workspaces", "message"),
     [
-        ({"HOPTRAIL_KEY": KEY}, ["a", "b"], "several workspaces are served.*HOPTRAIL_KEY_A, HOPTRAIL_KEY_B"),
-        ({"HOPTRAIL_KEY": KEY, "HOPTRAIL_KEY_A": KEY, "HOPTRAIL_KEY_B": KEY}, ["a", "b"], "several workspaces"),
+        ({"HOPTRAIL_KEY": KEY}, ["a", "b"], "of workspaces a and b: set HOPTRAIL_KEY_A, HOPTRAIL_KEY_B"),
+        (
+            {"HOPTRAIL_KEY": KEY, "HOPTRAIL_KEY_A": KEY, "HOPTRAIL_KEY_B": KEY},
+            ["a", "b"],
+            "HOPTRAIL_KEY would be the key of workspaces a and b",
+        ),
         ({"HOPTRAIL_KEY": ""}, ["a"], "HOPTRAIL_KEY is set but empty"),
         ({"HOPTRAIL_KEY_A": ""}, ["a"], "HOPTRAIL_KEY_A is set but empty"),
         ({"HOPTRAIL_KEY_A": "", "HOPTRAIL_KEY_B": ""}, ["a", "b"], "HOPTRAIL_KEY_A is set but empty"),

@@ -443,13 +443,13 @@ def test_while_another_reads_the_server_stays_warm_and_looks_ever_more_seldom(
     assert not files_with(tmp_path / "north", b"river Arrow flows")
 
 
-@pytest.mark.parametrize("broken", ["clean", "warm"])
+@pytest.mark.parametrize("broken", ["clean", "language"])
 def test_what_fails_after_a_job_keeps_no_later_job_from_being_done(
     app: FastAPI, client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
 ) -> None:
     failed = threading.Event()
 
-    def fail() -> Any:
+    def fail(*_: Any) -> Any:
         failed.set()
         raise OSError(errno.EMFILE, "Too many open files: /home/someone")
 
@@ -496,10 +496,10 @@ def test_a_workspace_that_cannot_be_made_ready_keeps_no_other_from_it(
     app = make_app(None, warm=True)
     warmed = threading.Event()
 
-    def fail() -> None:
+    def fail(_: Any) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(app.state.services.workspaces.get("north"), "warm", fail)
+    monkeypatch.setattr(app.state.services.workspaces.get("north"), "language", fail)
     monkeypatch.setattr(app.state.services.workspaces.get("south"), "warm", warmed.set)
     with client_of(app):
         assert warmed.wait(20)

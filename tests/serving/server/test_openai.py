@@ -197,7 +197,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"messages": [{"role": "user", "content": "x" * 8001}]}, "of at most 8,000"),
     ({"messages": []}, "messages: List should have at least 1 item"),
     ({"messages": [{"role": "king", "content": "Who?"}]}, "messages.0.role"),
-    ({"messages": [{"content": "Who?"}]}, "every message needs a role"),
+    ({"messages": [{"content": "Who?"}]}, "messages.0.role: Field required"),
 ]
 
 

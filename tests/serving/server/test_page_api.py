@@ -104,6 +104,15 @@ def test_a_chat_model_on_this_machine_is_named_where_none_is_set(
     assert client.get("/api/offer").json() == {"offer": ""}
 
 
+def test_a_document_has_its_structure_with_the_cells_of_rows(client: TestClient) -> None:
+    job = upload(client, ("fees.md", b"# Fees\n\n| year | fee |\n|---|---|\n| 2024 | 3 |\n"))
+    found = client.get(f"/api/documents/{job['items'][0]['documents'][0]}").json()
+    assert (found["sources"], found["uploaded"]) == (["fees.md"], True)
+    heading, *_, row = found["blocks"]
+    assert (heading["kind"], heading["level"], row["kind"]) == ("heading", 1, "row")
+    assert [found["text"][cell["start"] : cell["end"]] for cell in row["cells"]] == ["2024", "3"]
+
+
 def test_suggestions_are_made_of_headings_and_titles() -> None:
     text = "Sails\n\nHow to reef a sail:\n\nHow to mend one\n"
     ends = (7, 28, len(text))

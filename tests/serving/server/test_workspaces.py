@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.serving.server.workspaces import Workspace, indexing_of
+from hoptrail.index.contents import reached
+from hoptrail.serving.server.workspaces import Workspace
 from serving.server.served import workspace
 
 READS: dict[str, Callable[[Workspace], object]] = {
@@ -16,7 +17,7 @@ READS: dict[str, Callable[[Workspace], object]] = {
     "titles": Workspace.by_title,
     "ids": lambda served: served.existing_ids(["d0"]),
     "recipes": Workspace.recipe_names,
-    "indexing": indexing_of,
+    "indexing": lambda served: served.read(reached, None),
 }
 
 

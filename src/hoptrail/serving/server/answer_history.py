@@ -47,9 +47,9 @@ def kept(place: Place, asked: QuestionRequest, answer: JsonObject) -> JsonObject
     try:
         thread = asked.thread if asked.thread and history.owns(_client(place), asked.thread) else name
         about = {"id": name, "thread": thread, "at": datetime.now(UTC).isoformat(timespec="seconds")}
-        content = json.dumps(_without_quotations(answer), ensure_ascii=False)
+        kept_answer = KeptAnswer(name, _client(place), thread, about["at"], asked.question, _without_quotations(answer))
         documents = _documents_of(answer)
-        history.keep(KeptAnswer(name, _client(place), thread, about["at"], asked.question, content), documents)
+        history.keep(kept_answer, documents)
         history.forget(documents - place.workspace.existing_ids(documents))  # removed in the meantime
     except HoptrailError as error:
         log.error("an answer could not be kept: %s", type(error).__name__)
@@ -76,16 +76,13 @@ def thread(here: Here, name: str) -> JsonObject:
     documents = set[str]().union(*(cited for _, cited in turns))
     if not turns or here.workspace.existing_ids(documents) != documents:
         raise not_found("answer")
-    found = here.workspace.corpus().documents(documents) if documents else {}
-    answers = [
-        {**_with_quotations(json.loads(one.content), found), "id": one.id, "thread": one.thread, "at": one.at}
-        for one, _ in turns
-    ]
+    found = here.documents(list(documents)) if documents else {}
+    about = [{"id": one.id, "thread": one.thread, "at": one.at} for one, _ in turns]
     return {
-        "id": turns[0][0].id,
+        "id": about[0]["id"],
         "name": turns[0][0].name,
         "own": turns[0][0].client == _client(here),
-        "answers": answers,
+        "answers": [_with_quotations(one.content, found) | it for (one, _), it in zip(turns, about, strict=True)],
     }
 
 
@@ -124,8 +121,8 @@ def _history(here: Place) -> History:
 def _summary(one: KeptAnswer) -> JsonObject:
     answer = json.loads(one.content)
     shown = answer["answer"] or (answer["guess"] or {}).get("text")
-    about = {"answer": shown and shown[:300], "abstained": answer["abstained"], "question": answer["question"]}
-    return {"id": one.id, "name": one.name, "at": one.at, "recipe": answer["recipe"], **about}
+    about = {name: answer[name] for name in ("abstained", "question", "recipe")}
+    return {"id": one.id, "name": one.name, "at": one.at, "answer": shown and shown[:300], **about}
 
 
 def _cited(answer: JsonObject) -> Iterator[JsonObject]:
@@ -143,15 +140,16 @@ def _documents_of(answer: JsonObject) -> set[str]:
     return {item["document"] for item in _cited(answer)} | {hit["document"] for hop in found for hit in hop["hits"]}
 
 
-def _without_quotations(answer: JsonObject) -> JsonObject:
+def _without_quotations(answer: JsonObject) -> str:
     copy: JsonObject = json.loads(json.dumps(answer))
     for item in _cited(copy):
         for key in QUOTED:
             item.pop(key, None)
-    return copy
+    return json.dumps(copy, ensure_ascii=False)
 
 
-def _with_quotations(answer: JsonObject, documents: dict[str, Document]) -> JsonObject:
+def _with_quotations(content: str, documents: dict[str, Document]) -> JsonObject:
+    answer: JsonObject = json.loads(content)
     for item in _cited(answer):
         document = documents[item["document"]]
         said = wording_of(document, Span(document.id, item["start"], item["end"]))

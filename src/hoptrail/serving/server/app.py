@@ -9,15 +9,13 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Thread
-from typing import Protocol, runtime_checkable
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 
-from hoptrail.errors import HoptrailError
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server import (
     answer_history,
-    openai_routes,
+    openai_api,
     refusals,
     routes_answering,
     routes_documents,
@@ -25,28 +23,13 @@ from hoptrail.serving.server import (
 )
 from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
-from hoptrail.serving.server.services import Here, Services, services_for
+from hoptrail.serving.server.services import Here, Services
 from hoptrail.serving.server.workspaces import STOP_SECONDS, Workspace, limited
 
 log = logging.getLogger("hoptrail.server")
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Host names of this machine."""
-
-
-class IndexFollower(Protocol):
-    """Looks for newer states of an index in the background, from `start` to `end`, which waits up to `patience` seconds."""
-
-    def start(self) -> None: ...
-    def end(self, patience: float) -> None: ...
-
-
-@runtime_checkable
-class ChangingIndex(Protocol):
-    """An index that others change, such as a published one (entry points `hoptrail.indexes`)."""
-
-    def following(self, workspace: str, warm: Callable[[], None]) -> IndexFollower:
-        """What looks for newer states of it; `warm` is called after one was found."""
 
 
 def create_app(
@@ -63,7 +46,7 @@ def create_app(
     questions need in the background at the start. `agents_may_change` offers agents the tools that add and remove documents.
     Raises: UsageError: no workspace, or two of one name or folder; an invalid host name; a key with an unknown label.
     """
-    services = services_for(workspaces, limits or ServerLimits())
+    services = Services(workspaces, limits or ServerLimits())
     app = FastAPI(
         title="hoptrail",
         description="Answers questions whose answer is spread over several documents, and shows the trail.",
@@ -80,40 +63,32 @@ def create_app(
         if key.workspace in services.workspaces:
             limited(services.workspaces[key.workspace], key.labels)
     app.add_middleware(Guard, hosts=set(map(host_name, hosts)), keys=keys or Keys(), services=services)
-    for routes in (routes_status, routes_answering, routes_documents, answer_history, openai_routes):
+    for routes in (routes_status, routes_answering, routes_documents, answer_history, openai_api):
         app.include_router(routes.router)
     app.state.agents_may_change = agents_may_change
-    if find_spec("mcp") is None:
-        log.info("the extra mcp is not installed: agents are not served")
+    if find_spec("mcp"):
+        app.post("/mcp", include_in_schema=False)(mcp)
     else:
-        app.include_router(agents)
+        log.info("the extra mcp is not installed: agents are not served")
     return app
 
 
-agents = APIRouter()
-
-
-@agents.post("/mcp", include_in_schema=False)
 async def mcp(request: Request, here: Here) -> Response:
     """Answer an agent."""
     # The first import takes a second, in which the event loop goes on; it is begun when the server starts.
-    await asyncio.to_thread(import_module, "hoptrail.serving.server.mcp_server")
-    from hoptrail.serving.server.mcp_server import agent_response
-
-    return await agent_response(request, here, may_change=request.app.state.agents_may_change)
+    agents = await asyncio.to_thread(import_module, "hoptrail.serving.server.mcp_server")
+    answered: Response = await agents.agent_response(request, here, may_change=request.app.state.agents_may_change)
+    return answered
 
 
 @contextlib.asynccontextmanager
 async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
     warming = Thread(target=_start, args=(services, warm), name="start", daemon=True)
-    warming.start()
-    following = [
-        one.index.following(one.name, one.warm)
-        for one in services.workspaces.values()
-        if isinstance(one.index, ChangingIndex)
-    ]
-    for one in following:
-        one.start()
+    # An index that others change, such as a published one, has a thread that looks for newer states of it.
+    changing = [one for one in services.workspaces.values() if hasattr(one.index, "following")]
+    following = [one.index.following(one.name, one.warm) for one in changing]
+    for thread in (warming, *following):
+        thread.start()
     yield
     services.desk.close()
     first: list[Callable[[float], None]] = [warming.join, *(one.end for one in following)]
@@ -126,16 +101,14 @@ def _start(services: Services, warm: bool) -> None:
     agents need, which takes a second.
     """
     for workspace in services.workspaces.values():
+        if warm:
+            workspace.warm()
         try:
-            if warm:
-                workspace.warm()
             if not workspace.index.is_read_only:
                 if workspace.index.owes_erasure():
                     workspace.clean()
                 services.jobs[workspace.name].take_up()
-        except HoptrailError as error:
-            log.error("workspace %s: %s", workspace.name, error)
         except Exception as error:  # noqa: BLE001 - the border of the thread: the others are served
-            log.error("workspace %s could not be warmed: %s", workspace.name, type(error).__name__)
-    if warm and find_spec("mcp") is not None:
+            workspace.log_failure("taken up", error)
+    if warm and find_spec("mcp"):
         import_module("hoptrail.serving.server.mcp_server")

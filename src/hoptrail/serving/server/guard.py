@@ -33,7 +33,6 @@ UPLOADS = frozenset({"/api/documents"})
 """Paths whose bodies may be as large as uploads."""
 
 MOST_HEADERS = 100
-
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -65,90 +64,76 @@ class Guard:
         self._services = services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
+        if scope["type"] != "http":  # there are no routes for websockets
             await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008})
-        else:
-            await self._handle(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 0
 
-    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
-        outgoing = _Outgoing(send)
+        async def respond(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(raw=list(message.get("headers", [])))
+                headers.update(HEADERS)
+                headers.setdefault("cache-control", "no-store")
+                message = {**message, "headers": headers.raw}
+            await send(message)
+
         # `/mcp/` is `/mcp` without a redirect, which would name the scheme and host behind a proxy; the protocol's
         # implementation leaves out the body of an answer to HEAD.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         scope = {**scope, "method": method, "path": scope["path"].rstrip("/") or "/"}
+        limits = self._services.limits
+        most = limits.upload if scope["path"] in UPLOADS else limits.body
         try:
+            key = self._admit(scope, most)
             state = scope.setdefault("state", {})
-            state["workspaces"] = self._authorised(scope)
-            state["client"] = self._keys.mark_of(_key_in(Headers(scope=scope)))
-            await self._app(scope, self._limited(scope, receive), outgoing)
+            state["workspaces"], state["client"] = self._opened_by(key, scope["path"]), self._keys.mark_of(key)
+            await self._app(scope, _limited(receive, most, limits.body_seconds), respond)
         except Exception as error:  # noqa: BLE001 - the border of the process: a request's failure is that request's alone
             refusal = as_refusal(error)
-            if refusal.status == 500:
+            if refusal.status_code == 500:
                 log.error("failed: %s", _where(error))
-            if not outgoing.status:  # the response has not begun
-                await refusal.response(scope["path"])(scope, receive, outgoing)
+            if not status:  # the response has not begun
+                await refusal.response(scope["path"])(scope, receive, respond)
         finally:
-            self._record(scope, outgoing.status, time.perf_counter() - started)
+            self._record(scope, status, time.perf_counter() - started)
 
-    def _authorised(self, scope: Scope) -> dict[str, frozenset[str] | None]:
-        """The workspaces that the request may use.
-        Raises: Refusal: wrong host, foreign origin, no key, wrong key, or a declared body length above the limit.
+    def _admit(self, scope: Scope, most: int) -> str:
+        """The key of the request.
+        Raises: Refusal: wrong host, foreign origin, or a body that is packed or declared to be longer than `most` bytes.
         """
         if len(scope["headers"]) > MOST_HEADERS:
             raise Refusal(431, "too_large", "The request has too many headers.", "Send fewer.")
         headers = Headers(scope=scope)
-        _check_host(headers, self._hosts)
-        _check_origin(headers)
-        allowed = self._allowed(scope["path"], headers)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or _name_of(f"//{hosts[0]}") not in self._hosts:
+            what_to_do = "Use the name it was started for."
+            raise Refusal(421, "wrong_host", "This server does not answer to that name.", what_to_do)
+        # Browsers name the origin of a request: only our own page may send some.
+        foreign = "origin" in headers and urlsplit(headers["origin"]).netloc.lower() != hosts[0].lower()
+        if foreign or (headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"):
+            raise Refusal(403, "foreign_origin", "Other sites may not call this server.", "Call it from its own page.")
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > self._body_limit(scope):
-            raise too_large("The request", self._body_limit(scope))
+        if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > most:
+            raise too_large("The request", most)
         if headers.get("content-encoding", "identity") != "identity":
             raise Refusal(415, "not_valid", "Compressed requests are not supported.", "Send the body uncompressed.")
-        return allowed
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        return key.strip() if scheme.lower() == "bearer" else ""
 
-    def _allowed(self, path: str, headers: Headers) -> dict[str, frozenset[str] | None]:
+    def _opened_by(self, key: str, path: str) -> dict[str, frozenset[str] | None]:
+        """The workspaces that a key opens, with its labels. Raises: Refusal: none, and the path needs one."""
         if not self._keys:
             return dict.fromkeys(self._services.workspaces)
-        names = self._keys.opened_by(_key_in(headers))
+        names = self._keys.opened_by(key)
         if not names and path not in OPEN and not path.startswith(PAGE_FILES):
-            raise Refusal(
-                401,
-                "no_key",
-                "This needs the key of a workspace.",
+            what_to_do, headers = (
                 "Send it as `Authorization: Bearer KEY`.",
                 {"WWW-Authenticate": 'Bearer realm="hoptrail"'},
             )
+            raise Refusal(401, "no_key", "This needs the key of a workspace.", what_to_do, headers)
         return {name: names[name] for name in self._services.workspaces if name in names}
-
-    def _body_limit(self, scope: Scope) -> int:
-        limits = self._services.limits
-        return limits.upload if scope["path"] in UPLOADS else limits.body
-
-    def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        """`receive` with limits on time and length."""
-        most, arrived, whole = self._body_limit(scope), 0, False
-        deadline = asyncio.get_running_loop().time() + self._services.limits.body_seconds
-
-        async def limited() -> Message:
-            nonlocal arrived, whole
-            if whole:  # only a disconnect can follow, without a deadline
-                return await receive()
-            try:
-                async with asyncio.timeout_at(deadline):
-                    message = await receive()
-            except TimeoutError:
-                raise Refusal(408, "too_slow", "The request took too long to arrive.", "Send it again.") from None
-            arrived += len(message.get("body", b""))
-            whole = not message.get("more_body", False)
-            if arrived > most:
-                raise too_large("The request", most)
-            return message
-
-        return limited
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "(none)")
@@ -158,22 +143,25 @@ class Guard:
         log.info("%s %s %d %.3f s", scope["method"], route, status, seconds)
 
 
-class _Outgoing:
-    """`send` that adds our headers and records the status."""
+def _limited(receive: Receive, most: int, seconds: float) -> Receive:
+    """`receive` for a body of at most `most` bytes, which arrives within some seconds."""
+    arrived, whole = 0, False
+    deadline = asyncio.get_running_loop().time() + seconds
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.status = 0
+    async def limited() -> Message:
+        nonlocal arrived, whole
+        try:
+            async with asyncio.timeout_at(None if whole else deadline):  # only a disconnect can follow the whole body
+                message = await receive()
+        except TimeoutError:
+            raise Refusal(408, "too_slow", "The request took too long to arrive.", "Send it again.") from None
+        arrived += len(message.get("body", b""))
+        whole = not message.get("more_body", False)
+        if arrived > most:
+            raise too_large("The request", most)
+        return message
 
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            headers = MutableHeaders(raw=list(message.get("headers", [])))
-            for name, value in HEADERS.items():
-                headers[name] = value
-            headers.setdefault("cache-control", "no-store")
-            message = {**message, "headers": headers.raw}
-        await self._send(message)
+    return limited
 
 
 def is_loopback(host: str) -> bool:
@@ -197,27 +185,6 @@ def host_name(given: str) -> str:
         if _HOST_NAME.fullmatch(name):
             return name
     raise UsageError(f"{given!r} is not a host name: give it without scheme, port or path, like answers.example.org.")
-
-
-def _key_in(headers: Headers) -> str:
-    scheme, _, key = headers.get("authorization", "").partition(" ")
-    return key.strip() if scheme.lower() == "bearer" else ""
-
-
-def _check_host(headers: Headers, hosts: Collection[str]) -> None:
-    hosts_given = headers.getlist("host")
-    if len(hosts_given) != 1 or _name_of(f"//{hosts_given[0]}") not in hosts:
-        raise Refusal(
-            421, "wrong_host", "This server does not answer to that name.", "Use the name it was started for."
-        )
-
-
-def _check_origin(headers: Headers) -> None:
-    """Refuse requests of web pages other than ours; browsers name their origin."""
-    origin, host = headers.get("origin"), headers.get("host", "")
-    foreign = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
-    if foreign or (headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"):
-        raise Refusal(403, "foreign_origin", "Other sites may not call this server.", "Call it from its own page.")
 
 
 def _name_of(address: str) -> str:

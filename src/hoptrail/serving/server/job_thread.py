@@ -1,9 +1,9 @@
 """The thread that runs the jobs of a workspace, and afterwards erases removed text from the disk.
 
-Clients take turns: the one that has used the least time goes first, whatever the lengths of the queues. Documents are committed
-in batches that double, so that the first can be queried at once and a thousand do not cost a thousand commits. A batch ends early
-if reading takes long or its text is large; then it is another client's turn. Of a batch that is stopped nothing is visible: its
-documents come, and the earlier versions that they replace go, when they are wholly indexed.
+Clients take turns: the one that has waited longest since its last turn goes first, whatever the lengths of the queues. Documents
+are committed in batches that double, so that the first can be queried at once and a thousand do not cost a thousand commits. A
+batch ends early if reading takes long or its text is large; then it is another client's turn. Of a batch that is stopped nothing
+is visible: its documents come, and the earlier versions that they replace go, when they are wholly indexed.
 
 A document that uses up its parsing time halves the time for the next one of its client, down to one second; a document read in
 time adds a second again. So a hundred endless documents cost minutes, not hours.
@@ -18,7 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from queue import Empty
 from threading import Condition, Event, Thread
 
 from hoptrail.corpus.journal import OVER, Item, JobRecord, Journal, State
@@ -61,6 +60,8 @@ class Job(JobRecord):
     stop: Event = field(default_factory=Event)
     batch: int = 1
     """Maximum number of documents in the next batch."""
+    recorded: bool = True
+    """Whether the journal has the states of its items."""
 
     @property
     def left(self) -> list[Item]:
@@ -71,11 +72,6 @@ class Job(JobRecord):
     def is_finished(self) -> bool:
         """Whether nothing more will happen, so that the job may be forgotten."""
         return self.state in OVER and (self.cancelled or not self.left)
-
-    @property
-    def watcher(self) -> Watcher:
-        """Stops its indexing and notes the progress."""
-        return Watcher(stopped=self.stop.is_set, progress=partial(setattr, self, "progress"))
 
     def set_left(self, state: State) -> None:
         """Give all items that are left to do this state."""
@@ -113,11 +109,9 @@ class Worker:
         self._longest = workspace.index.settings.reading.parsing_seconds
         self._allowed: dict[str, int] = {}
         """Seconds allowed for parsing the next document of a client, if it is not the longest time."""
-        self._used: dict[str, float] = {}
-        """Seconds used by each client with jobs to do; a newcomer starts with the least of these."""
+        self._turns: dict[str, float] = {}
+        """When the last turn of each client ended."""
         self._thread: Thread | None = None
-        self.unrecorded: dict[str, Job] = {}
-        """Jobs whose outcome could not be recorded yet."""
         self.changed = Condition()
         """Held while the jobs are read or changed. Notified when there may be one to do, and when no more are done: `closed`."""
         self.closed = False
@@ -135,64 +129,52 @@ class Worker:
         return self._thread is None or not self._thread.is_alive()
 
     def _work(self) -> None:
-        sweep_after: float | None = None
+        wait: float | None = None  # seconds until the next attempt to erase text; None: there is none to erase
         while True:
-            try:
-                job = self._first(sweep_after)
-            except Empty:
-                wait = min(2 * (sweep_after or SWEEP_SECONDS), LONGEST_SWEEP_SECONDS)
-            else:
-                if job is None:
-                    return
-                begun = time.monotonic()
-                over = self._take_turn(job)
-                self._used[job.client] += time.monotonic() - begun
-                if not over:
-                    continue
-                wait = SWEEP_SECONDS
-            sweep_after = None if self._swept() else wait
-            try:
-                self._workspace.warm()
-            except HoptrailError:
-                pass  # the next question reports the error
-            except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait forever
-                log.error("workspace %s could not be warmed: %s", self._workspace.name, type(error).__name__)
-
-    def _first(self, timeout: float | None) -> Job | None:
-        """The next job to work on; None once the jobs are closed. Raises: Empty: nothing came within `timeout` seconds."""
-        with self.changed:
-            if not self.changed.wait_for(lambda: self.closed or self._firsts(), timeout):
-                raise Empty
+            job = self._next(wait)
             if self.closed:
-                return None
-            firsts = self._firsts()
-        self._used = {client: seconds for client, seconds in self._used.items() if client in firsts}
-        newcomer = min(self._used.values(), default=0.0)
-        return firsts[min(firsts, key=lambda one: self._used.setdefault(one, newcomer))]
+                return
+            if job is not None:
+                self._take_turn(job)
+                self._turns[job.client] = time.monotonic()
+                if job.state not in OVER:
+                    continue
+            wait = SWEEP_SECONDS if job else min(2 * (wait or SWEEP_SECONDS), LONGEST_SWEEP_SECONDS)
+            if self._swept():
+                wait = None
+            self._workspace.warm()
 
-    def _firsts(self) -> dict[str, Job]:
+    def _next(self, wait: float | None) -> Job | None:
+        """The next job to work on, of the client that has waited longest; None if none came within `wait` seconds."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.closed or self._firsts(), wait)
+            return min(self._firsts(), key=lambda job: self._turns.get(job.client, 0.0), default=None)
+
+    def _firsts(self) -> list[Job]:
         """The oldest job of each client that has something to do."""
-        return {job.client: job for job in reversed(self._jobs.values()) if job.state not in OVER}
+        firsts = {job.client: job for job in reversed(self._jobs.values()) if job.state not in OVER}
+        return list(firsts.values())
 
     def _swept(self) -> bool:
         """Erase removed and replaced text from the disk. Returns False while another process still reads it."""
         try:
-            return self.closed or self._workspace.clean()
+            return self._workspace.clean()
         except HoptrailError:  # another process is writing: its commit sweeps, too
             return True
-        except Exception as error:  # noqa: BLE001 - as above
-            log.error("workspace %s could not be swept: %s", self._workspace.name, type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - the border of the thread: later jobs must not wait forever
+            self._workspace.log_failure("swept", error)
             return False
 
-    def _take_turn(self, job: Job) -> bool:
-        """Run one turn of a job, once no other thread of this server writes; returns whether the job is over."""
+    def _take_turn(self, job: Job) -> None:
+        """Run one turn of a job, once no other thread of this server writes, and record what came of it."""
+        state, error = State.INDEXING, None
         try:
-            for unrecorded in list(self.unrecorded.values()):
-                self.note(unrecorded)
+            for unrecorded in [one for one in self._jobs.values() if not one.recorded]:
+                self.record(unrecorded)
             with self.changed:
                 if job.state in OVER:  # discarded while it waited
-                    return True
-                job.state = State.INDEXING
+                    return
+                job.state = state
             while not self._workspace.writing.acquire(timeout=WAIT_SECONDS):
                 _check_stopped(job)
             try:
@@ -200,68 +182,62 @@ class Worker:
             finally:
                 self._workspace.writing.release()
             if not any(item.state is State.WAITING for item in job.items):
-                self._end(job, State.DONE)
+                state = State.DONE
         except Interrupted as stop:
-            self._end(job, State.STOPPED, None if job.stop.is_set() else stop)
-        except Exception as error:  # noqa: BLE001 - the border of the thread: a failure concerns only its job
-            self._end(job, State.FAILED, error)
-        return job.state in OVER
+            state, error = State.STOPPED, None if job.stop.is_set() else stop
+        except Exception as failure:  # noqa: BLE001 - the border of the thread: a failure concerns only its job
+            state, error = State.FAILED, failure
+        self._end_turn(job, state, error)
 
-    def note(self, job: Job) -> None:
-        """Record the states of a job's items. If that fails, it is repeated before the next turn."""
-        self.unrecorded[job.id] = job
-        self._journal.set_items(job)
-        del self.unrecorded[job.id]
-
-    def _end(self, job: Job, state: State, error: Exception | None = None) -> None:
-        for item in job.items:
-            if item.state not in OVER:
-                item.state = State.STOPPED
+    def _end_turn(self, job: Job, state: State, error: Exception | None) -> None:
+        if state in OVER:
+            job.progress = Progress()
+            for item in job.items:
+                item.state = item.state if item.state in OVER else State.STOPPED
         if error is not None:
             if not isinstance(error, HoptrailError):
                 log.error("a job failed: %s", type(error).__name__)
             job.error = as_refusal(error).content["error"]
         try:
-            self.note(job)
+            self.record(job)
             self._uploads.discard(item for item in job.items if not item.is_left)
-        except (HoptrailError, OSError) as failure:  # repeated before the next job begins
+        except (HoptrailError, OSError) as failure:  # repeated before the next turn
             log.error("the outcome of a job could not be recorded: %s", type(failure).__name__)
-        job.progress = Progress()
         job.state = state
+
+    def record(self, job: Job) -> None:
+        """Record the states of a job's items. If that fails, it is repeated before the next turn."""
+        job.recorded = False
+        self._journal.set_items(job)
+        job.recorded = True
 
     def _turn(self, job: Job) -> None:
         """One batch of a job. Raises: Interrupted: it was stopped. HoptrailError: the index cannot be written."""
         _check_stopped(job)
-        waiting = [item for item in job.items if item.state is State.WAITING]
-        if job.kind == "add":
-            self._add_batch(job, waiting)
-            job.batch = min(2 * job.batch, LARGEST_BATCH)
-            return
-        names = [item.id for item in waiting]
+        index, done = self._workspace.index, [item for item in job.items if item.state is State.WAITING]
+        names = [item.id for item in done]
+        watcher = Watcher(stopped=job.stop.is_set, progress=partial(setattr, job, "progress"))
         with suppress(StillRead):  # done; the text leaves the files once `clean` succeeds
-            if job.kind == "build":
-                self._workspace.index.add([], names, job.watcher)
+            if job.kind == "add":
+                waiting, done = done[: job.batch], []
+                job.batch = min(2 * job.batch, LARGEST_BATCH)
+                # Read first: while they are added, no other process can write to the index.
+                if documents := list(self._read_batch(job, waiting, done)):
+                    index.add([], self._workspace.recipes, watcher, documents=documents)
+            elif job.kind == "build":
+                index.add([], names, watcher)
             elif ids := self._workspace.existing_ids(names):  # others are removed already
-                self._workspace.index.remove(sorted(ids))
-        for item in waiting:
+                index.remove(sorted(ids))
+        for item in done:
             item.state = State.DONE
-
-    def _add_batch(self, job: Job, waiting: Sequence[Item]) -> None:
-        read: list[Item] = []
-        with suppress(StillRead):  # as above
-            # Read first: while they are added, no other process can write to the index.
-            if documents := list(self._read_batch(job, waiting, read)):
-                self._workspace.index.add([], self._workspace.recipes, job.watcher, documents=documents)
-        for item in read:
-            self._finish(item, State.DONE)
-            _displace(job.items[: job.items.index(item)], item)
-        self.note(job)
-        self._uploads.discard(item for item in waiting if not item.is_left)
+            if job.kind == "add":
+                self._metrics.documents.labels(State.DONE).inc()
+                _displace(job.items[: job.items.index(item)], item)
 
     def _read_batch(self, job: Job, waiting: Sequence[Item], read: list[Item]) -> Iterator[Document]:
-        """Read the next documents, all with different names, and add their items to `read`, where something could be read."""
+        """Read documents, all with different names, and add their items to `read`, where something could be read."""
         names, end, size = set[str](), time.monotonic() + TURN_SECONDS, 0
-        for item in waiting[: job.batch]:
+        for item in waiting:
             if item.whole_name in names or (read and (time.monotonic() > end or size > TURN_BYTES)):
                 break
             _check_stopped(job)
@@ -273,7 +249,8 @@ class Worker:
                     size += len(document.text)
                     yield document
             except DocumentError as failure:
-                self._finish(item, State.FAILED, failure.reason)
+                item.state, item.reason, item.documents = State.FAILED, failure.reason, {}
+                self._metrics.documents.labels(State.FAILED).inc()
             else:
                 item.state = State.INDEXING
                 read.append(item)
@@ -290,12 +267,6 @@ class Worker:
             used_up = time.monotonic() - begun >= allowed * SECOND
             self._allowed[client] = max(1, allowed // 2) if used_up else min(self._longest, allowed + 1)
         return chain([first] if first else (), documents)
-
-    def _finish(self, item: Item, state: State, reason: str = "") -> None:
-        if state is State.FAILED:
-            item.reason, item.documents = reason, {}
-        item.state = state
-        self._metrics.documents.labels(state.value).inc()
 
 
 def _check_stopped(job: Job) -> None:

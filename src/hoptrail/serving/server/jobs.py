@@ -18,7 +18,7 @@ from hoptrail.corpus.journal import OVER, Item, Journal, State
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.job_thread import Job, Worker
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.refusals import Refusal, not_found, stopping, too_many
+from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.wire import shown
 from hoptrail.serving.server.workspaces import Workspace
@@ -54,9 +54,10 @@ class Jobs:
                 try:
                     stored.append(self._keep(name, content))
                 except Refusal as refusal:
-                    refused.append(Item("", shown(name), State.FAILED, reason=str(refusal)))
-                    if refusal.status != 415 or len(refused) == len(files):
+                    refused.append(Item("", shown(name), State.FAILED, reason=refusal.detail))
+                    if refusal.status_code != 415 or len(refused) == len(files):
                         raise
+            self._uploads.settle()
             return self.submit(Job("add", stored + refused, client))
         except BaseException:
             self._uploads.discard(stored)
@@ -71,11 +72,11 @@ class Jobs:
                 with self._changed:
                     kept = (job for job in self._jobs.values() if job.is_finished and job.kind == "add")
                     found = next((job for job in kept if job.left), None)
-                    if refusal.status != 413 or found is None:
+                    if refusal.status_code != 413 or found is None:
                         raise
                     uploads = found.left
                     found.set_left(State.DISCARDED)
-                    self._worker.note(found)
+                    self._worker.record(found)
                     self._uploads.discard(uploads)
                 content.seek(0)
 
@@ -83,21 +84,25 @@ class Jobs:
         """Accept a job: once this returns, it survives the process. Raises: Refusal: too many wait, or this is read-only."""
         self._workspace.check_changeable()
         with self._changed:
-            if self._worker.closed:
-                raise stopping()
+            self._begin()
             self.take_up()  # jobs accepted earlier go first
             if sum(not one.is_finished for one in self._jobs.values()) >= self._most:
-                raise too_many("Too many jobs are waiting in this workspace.", "Wait, or discard some.", 60)
-            self._worker.begin()
-            self._uploads.claims.hold()
-            self._uploads.settle(job.left)
-            self._journal.append(job, self._uploads.claims.mark)
+                what_to_do, headers = "Wait, or discard some.", {"Retry-After": "60"}
+                raise Refusal(429, "too_many", "Too many jobs are waiting in this workspace.", what_to_do, headers)
+            self._uploads.hold()
+            self._journal.append(job, self._uploads.mark)
             self._jobs[job.id] = job
             self._changed.notify()
             finished = [old for old in self._jobs.values() if old.is_finished]
             for old in finished[: max(0, len(finished) - KEPT_JOBS)]:
                 self._forget(old)
         return job
+
+    def _begin(self) -> None:
+        """Raises: Refusal: the server is stopping."""
+        if self._worker.closed:
+            raise Refusal(503, "stopping", "The server is stopping.", "Try again when it is back.")
+        self._worker.begin()
 
     def take_up(self) -> None:
         """Once: adopt the jobs of processes that have ended, and remove files that no job names. Jobs and files of running
@@ -106,14 +111,8 @@ class Jobs:
         with self._changed:
             if self._taken_up or self._worker.closed or self._workspace.index.is_read_only:
                 return
-            claims = self._uploads.claims
-            if self._journal.exists or claims.marks():
-                claims.hold()
-                with claims.claiming():
-                    ours = {mark for mark in claims.marks() | self._journal.owners() if claims.claim(mark)}
-                    records = self._journal.take_over(ours, claims.mark)
-                    self._uploads.clear(ours, self._journal.open_items())
-                for one in records:
+            if self._journal.exists or self._uploads.folder.is_dir():
+                for one in self._uploads.adopt(self._journal):
                     job = Job(one.kind, one.items, one.client, one.id, one.cancelled)
                     left = State.STOPPED if job.cancelled else State.WAITING
                     job.set_left(left)
@@ -155,9 +154,7 @@ class Jobs:
             job = self.get(name)
             if job.state not in OVER or not job.left:
                 raise Refusal(409, "not_stopped", "This job has nothing left to do.", "Look at its state.")
-            if self._worker.closed:
-                raise stopping()
-            self._worker.begin()
+            self._begin()
             self._journal.set_cancelled(job.id, cancelled=False)
             job.set_left(State.WAITING)
             job.cancelled, job.stop, job.error, job.state = False, Event(), None, State.WAITING
@@ -179,7 +176,6 @@ class Jobs:
     def _forget(self, job: Job) -> None:
         self._journal.forget(job.id)
         self._jobs.pop(job.id, None)
-        self._worker.unrecorded.pop(job.id, None)
         self._uploads.discard(job.left)
         job.set_left(State.DISCARDED)
 
@@ -191,4 +187,4 @@ class Jobs:
             for job in self._jobs.values():
                 job.stop.set()
         if self._worker.ended(patience):
-            self._uploads.claims.release()
+            self._uploads.release()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,24 +60,17 @@ def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
     workspace; a key is short; only some workspaces have a key.
     """
     names = list(workspaces)
-    lines = _from_file(key_file, names) if key_file else _from_environment(names)
-    seen = set[tuple[str, str]]()
-    for name, key, _ in lines:
-        if (name, key) in seen:
+    keys = _from_file(key_file, names) if key_file else _from_environment(names)
+    for (name, _), times in Counter((one.workspace, one.hash) for one in keys).items():
+        if times > 1:
             raise UsageError(f"a key of workspace {name} occurs twice: give all of its labels in one line.")
-        seen.add((name, key))
-        if len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
-            raise UsageError(
-                f"the key of workspace {name} is not valid: it needs at least {SHORTEST_KEY} visible ASCII characters, for "
-                f"example from `openssl rand -base64 24`."
-            )
-    without = [name for name in names if name not in {one for one, _ in seen}]
-    if seen and without:
+    without = [name for name in names if name not in {one.workspace for one in keys}]
+    if keys and without:
         raise UsageError(
             f"no key for workspace {', '.join(without)}: either every workspace has a key or none has. Set "
             f"{variable_of(without[0])} or add a line to the key file."
         )
-    return Keys([Key(name, _hash(key), labels) for name, key, labels in lines])
+    return Keys(keys)
 
 
 def variable_of(workspace: str) -> str:
@@ -84,55 +78,53 @@ def variable_of(workspace: str) -> str:
     return f"{VARIABLE}_{re.sub(r'[^A-Za-z0-9]', '_', workspace).upper()}"
 
 
-_Line = tuple[str, str, frozenset[str] | None]
-"""A workspace, a key, and the labels that limit the key (None: no limit)."""
+def _key(workspace: str, key: str, labels: frozenset[str] | None = None) -> Key:
+    if len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
+        raise UsageError(
+            f"the key of workspace {workspace} is not valid: it needs at least {SHORTEST_KEY} visible ASCII characters, for "
+            f"example from `openssl rand -base64 24`."
+        )
+    return Key(workspace, _hash(key), labels)
 
 
-def _from_environment(names: list[str]) -> list[_Line]:
-    variables = {name: variable_of(name) for name in names}
+def _from_environment(names: list[str]) -> list[Key]:
     given = environment_variables.variables(re.compile(rf"{VARIABLE}(_|$)"))
-    if VARIABLE in given and len(names) > 1:
-        raise UsageError(
-            f"{VARIABLE} is set, but several workspaces are served: it is the key for a single one. Unset it, and set "
-            f"{', '.join(variables.values())}."
-        )
-    for variable in (VARIABLE, *variables.values()):
-        if given.get(variable) == "":
+    owners = {variable: [name for name in names if variable in {VARIABLE, variable_of(name)}] for variable in given}
+    variables = ", ".join(dict.fromkeys(map(variable_of, names)))
+    if given and not any(owners.values()):
+        raise UsageError(f"{', '.join(sorted(given))} belongs to no served workspace: set {variables}.")
+    for variable, owned in owners.items():
+        if owned and not given[variable]:
             raise UsageError(f"{variable} is set but empty: set it to a key, or unset it to serve without one.")
-        owners = [name for name in names if variables[name] == variable]
-        if variable in given and len(owners) > 1:
+        if len(owned) > 1:
             raise UsageError(
-                f"{variable} would be the key of workspaces {' and '.join(owners)}: rename one, or give --key-file."
+                f"{variable} would be the key of workspaces {' and '.join(owned)}: set {variables} instead, or, if these are "
+                "the same, rename a workspace or give --key-file."
             )
-    keys = {name: given[variable] for name, variable in variables.items() if variable in given}
-    if VARIABLE in given:
-        keys = {names[0]: given[VARIABLE], **keys}
-    if given and not keys:
-        raise UsageError(
-            f"{', '.join(sorted(given))} belongs to no served workspace: set {', '.join(variables.values())}."
-        )
-    return [(name, key, None) for name, key in keys.items()]
+    keys = {owners[variable][0]: given[variable] for variable in sorted(given) if owners[variable]}
+    return [_key(name, key) for name, key in keys.items()]
 
 
-def _from_file(path: Path, names: list[str]) -> list[_Line]:
+def _from_file(path: Path, names: list[str]) -> list[Key]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the key file {path}: {error}.") from error
-    pairs = [line.split() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    if not pairs:
+    found: list[Key] = []
+    for number, words in enumerate(map(str.split, lines), start=1):
+        if not words or words[0].startswith("#"):
+            continue
+        labels = frozenset(filter(None, words[2].split(","))) if len(words) == 3 else None
+        if not 2 <= len(words) <= 3 or words[0] not in names or labels == frozenset():
+            raise UsageError(
+                f"line {number} of the key file {path} is not `NAME KEY` or `NAME KEY LABEL,...` with the name of a served "
+                "workspace."
+            )
+        found.append(_key(words[0], words[1], labels))
+    if not found:
         raise UsageError(
             f"the key file {path} holds no key. Add a line `NAME KEY` for every workspace, or leave --key-file out."
         )
-    found: list[_Line] = []
-    for number, pair in enumerate(pairs, start=1):
-        labels = [label for label in pair[2].split(",") if label] if len(pair) == 3 else None
-        if not 2 <= len(pair) <= 3 or pair[0] not in names or labels == []:
-            raise UsageError(
-                f"entry {number} of the key file {path} is not `NAME KEY` or `NAME KEY LABEL,...` with the name of a "
-                f"served workspace."
-            )
-        found.append((pair[0], pair[1], None if labels is None else frozenset(labels)))
     return found
 
 

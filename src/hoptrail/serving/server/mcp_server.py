@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
-from io import StringIO
+from itertools import chain, islice
 from typing import Annotated, Any, cast
 
 import mcp_types as protocol
@@ -21,27 +22,25 @@ from fastapi import Request
 from fastapi.responses import Response
 from mcp.server import MCPServer, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
-from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from pydantic import Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
-from rich.console import Console
 from starlette.types import Message, Receive, Scope, Send
 
 from hoptrail.corpus.journal import OVER
+from hoptrail.errors import HoptrailError
 from hoptrail.index import contract
 from hoptrail.serving.answer_text import written
-from hoptrail.serving.render import render_answer
 from hoptrail.serving.server import wire
 from hoptrail.serving.server.job_thread import Job
-from hoptrail.serving.server.refusals import as_refusal, in_field, not_found
-from hoptrail.serving.server.services import Place, services_for
+from hoptrail.serving.server.refusals import Refusal, as_refusal, in_field
+from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import ClientQuestion, answered, searched
 from hoptrail.serving.server.wire import Asked, AsOf, Earlier, Name, QuestionRequest, Search, Text
-from hoptrail.serving.server.workspaces import Workspace
+from hoptrail.serving.server.workspaces import Workspace, state_json
 from hoptrail.types.json_object import JsonObject
 
 log = logging.getLogger("hoptrail.server")
@@ -87,10 +86,9 @@ class Agents(MCPServer[Any]):
         self.resource(f"{TRAIL}{{id}}", name="trail", mime_type="application/json")(trail_json)
         self.prompt(description="Answer from the documents, with citations.")(answer)
 
-    def place_of(self, context: _Context | ServerRequestContext[Any, Any]) -> Place:
-        """The workspace of a request."""
-        request = context.request_context.request if isinstance(context, Context) else context.request
-        return self._place or cast("Place", cast("Request", request).state.place)
+    def place_of(self, request: Request | None) -> Place:
+        """The workspace of a request, which is None over stdio."""
+        return self._place or cast("Request", request).state.place
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: _Context | None = None
@@ -108,33 +106,10 @@ class Agents(MCPServer[Any]):
                 faults = wrong.errors(include_url=False)[:5]
                 raise ToolError("; ".join(in_field(fault, "arguments") for fault in faults)) from None
             raise ToolError(_in_words(wrong or error)) from None
-        if isinstance(result, protocol.CallToolResult) and (content := result.structured_content):
-            texts = [content["text"] if "text" in content else contract.to_text(content)]
-            if content.get("abstained"):
-                texts.insert(0, written(content).text)
-            result.content = [protocol.TextContent(text=text) for text in texts]
+        content = result.structured_content if isinstance(result, protocol.CallToolResult) else None
+        if content and content.get("abstained"):
+            result.content.insert(0, protocol.TextContent(text=written(content).text))
         return result
-
-    async def read_resource(
-        self, uri: Any, context: _Context | None = None
-    ) -> Iterable[ReadResourceContents] | protocol.InputRequiredResult:
-        """The text of a resource. Raises: MCPError: there is no such resource here."""
-        try:
-            return await super().read_resource(uri, context)
-        except Exception as error:  # noqa: BLE001 - the border of the process: a failure concerns only its call
-            inner = error
-            while isinstance(inner.__cause__, Exception):
-                inner = inner.__cause__
-            said = not_found("resource") if inner is error else inner
-            raise MCPError(protocol.INVALID_PARAMS, _in_words(said)) from None
-
-    async def get_prompt(
-        self, name: str, arguments: dict[str, Any] | None = None, context: _Context | None = None
-    ) -> protocol.GetPromptResult | protocol.InputRequiredResult:
-        """The prompt with a question filled in. Raises: MCPError: there is no such prompt, or the question is missing."""
-        if name != answer.__name__ or not str((arguments or {}).get("question", "")).strip():
-            raise MCPError(protocol.INVALID_PARAMS, "The only prompt is answer, and it needs a question.")
-        return await super().get_prompt(name, arguments, context)
 
     async def _list_pages(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Lists resources in pages, which the official server does not. Raises: MCPError: the cursor is invalid."""
@@ -144,10 +119,9 @@ class Agents(MCPServer[Any]):
         cursor = str((ctx.params or {}).get("cursor") or "0")
         if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
             raise MCPError(protocol.INVALID_PARAMS, "This server did not issue the cursor.")
-        start = int(cursor)
-        page, total = await asyncio.to_thread(resources, self.place_of(ctx), start)
-        more = str(start + PAGE) if total > start + PAGE else None
-        return protocol.ListResourcesResult(resources=page, next_cursor=more)
+        page = await asyncio.to_thread(resources, self.place_of(ctx.request), int(cursor))
+        more = str(int(cursor) + PAGE) if len(page) > PAGE else None
+        return protocol.ListResourcesResult(resources=page[:PAGE], next_cursor=more)
 
 
 # --- the tools: their docstrings are what agents read
@@ -165,7 +139,7 @@ _Day = Annotated[AsOf | SkipJsonSchema[None], _LEFT_OUT]
 
 
 def _place(context: _Context) -> Place:
-    return cast("Agents", context.mcp_server).place_of(context)
+    return cast("Agents", context.mcp_server).place_of(context.request_context.request)
 
 
 async def ask(
@@ -199,42 +173,38 @@ async def search(
     return await searched(_place(context), Search(question=question, recipe=recipe, limit=limit, as_of=as_of))
 
 
-async def explain(
+def explain(
     context: _Context,
     trail: Annotated[str, Field(min_length=1, max_length=100, description="The `trail_id` returned by `ask`.")],
 ) -> JsonObject:
     """Show how an answer was found: each hop with its evidence."""
     place = _place(context)
-    found = await asyncio.to_thread(place.trails.get, trail, place.workspace)
-    console = Console(file=StringIO(), width=100, highlight=False, markup=False, emoji=False, record=True)
-    console.print(render_answer(found))
+    found = place.trails.conversation(trail, place.workspace)[-1]
     content = found.to_dict()
     steps = [
         {"hop": number, **hop, "evidence": [one for one in content["evidence"] if one["hop"] == number]}
         for number, hop in enumerate(content["trail"])
     ]
+    told = list[str]()
     for step in steps:
         del step["hits"]
+        told.append(f"{step['hop'] + 1}. {step['asked']} {step['answer'] or step['verdict']}")
+        told += [f"   {one['title']}: “{one['said']}”" for one in step["evidence"]]
     about = {name: content[name] for name in ("question", "answer", "recipe")}
-    return {"trail_id": trail, **about, "steps": steps, "text": console.export_text()}
+    text = "\n".join([*told, f"Answer: {found.text}" if found.text else contract.abstention(content)])
+    return {"trail_id": trail, **about, "steps": steps, "text": text}
 
 
-async def status(context: _Context) -> JsonObject:
+def status(context: _Context) -> JsonObject:
     """List documents, usable recipes and latest jobs."""
     place = _place(context)
     workspace = place.workspace
-    contents = await asyncio.to_thread(workspace.contents)
-    usable = await asyncio.to_thread(workspace.recipe_names)
-    jobs = [] if place.reads_only else await asyncio.to_thread(place.jobs.all)
     return {
-        "workspace": workspace.name,
-        "empty": contents is None,
+        **state_json(workspace),
         "may_change": cast("Agents", context.mcp_server).may_change,
-        "contents": wire.contents_json(contents) if contents else None,
-        "recipes": [name for name, is_usable in usable.items() if is_usable],
-        "languages": list(workspace.language_names),
-        "jobs": [job.as_json() for job in jobs[:SHOWN_JOBS]],
-        **wire.indexing_json(contents.reached if contents else None),
+        "recipes": [name for name, is_usable in workspace.recipe_names().items() if is_usable],
+        "languages": workspace.language_names,
+        "jobs": [job.as_json() for job in ([] if place.reads_only else place.jobs.all()[:SHOWN_JOBS])],
     }
 
 
@@ -248,8 +218,7 @@ async def add(context: _Context, documents: Annotated[list[Text], Field(min_leng
 async def remove(context: _Context, document: Annotated[Name, Field(description="The document's id.")]) -> JsonObject:
     """Remove a document, by its id, with everything derived from it alone."""
     place = _place(context)
-    found = await asyncio.to_thread(place.document, document)
-    return await _wait_for(await asyncio.to_thread(place.submit, "remove", {found.id: found.title}))
+    return await _wait_for(await asyncio.to_thread(place.remove, [document]))
 
 
 async def _wait_for(job: Job) -> JsonObject:
@@ -263,18 +232,26 @@ async def _wait_for(job: Job) -> JsonObject:
 # --- resources and the prompt
 
 
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Makes a failure an error of the protocol, in our words."""
+    try:
+        yield
+    except (Refusal, HoptrailError) as error:
+        raise MCPError(protocol.INVALID_PARAMS, _in_words(error)) from None
+
+
 def document_text(id: str, context: _Context) -> str:  # noqa: A002 - the name in the address
-    """A document's text. Raises: Refusal: there is none of this name here."""
-    found = _place(context).workspace.document(id)
-    if found is None:
-        raise not_found("resource")
-    return found.text
+    """A document's text."""
+    with _reading():
+        return _place(context).documents([id])[id].text
 
 
 def trail_json(id: str, context: _Context) -> str:  # noqa: A002 - the name in the address
     """How an answer was found."""
-    place = _place(context)
-    return place.trails.get(id, place.workspace).to_json()
+    with _reading():
+        place = _place(context)
+        return place.trails.conversation(id, place.workspace)[-1].to_json()
 
 
 def answer(question: Annotated[str, Field(description="What to find out.")]) -> str:
@@ -288,25 +265,25 @@ def answer(question: Annotated[str, Field(description="What to find out.")]) -> 
     )
 
 
-def resources(place: Place, start: int) -> tuple[list[protocol.Resource], int]:
-    """A page of resources and their total number: the documents by title, preceded by the latest trails of a single agent. Over
-    HTTP trails are not listed, because they may belong to other clients: a client needs the id that it was given.
+def resources(place: Place, start: int) -> list[protocol.Resource]:
+    """A page of resources, and the first of the next page if there is one: the documents by title, preceded by the latest trails
+    of a single agent. Over HTTP trails are not listed, because they may belong to other clients: a client needs the id that it
+    was given.
     """
-    trails = [
-        protocol.Resource(uri=TRAIL + name, name=name, title=found.question[:200], mime_type="application/json")
-        for name, found in (place.trails.all() if place.request is None else ())
+    trails = place.trails.all() if place.request is None else ()
+    listed = chain(
+        ((TRAIL, name, found.question[:200], "application/json") for name, found in trails),
+        ((DOCUMENT, one.id, one.title, "text/plain") for one in place.workspace.by_title()),
+    )
+    return [
+        protocol.Resource(uri=kind + name, name=name, title=title, mime_type=form)
+        for kind, name, title, form in islice(listed, start, start + PAGE + 1)
     ]
-    documents = place.workspace.by_title()
-    page = documents[max(0, start - len(trails)) : max(0, start + PAGE - len(trails))]
-    listed = trails[start : start + PAGE] + [
-        protocol.Resource(uri=DOCUMENT + one.id, name=one.id, title=one.title, mime_type="text/plain") for one in page
-    ]
-    return listed, len(trails) + len(documents)
 
 
 def _in_words(error: BaseException) -> str:
     refusal = as_refusal(error)
-    if refusal.status == 500:
+    if refusal.status_code == 500:
         log.error("a call of an agent failed: %s", type(error).__name__)
     return refusal.in_words(to_agent=True)
 
@@ -326,33 +303,31 @@ async def agent_response(request: Request, place: Place, *, may_change: bool) ->
 
 
 class _ProtocolResponse(Response):
-    """A response made by the protocol's implementation, with a new instance for each request, so that nothing is shared."""
+    """A response made by the protocol's implementation, with a new instance for each request, so that nothing is shared. The body
+    is read in advance so that refusals of the guard reach the client unchanged.
+    """
 
     def __init__(self, agents: Agents, body: bytes, most: int) -> None:
-        """`body` is the request's body, read in advance so that refusals of the guard reach the client unchanged."""
         super().__init__()
-        self._agents = agents
-        self._arrived: Message | None = {"type": "http.request", "body": body, "more_body": False}
-        self._most = most
+        self._messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        self._manager = StreamableHTTPSessionManager(
+            agents._lowlevel_server,  # noqa: SLF001 - the only way to serve one request alone
+            json_response=True,
+            stateless=True,
+            max_request_body_size=most,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def replay() -> Message:
-            message, self._arrived = self._arrived, None
-            return message or await receive()
+            return self._messages.pop() if self._messages else await receive()
 
-        manager = StreamableHTTPSessionManager(
-            self._agents._lowlevel_server,  # noqa: SLF001 - the only way to serve one request alone
-            json_response=True,
-            stateless=True,
-            max_request_body_size=self._most,
-        )
-        async with manager.run():
-            await manager.handle_request(scope, replay, send)
+        async with self._manager.run():
+            await self._manager.handle_request(scope, replay, send)
 
 
 async def serve_stdio(workspace: Workspace, *, may_change: bool) -> None:
     """Serve one agent over standard input and output until the input ends. Then stop jobs, keeping finished work."""
-    services = services_for([workspace], workspace.index.settings.server)
+    services = Services([workspace], workspace.index.settings.server)
     jobs = services.jobs[workspace.name]
     agents = Agents(Place(workspace, services), may_change=may_change)
     try:

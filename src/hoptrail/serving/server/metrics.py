@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
@@ -11,24 +11,20 @@ class Metrics:
     """The metrics of one app, so that those of two apps in a process stay apart."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+        self.registry = CollectorRegistry()
         self.requests = Counter(
-            "hoptrail_requests", "Requests that were answered.", ["route", "status"], registry=self._registry
+            "hoptrail_requests", "Requests that were answered.", ["route", "status"], registry=self.registry
         )
         self.seconds = Histogram(
             "hoptrail_request_seconds",
             "Time to the end of the response.",
             ["route"],
             buckets=_SECONDS,
-            registry=self._registry,
+            registry=self.registry,
         )
-        self.asking = Gauge("hoptrail_questions_under_way", "Questions worked on or waiting.", registry=self._registry)
-        self.hops = Counter("hoptrail_hops", "Hops that were made.", ["verdict"], registry=self._registry)
-        self.answers = Counter("hoptrail_answers", "Questions by outcome.", ["outcome"], registry=self._registry)
+        self.asking = Gauge("hoptrail_questions_under_way", "Questions worked on or waiting.", registry=self.registry)
+        self.hops = Counter("hoptrail_hops", "Hops that were made.", ["verdict"], registry=self.registry)
+        self.answers = Counter("hoptrail_answers", "Questions by outcome.", ["outcome"], registry=self.registry)
         self.documents = Counter(
-            "hoptrail_documents", "Uploaded documents by outcome.", ["state"], registry=self._registry
+            "hoptrail_documents", "Uploaded documents by outcome.", ["state"], registry=self.registry
         )
-
-    def text(self) -> bytes:
-        """All metrics in the text format."""
-        return generate_latest(self._registry)

@@ -25,7 +25,7 @@ from fastapi import Request
 from hoptrail.errors import Interrupted
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.refusals import Refusal, stopping, too_many
+from hoptrail.serving.server.refusals import Refusal
 
 T = TypeVar("T")
 
@@ -33,6 +33,7 @@ Stopped = Callable[[], bool]
 """Tells work whether nobody waits for it any more."""
 
 RETRY_SECONDS = 5
+_STOPPING = (503, "stopping", "The server is stopping.", "Try again when it is back.")
 
 LONGEST_TURN = 5.0
 """Ordinary searches must not reach it even on a busy machine, since parallel questions only slow each other down."""
@@ -62,10 +63,13 @@ class Desk:
     def check(self, client: str) -> None:
         """Raises: Refusal: too many questions of this client wait, or the server is stopping."""
         if self._closed:
-            raise stopping()
+            raise Refusal(*_STOPPING)
         accepted = sum(one.client == client for one in (*self._waiting, *self._running))
         if accepted >= self._limits.queue + self._share(client):
-            raise too_many("Too many questions at once.", f"Ask again in {RETRY_SECONDS} seconds.", RETRY_SECONDS)
+            what_to_do = f"Ask again in {RETRY_SECONDS} seconds."
+            raise Refusal(
+                429, "too_many", "Too many questions at once.", what_to_do, {"Retry-After": f"{RETRY_SECONDS}"}
+            )
 
     def hand_in(
         self, work: Callable[[Stopped], T], client: str = "", *, computes: bool = True
@@ -145,7 +149,7 @@ class Desk:
         """Start no further question, without waiting for the running ones."""
         self._closed = True
         for question in self._waiting:
-            question.begins.set_exception(stopping())
+            question.begins.set_exception(Refusal(*_STOPPING))
         self._waiting.clear()
         self._pool.shutdown(wait=False)
 

@@ -29,8 +29,18 @@ with a fixed one, many clients retry at the same time.
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
-class Refusal(Exception):
-    """Raised anywhere below a route; becomes the response. `code` is for programs and does not change lightly."""
+_TEXTS = ("code", "message", "what_to_do")
+_FAULT = {"type": "object", "required": list(_TEXTS), "properties": {name: {"type": "string"} for name in _TEXTS}}
+_BODY = {"schema": {"type": "object", "required": ["error"], "properties": {"error": _FAULT}}}
+_ERROR = {"description": f"A refusal; below {OPENAI} with `type` and `param`.", "content": {"application/json": _BODY}}
+DESCRIBED: dict[int | str, JsonObject] = {"4XX": _ERROR, "5XX": _ERROR}
+"""What every route may answer beside its result, for the description of the API."""
+
+
+class Refusal(HTTPException):
+    """Raised anywhere below a route; becomes the response. `for_agents` is the advice for agents, which have tools in place of
+    addresses, keys and options.
+    """
 
     def __init__(
         self,
@@ -41,28 +51,24 @@ class Refusal(Exception):
         headers: Mapping[str, str] | None = None,
         for_agents: str = "",
     ) -> None:
-        """`for_agents` is the advice for agents, which have tools in place of addresses, keys and options."""
-        super().__init__(message)
-        self._for_agents = for_agents
-        self.status = status
+        super().__init__(status, message, headers)
+        self._for_agents = for_agents or what_to_do
         self.content = {"error": {"code": code, "message": message, "what_to_do": what_to_do}}
-        self.headers = dict(headers or {})
 
     def in_words(self, *, to_agent: bool = False) -> str:
         """The message and the advice, for clients that read a single text."""
-        error = self.content["error"]
-        what_to_do = (to_agent and self._for_agents) or error["what_to_do"]
-        return f"{error['message'].rstrip('.')}. {what_to_do}"
+        what_to_do = self._for_agents if to_agent else self.content["error"]["what_to_do"]
+        return f"{self.detail.rstrip('.')}. {what_to_do}"
 
-    def response(self, path: str = "") -> JSONResponse:
+    def response(self, path: str) -> JSONResponse:
         """The HTTP response. `path` is that of the request: clients of OpenAI's API get OpenAI's form, whose message includes
         `what_to_do`.
         """
         error: dict[str, str | None] = {**self.content["error"]}
         if path.startswith(OPENAI):
-            kind = _OPENAI_TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
-            error |= {"message": self.in_words(), "type": kind, "param": None}
-        return JSONResponse({"error": error}, self.status, self.headers)
+            other = "server_error" if self.status_code >= 500 else "invalid_request_error"
+            error |= {"message": self.in_words(), "type": _OPENAI_TYPES.get(self.status_code, other), "param": None}
+        return JSONResponse({"error": error}, self.status_code, self.headers)
 
 
 def not_found(what: str) -> Refusal:
@@ -81,107 +87,57 @@ def not_valid(message: str, what_to_do: str = "Correct the request.", for_agents
     return Refusal(400, "not_valid", message, what_to_do, for_agents=for_agents)
 
 
-def stopping() -> Refusal:
-    """The refusal while the server stops."""
-    return Refusal(503, "stopping", "The server is stopping.", "Try again when it is back.")
-
-
 def too_large(what: str, most: int) -> Refusal:
     """The refusal of more than `most` bytes."""
     return Refusal(413, "too_large", f"{what} is larger than {most:,} bytes.", "Send less at once.")
 
 
-def too_many(what: str, what_to_do: str, seconds: int) -> Refusal:
-    """The refusal of what may be tried again after some seconds."""
-    return Refusal(429, "too_many", what, what_to_do, {"Retry-After": str(seconds)})
-
-
-def as_refusal(error: BaseException) -> Refusal:
-    """The refusal for an error: by its type for errors of hoptrail, without details for any other."""
-    if isinstance(error, Refusal):
-        return error
-    error = exhausted(error) or error
-    for kind, (status, code, message, what_to_do) in _KINDS.items():
-        if isinstance(error, kind):
-            return Refusal(status, code, message, what_to_do)
-    return Refusal(
-        500, "internal", "Something went wrong inside the server.", "Try again; if it persists, ask the operator."
-    )
-
-
+_OPERATOR = "Ask the operator."
 _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
-    errors.EndpointBusy: (
-        503,
-        "model_busy",
-        "The language model does not answer, or demands too long a wait.",
-        "Ask again in a few minutes.",
-    ),
+    errors.EndpointBusy: (503, "model_busy", "The language model does not answer.", "Ask again in a few minutes."),
     errors.Interrupted: (504, "stopped", "The answer took longer than allowed, or was stopped.", "Ask again, or less."),
     errors.IndexBusy: (409, "busy", "Another process is writing to this workspace.", "Try again when it has finished."),
-    errors.NotBuilt: (
-        409,
-        "not_built",
-        "What this recipe searches was not built in this workspace.",
-        "Choose another recipe, or ask the operator to build it.",
-    ),
+    errors.NotBuilt: (409, "not_built", "What this recipe searches was not built here.", "Choose another recipe."),
     errors.IndexUnavailable: (
         503,
         "workspace_unavailable",
         "The index of this workspace cannot be used.",
         "Ask the operator: `hoptrail verify` tells more.",
     ),
-    errors.StorageError: (507, "storage", "The server's disk or object store failed.", "Ask the operator."),
+    errors.StorageError: (507, "storage", "The server's disk or object store failed.", _OPERATOR),
     errors.OutOfResources: (
         503,
         "out_of_resources",
         "The server has no more memory, threads or open files.",
         "Try again in a minute.",
     ),
-    errors.EndpointRefused: (502, "model_refused", "The language model refuses to serve.", "Ask the operator."),
-    errors.ModelUnavailable: (503, "model_unavailable", "A model is not available.", "Ask the operator."),
+    errors.EndpointRefused: (502, "model_refused", "The language model refuses to serve.", _OPERATOR),
+    errors.ModelUnavailable: (503, "model_unavailable", "A model is not available.", _OPERATOR),
     errors.HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),
+    BaseException: (500, "internal", "Something went wrong inside the server.", "Try again, or ask the operator."),
 }
 """The first matching type counts."""
 
 
-_TEXTS = ("code", "message", "what_to_do")
-_SCHEMA: JsonObject = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": list(_TEXTS),
-            "properties": {**{name: {"type": "string"} for name in _TEXTS}, "type": {"type": "string"}},
-            "description": f"Paths below {OPENAI} also have `type` and `param`, as OpenAI's API has.",
-        }
-    },
-}
-_MEANINGS: dict[int | str, str] = {
-    400: "The request is not valid, or cannot be done here.",
-    401: "No valid key was sent.",
-    403: "The key, or the site that sends the request, may not do this.",
-    404: "There is none here, or it belongs to somebody else.",
-    408: "The request took too long to arrive.",
-    409: "The state of the workspace, document or job does not allow it.",
-    413: "The request is too large.",
-    415: "The content type or encoding is not supported.",
-    421: "The server does not answer to this name.",
-    429: "Too many at once; `Retry-After` says when to try again.",
-    431: "The request has too many headers.",
-    499: "The client left before the answer.",
-    500: "An error inside the server.",
-    502: "The language model refuses to serve.",
-    503: "The server is stopping, or lacks a model, resources or the index; try again.",
-    504: "The answer took longer than allowed.",
-    507: "The server's disk or object store failed.",
-    "default": "Any other refusal.",
-}
-DESCRIBED: dict[int | str, JsonObject] = {
-    status: {"description": what, "content": {"application/json": {"schema": _SCHEMA}}}
-    for status, what in _MEANINGS.items()
-}
-"""What every route may answer beside its result, for the description of the API."""
+def as_refusal(error: BaseException) -> Refusal:
+    """The refusal for an error: by its type for errors of hoptrail, without details for any other."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, RequestValidationError):
+        faults = error.errors()
+        if any(isinstance(fault.get("input"), bytes) for fault in faults):  # a body that was not read
+            what_to_do = "Set Content-Type: application/json."
+            return Refusal(415, "wrong_type", "The content type of the request is not JSON.", what_to_do)
+        return not_valid("; ".join(map(in_field, faults[:5])))
+    if isinstance(error, HTTPException):
+        if error.status_code == 404:
+            return not_found("address")
+        if error.status_code == 405:
+            what_to_do = "See /api/openapi.json."
+            return Refusal(405, "not_allowed", "This method is not allowed here.", what_to_do, error.headers)
+        return Refusal(error.status_code, "not_valid", "The request cannot be read.", "Correct the request.")
+    error = exhausted(error) or error
+    return next(Refusal(*refused) for kind, refused in _KINDS.items() if isinstance(error, kind))
 
 
 def install(app: FastAPI) -> None:
@@ -189,35 +145,12 @@ def install(app: FastAPI) -> None:
 
     async def refuse(request: Request, error: Exception) -> JSONResponse:
         refusal = as_refusal(error)
-        if refusal.status == 429:
+        if refusal.status_code == 429:
             await asyncio.sleep(random.uniform(*OVERLOAD_DELAY_SECONDS))  # noqa: S311 - nothing secret
         return refusal.response(request.url.path)
 
-    async def refuse_http(request: Request, error: Exception) -> JSONResponse:
-        status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
-        if isinstance(error.__cause__, Refusal):  # raised while the body was read, and wrapped by the reader
-            refusal = error.__cause__
-        elif status == 404:
-            refusal = not_found("address")
-        elif status == 405:
-            refusal = Refusal(405, "not_allowed", "This method is not allowed here.", "See /api/openapi.json.", headers)
-        else:
-            refusal = Refusal(status, "not_valid", "The request cannot be read.", "Correct the request.", headers)
-        return refusal.response(request.url.path)
-
-    async def refuse_fields(request: Request, error: Exception) -> JSONResponse:
-        faults = error.errors() if isinstance(error, RequestValidationError) else []
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if not kind.endswith("json") and any(tuple(fault["loc"]) == ("body",) for fault in faults):
-            return Refusal(
-                415, "wrong_type", "The content type of the request is not JSON.", "Set Content-Type: application/json."
-            ).response(request.url.path)
-        return not_valid("; ".join(map(in_field, faults[:5])) or "The request is not valid.").response(request.url.path)
-
-    app.add_exception_handler(Refusal, refuse)
-    app.add_exception_handler(errors.HoptrailError, refuse)
-    app.add_exception_handler(HTTPException, refuse_http)
-    app.add_exception_handler(RequestValidationError, refuse_fields)
+    for kind in (HTTPException, RequestValidationError, errors.HoptrailError):
+        app.add_exception_handler(kind, refuse)
 
 
 def in_field(fault: Mapping[str, Any], whole: str = "body") -> str:

@@ -15,11 +15,13 @@ from threading import Lock
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
+from hoptrail.corpus.journal import Item
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.recipes.registry import recipe_class, recipe_names
+from hoptrail.serving.server.job_thread import Job
 from hoptrail.serving.server.question_threads import Stopped
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place
@@ -84,21 +86,15 @@ def cost(here: Here, name: str) -> JsonObject:
     """The estimated cost of building for a recipe with a chat model, and the seconds spent on building so far."""
     _check(here, name)
     report = here.workspace.index.estimate([], [name])
-    with here.workspace.reading() as snapshot:
-        spent = snapshot.head.spent
-    return {
-        "calls": report.usage.calls,
-        "prompt_tokens": report.usage.prompt_tokens,
-        "completion_tokens": report.usage.completion_tokens,
-        "seconds_so_far": spent.seconds,
-    }
+    counts = {name: getattr(report.usage, name) for name in ("calls", "prompt_tokens", "completion_tokens")}
+    return {**counts, "seconds_so_far": here.workspace.read(lambda snapshot: snapshot.head.spent.seconds, 0.0)}
 
 
 @router.post("/recipes/{name}", status_code=202)
 def build(here: Here, name: str) -> JsonObject:
     """Build what a recipe searches. Returns the job."""
     _check(here, name)
-    return here.submit("build", {name: name}).as_json()
+    return here.jobs.submit(Job("build", [Item(name, name)], here.client)).as_json()
 
 
 @router.get("/suggestions")

@@ -15,14 +15,12 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path as FilePath
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, File, Path, Query, Request, Response, UploadFile
 from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
 
 from hoptrail.documents.child import Parsing
 from hoptrail.documents.limits import ReadingLimits, Unreadable
@@ -30,9 +28,9 @@ from hoptrail.documents.marks import times_of
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.index.contents import DocumentSummary
 from hoptrail.serving.server.job_thread import Job
-from hoptrail.serving.server.refusals import Refusal, in_field, not_found, not_valid
-from hoptrail.serving.server.services import Here, Place
-from hoptrail.serving.server.wire import Text, as_file, document_json, summary_json
+from hoptrail.serving.server.refusals import Refusal, in_field, not_valid
+from hoptrail.serving.server.services import Here
+from hoptrail.serving.server.wire import Text, as_file, document_json
 from hoptrail.types import Document
 from hoptrail.types.json_object import JsonObject
 from hoptrail.types.sources import UPLOADED
@@ -40,20 +38,7 @@ from hoptrail.types.sources import UPLOADED
 router = APIRouter(prefix="/api", tags=["documents"])
 
 _TEXTS = TypeAdapter(list[Text])
-_UPLOAD_BODY: JsonObject = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
-                }
-            },
-            "application/json": {"schema": {"type": "array", "items": Text.model_json_schema()}},
-        },
-    }
-}
+_JSON_BODY = {"application/json": {"schema": {"type": "array", "items": Text.model_json_schema()}}}
 
 Sort = Literal["title", "date", "-date", "length", "-length", "folder"]
 
@@ -85,7 +70,13 @@ def documents(
     return {
         "total": len(found),
         "documents": [
-            summary_json(one) | {"folder": folders[one.id], "bytes": _size_of(one)}
+            {
+                **document_json(one),
+                "passages": one.passages,
+                "date": one.date,
+                "folder": folders[one.id],
+                "bytes": _size_of(one),
+            }
             for one in found[start : start + limit]
         ],
         "folders": [{"path": path, "documents": counts[path]} for path in sorted(counts) if path],
@@ -94,15 +85,24 @@ def documents(
 
 @router.get("/documents/{name}")
 def document(here: Here, name: str) -> JsonObject:
-    """A document with its text and the ends of its sentences."""
-    found = here.document(name)
-    return {**document_json(found), "original": any(map(_is_file, found.sources))}
+    """A document with its text. `sentences` are the end offsets of sentences, in code points like all offsets; `blocks` tile the
+    text, rows have cells, and `place` is the place in the file, if known.
+    """
+    found = here.documents([name])[name]
+    return {
+        **document_json(found),
+        "text": found.text,
+        "sentences": found.sentence_ends,
+        "blocks": found.blocks,
+        "notes": found.notes,
+        "original": any(map(_is_file, found.sources)),
+    }
 
 
 @router.get("/documents/{name}/original", response_class=Response)
 def original(here: Here, name: str) -> Response:
     """The file that a document was read from, while it exists unchanged."""
-    path, content = _unchanged(here.document(name), here.workspace.index.settings.reading)
+    path, content = _unchanged(here.documents([name])[name], here.workspace.index.settings.reading)
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"}
     kind = "application/pdf" if path.suffix.lower() == ".pdf" else "application/octet-stream"
     return Response(content, media_type=kind, headers=headers)
@@ -119,7 +119,7 @@ def drawn_page(
     """A page of the PDF file that a document was read from: `picture` is PNG in base64, `boxes` are where the characters from
     `start` to `end` stand on it, as shares of its width and height (left, top, right, bottom).
     """
-    found, limits = here.document(name), here.workspace.index.settings.reading
+    found, limits = here.documents([name])[name], here.workspace.index.settings.reading
     _, content = _unchanged(found, limits)
     try:
         with Parsing(limits) as parsing:
@@ -129,35 +129,32 @@ def drawn_page(
     return {**about, "picture": b64encode(picture).decode()}
 
 
-@router.post("/documents", status_code=202, openapi_extra=_UPLOAD_BODY)
-async def add(request: Request, here: Here) -> JsonObject:
+@router.post("/documents", status_code=202, openapi_extra={"requestBody": {"content": _JSON_BODY}})
+async def add(request: Request, here: Here, files: Annotated[Sequence[UploadFile], File()] = ()) -> JsonObject:
     """Index documents: files as form data, or titles with texts as JSON. Returns the job."""
-    here.workspace.check_changeable()
+    jobs, most = here.jobs, here.served.limits.files
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
-        job = await _add_form(request, here, here.served.limits.files)
+        content = [(file.filename or "", file.file) for file in files]
     elif kind == "application/json":
-        texts = await run_in_threadpool(_texts_in, await request.body(), here.served.limits.files)
-        job = await run_in_threadpool(here.jobs.add, list(map(as_file, texts)), here.client)
+        content = await run_in_threadpool(_files_in, await request.body())
     else:
         raise Refusal(415, "wrong_type", "Documents must be multipart/form-data or JSON.", "Set the content type.")
-    return job.as_json()
+    if not 0 < len(content) <= most:
+        raise not_valid(f"The request has {len(content)} documents; 1 to {most} are accepted at once.")
+    return (await run_in_threadpool(jobs.add, content, here.client)).as_json()
 
 
 @router.delete("/documents/{name}", status_code=202)
 def remove(here: Here, name: str) -> JsonObject:
     """Remove a document, with everything derived from it alone. Returns the job."""
-    found = here.document(name)
-    return here.submit("remove", {found.id: found.title}).as_json()
+    return here.remove([name]).as_json()
 
 
 @router.delete("/documents", status_code=202)
 def remove_several(here: Here, document: Annotated[list[str], Query(min_length=1, max_length=200)]) -> JsonObject:
     """Remove the documents named by `document` in the query; missing ones are ignored. Returns one job for all."""
-    found = [one for name in dict.fromkeys(document) if (one := here.workspace.document(name)) is not None]
-    if not found:
-        raise not_found("document")
-    return here.submit("remove", {one.id: one.title for one in found}).as_json()
+    return here.remove(document).as_json()
 
 
 @router.get("/jobs")
@@ -190,27 +187,11 @@ def resume(here: Here, name: str) -> JsonObject:
     return here.jobs.resume(name).as_json()
 
 
-async def _add_form(request: Request, here: Place, most: int) -> Job:
+def _files_in(body: bytes) -> list[tuple[str, BinaryIO]]:
     try:
-        async with request.form(max_files=most, max_fields=10, max_part_size=64 * 1024) as form:
-            files = [value for _, value in form.multi_items() if isinstance(value, UploadFile) and value.filename]
-            if not files:
-                raise not_valid("The request has no file.", "Send at least one as form data.")
-            return await run_in_threadpool(
-                here.jobs.add, [(file.filename or "", file.file) for file in files], here.client
-            )
-    except HTTPException as error:  # its detail describes the fault and contains nothing of the form
-        raise not_valid(f"The form cannot be read: {error.detail}", f"Send 1 to {most} files at once.") from None
-
-
-def _texts_in(body: bytes, most: int) -> list[Text]:
-    try:
-        texts = _TEXTS.validate_json(body, strict=True)
+        return list(map(as_file, _TEXTS.validate_json(body, strict=True)))
     except ValidationError as error:
         raise not_valid(in_field(error.errors(include_input=False, include_url=False)[0])) from None
-    if not 0 < len(texts) <= most:
-        raise not_valid(f"The request has {len(texts)} documents; 1 to {most} are accepted at once.")
-    return texts
 
 
 def _summary(one: Job) -> JsonObject:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
+from prometheus_client import generate_latest
 from starlette.staticfiles import StaticFiles
 
 from hoptrail.documents.forms import ENDINGS
 from hoptrail.serving.server.refusals import Refusal
 from hoptrail.serving.server.services import Here, Services
-from hoptrail.serving.server.wire import contents_json, indexing_json, progress_json, unread_json
+from hoptrail.serving.server.wire import progress_json, unread_json
+from hoptrail.serving.server.workspaces import state_json
 from hoptrail.structures.progress_tracker import Progress
 from hoptrail.types.json_object import JsonObject
 
@@ -41,7 +43,7 @@ def metrics(request: Request) -> Response:
             "The counts cover all workspaces, and this key does not open all of them without limits.",
             "Send a key that the key file lists for every workspace.",
         )
-    return Response(served.metrics.text(), media_type=PROMETHEUS)
+    return Response(generate_latest(served.metrics.registry), media_type=PROMETHEUS)
 
 
 @router.get("/api/workspaces")
@@ -53,15 +55,12 @@ def workspaces(request: Request) -> JsonObject:
 @router.get("/api/show")
 def show(here: Here) -> JsonObject:
     """The contents of the workspace: `hoptrail show --json`, but with the number of documents; and what may be uploaded."""
-    contents, folder, limits = here.workspace.contents(), here.workspace.folder, here.served.limits
+    folder, limits = here.workspace.folder, here.served.limits
     sees_all = here.workspace.labels is None  # other keys must not learn file names
     return {
-        "workspace": here.workspace.name,
-        "empty": contents is None,
-        "contents": contents_json(contents) if contents else None,
+        **state_json(here.workspace),
         "progress": progress_json(folder.progress if folder else Progress()),
         "folder": {"unread": unread_json(folder.report)} if folder and sees_all else None,
-        **indexing_json(contents.reached if contents else None),
         "uploads": {"endings": list(ENDINGS), "bytes": limits.upload, "files": limits.files},
     }
 

@@ -18,35 +18,33 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from fastapi.responses import StreamingResponse
 
 from hoptrail.index import contract
+from hoptrail.index.contents import reached
 from hoptrail.index.conversation import answer_message
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.recipe import Recipe
+from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.serving.server.answer_history import kept
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Stopped
 from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.services import Place
-from hoptrail.serving.server.wire import QuestionRequest, Search, question_of
-from hoptrail.serving.server.workspaces import computes_here, indexing_of
-from hoptrail.types import Answer, Cited, Hop, Span
+from hoptrail.serving.server.wire import QuestionRequest, Search, indexing_json
+from hoptrail.serving.server.workspaces import computes_here
+from hoptrail.types import Answer, Hop, Span
 from hoptrail.types.answer import evidence_json, hop_json
 from hoptrail.types.json_object import JsonObject
-from hoptrail.types.sources import file_name
 
 EVENTS = "text/event-stream"
 SILENCE_SECONDS = 10.0
 """After this silence a comment is sent, so that both sides notice a broken connection."""
 
 SendEvent = Callable[[str, JsonObject], None]
-
-C = TypeVar("C", bound=Cited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,33 +62,30 @@ class ClientQuestion:
         return computes_here(self.place.workspace, self.asked.language)
 
 
+@dataclass(slots=True)
 class Narrator:
     """Tells the hops of an answer as events, in the thread that answers."""
 
-    def __init__(self, recipe: Recipe, metrics: Metrics, send_event: SendEvent) -> None:
-        self._corpus = recipe.corpus
-        self._hops_made = metrics.hops
-        self._send = send_event
-        self._hop = 0
-        self._written = ""
+    corpus: Corpus
+    metrics: Metrics
+    send: SendEvent
+    hop: int = 0
+    written: str = ""
 
     def asked(self, question: str, asked: str) -> None:
-        """Send a sub-question."""
-        self._send("asked", {"hop": self._hop, "question": question, "asked": asked})
+        self.send("asked", {"hop": self.hop, "question": question, "asked": asked})
 
     def wrote(self, question: str, text: str) -> None:
-        """Send an answer that is being written, where it has changed."""
-        if text != self._written:
-            self._written = text
-            self._send("writing", {"hop": self._hop, "question": question, "text": text})
+        if text != self.written:
+            self.written = text
+            self.send("writing", {"hop": self.hop, "question": question, "text": text})
 
     def found(self, hop: Hop, support: tuple[Span, ...]) -> None:
-        """Send a finished hop with its evidence."""
-        cited = cite([CitedHop(hop, support)], self._corpus)
-        self._hops_made.labels(hop.verdict.value).inc()
-        evidence = [evidence_json(replace(item, hop=self._hop)) for item in cited]
-        self._send("hop", {"hop": self._hop, **hop_json(hop), "evidence": evidence})
-        self._hop += 1
+        self.metrics.hops.labels(hop.verdict.value).inc()
+        cited = cite([CitedHop(hop, support)], self.corpus)
+        evidence = [evidence_json(replace(item, hop=self.hop)) for item in cited]
+        self.send("hop", {"hop": self.hop, **hop_json(hop), "evidence": evidence})
+        self.hop += 1
 
 
 def answering(asking: ClientQuestion, send_event: SendEvent | None = None) -> Callable[[Stopped], Answer]:
@@ -98,15 +93,14 @@ def answering(asking: ClientQuestion, send_event: SendEvent | None = None) -> Ca
     Raises: Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
     """
     asked, workspace, metrics = asking.asked, asking.place.workspace, asking.place.served.metrics
-    question_of(asked)
     language = workspace.language(asked.language)
     plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "", documents=asked.documents)
-    tell = send_event or (lambda _name, _content: None)
-    narrator = Narrator(plain, metrics, tell)
+    send = send_event or (lambda _name, _content: None)
+    narrator = Narrator(plain.corpus, metrics, send)
 
     def begun(whole: str) -> None:
         if whole != asked.question:
-            tell("completed", {"question": asked.question, "asked": whole})
+            send("completed", {"question": asked.question, "asked": whole})
 
     def work(stopped: Stopped) -> Answer:
         listener = Listener(narrator.asked, narrator.found, stopped, narrator.wrote if send_event else None)
@@ -114,20 +108,9 @@ def answering(asking: ClientQuestion, send_event: SendEvent | None = None) -> Ca
         recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
         answer = answer_message(asked.question, [*asking.earlier, *asked.earlier], recipe, listened, begun)
         metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
-        return without_folders(answer)
+        return answer
 
     return work
-
-
-def without_folders(answer: Answer) -> Answer:
-    """The answer with file names in place of paths, which clients must not see."""
-
-    def named(cited: tuple[C, ...]) -> tuple[C, ...]:
-        return tuple(replace(item, source=file_name(item.source)) for item in cited)
-
-    guess = answer.guess and replace(answer.guess, evidence=named(answer.guess.evidence))
-    parts = tuple(map(without_folders, answer.parts))
-    return replace(answer, evidence=named(answer.evidence), closest=named(answer.closest), guess=guess, parts=parts)
 
 
 def event(name: str, content: JsonObject) -> str:
@@ -144,12 +127,14 @@ async def searched(place: Place, asked: Search) -> JsonObject:
     """The hits, as `hoptrail search --json` prints them, as long as the client of the request stays connected.
     Raises: Refusal, HoptrailError: as `answered`.
     """
-    question, workspace = question_of(asked), place.workspace
+    question, workspace = check_question(asked.question), place.workspace
 
     def work(_: Stopped) -> JsonObject:
         recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "")
         name = reported_name(asked.recipe or workspace.index.settings.recipe, recipe)
-        return contract.search_json(question, name, recipe.retrieve(question)) | indexing_of(workspace)
+        return contract.search_json(question, name, recipe.retrieve(question)) | indexing_json(
+            workspace.read(reached, None)
+        )
 
     return await place.served.desk.wait_for(place.request, work, computes=computes_here(workspace, None))
 
@@ -168,7 +153,7 @@ async def _told(asking: ClientQuestion, answer: Answer) -> JsonObject:
     if asking.keep:
         asking.keep(answer)
     content = answer.to_dict()
-    indexing = await asyncio.to_thread(indexing_of, asking.place.workspace)
+    indexing = indexing_json(await asyncio.to_thread(asking.place.workspace.read, reached, None))
     return content | indexing | await asyncio.to_thread(kept, asking.place, asking.asked, content)
 
 

@@ -14,16 +14,16 @@ with it. A running process holds a lock of that name. If nobody holds the lock, 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from filelock import BaseFileLock, FileLock, Timeout
+from filelock import FileLock, Timeout
 
 from hoptrail.corpus.durable import NEW, make_folder, remove_files, sync_folder, write_file
-from hoptrail.corpus.journal import Item
+from hoptrail.corpus.journal import Item, JobRecord, Journal
 from hoptrail.documents import walking
 from hoptrail.documents.blocks import document_id
 from hoptrail.documents.file_contents import ending_of, is_readable, without_packing
@@ -39,6 +39,9 @@ from hoptrail.text.dates import find_date
 from hoptrail.types import Document, content_id
 from hoptrail.types.sources import UPLOADS
 
+LOCK = ".lock"
+CLAIMING = "claiming"
+"""The lock that is held to find out which processes have ended."""
 _BLOCK = 1 << 20
 _LONGEST_NAME = 200
 _UNNAMED = "unnamed"
@@ -49,10 +52,45 @@ class Uploads:
     """The uploads of one workspace. `index` is its index folder."""
 
     def __init__(self, index: Path, limits: ServerLimits, reading: ReadingLimits) -> None:
-        self._folder = index / UPLOADS
+        self.folder = index / UPLOADS
         self._limits = limits
         self._reading = reading
-        self.claims = Claims(self._folder)
+        self.mark = f"u{secrets.token_hex(4)}"
+        """The mark of this process."""
+        self._lock = self._lock_of(self.mark)
+
+    def _lock_of(self, mark: str) -> FileLock:
+        return FileLock(self.folder / f"{mark}{LOCK}", thread_local=False)
+
+    def hold(self) -> None:
+        """Hold the lock of this process from now on, and create the folder."""
+        if not self._lock.is_locked:
+            make_folder(self.folder)
+            with self._lock_of(CLAIMING):
+                self._lock.acquire()
+
+    def release(self) -> None:
+        """Release the lock: the next server to start takes over what is left."""
+        self._lock.release()
+
+    def adopt(self, journal: Journal) -> list[JobRecord]:
+        """Take over the jobs of processes that have ended, and remove their files that no job names."""
+        self.hold()
+        with self._lock_of(CLAIMING):
+            marks = {path.name[: len(self.mark)] for path in self.folder.glob("u*")} | journal.owners()
+            ended = {mark for mark in marks - {self.mark} if self._is_free(mark)}
+            jobs, wanted = journal.take_over(ended, self.mark), journal.open_items()
+            found = [path for mark in ended for path in self.folder.glob(f"{mark}*")]
+            left = [path for path in found if path.name.partition(".")[0] not in wanted]
+            remove_files([*left, *self.folder.glob("n*.jsonl")])  # the latter are of earlier versions
+        return jobs
+
+    def _is_free(self, mark: str) -> bool:
+        try:
+            with self._lock_of(mark).acquire(timeout=0):
+                return True
+        except Timeout:
+            return False
 
     def keep(self, name: str, content: BinaryIO) -> Item:
         """Store a file under a new id; its name is shortened for display. `settle` syncs it in the folder.
@@ -61,12 +99,12 @@ class Uploads:
         ending = ending_of(name)
         stem = name[: len(name) - len(ending)]
         name, whole_name = (shown(stem, longest) + ending or _UNNAMED for longest in (_LONGEST_NAME, len(stem)))
-        upload = Item(f"{self.claims.mark}{secrets.token_hex(6)}", name, whole_name=whole_name, ending=ending)
+        upload = Item(f"{self.mark}{secrets.token_hex(6)}", name, whole_name=whole_name, ending=ending)
         path = self._path(upload)
-        with disk_errors(f"cannot store an upload in {self._folder}"):
+        with disk_errors(f"cannot store an upload in {self.folder}"):
             try:
-                self.claims.hold()
-                write_file(path, self._within_limit(content, sum(map(_size, self._folder.iterdir()))))
+                self.hold()
+                write_file(path, self._within_limit(content))
                 with suppress(Unreadable):  # a damaged one is stored: its job reports the fault
                     if not is_readable(path):
                         raise Refusal(415, "wrong_type", "is not text and has no supported format", _SUPPORTED)
@@ -77,21 +115,12 @@ class Uploads:
         return upload
 
     def _path(self, upload: Item) -> Path:
-        return self._folder / f"{upload.id}{upload.ending}"
+        return self.folder / f"{upload.id}{upload.ending}"
 
-    def settle(self, items: Iterable[Item]) -> None:
-        """Sync the names of stored files to the disk, if any of these items is one."""
-        if any(item.whole_name for item in items):
-            with disk_errors(f"cannot store uploads in {self._folder}"):
-                sync_folder(self._folder)
-
-    def clear(self, marks: Collection[str], wanted: Collection[str]) -> None:
-        """Remove the files of these marks except the uploads in `wanted` (ids), and files that earlier versions have left."""
-        if not self._folder.is_dir():
-            return
-        found = [path for mark in marks for path in self._folder.glob(f"{mark}*")]
-        left = [path for path in found if path.suffix != LOCK and path.name.partition(".")[0] not in wanted]
-        remove_files([*left, *self._folder.glob("n*.jsonl")])
+    def settle(self) -> None:
+        """Sync the names of stored files to the disk."""
+        with disk_errors(f"cannot store uploads in {self.folder}"):
+            sync_folder(self.folder)
 
     def read(self, upload: Item, seconds: int) -> Iterator[Document]:
         """The documents of an upload, each parsed within `seconds`. Then `upload` has their ids by source, and notes on
@@ -99,13 +128,14 @@ class Uploads:
         Raises: DocumentError: nothing in it could be read; its reason may be shown to clients.
         """
         stored, reading = self._path(upload), replace(self._reading, parsing_seconds=seconds)
-        place = walking.shown((self._folder / f"{content_id('n', upload.whole_name)}.jsonl").resolve())
+        place = walking.shown((self.folder / f"{content_id('n', upload.whole_name)}.jsonl").resolve())
         found: dict[str, str] = {}
         notes: list[str] = []
         failures: list[str] = []
         for one in read_sources([stored], reading):
             if isinstance(one, DocumentError):
-                failures.append(_reason(one))
+                _, mark, line = one.source.rpartition(", line ")
+                failures.append(f"line {line}: {one.reason}" if mark and line.isdigit() else one.reason)
                 continue
             document = _uploaded(one, stored, upload.name, place)
             source = document.sources[0]
@@ -121,11 +151,15 @@ class Uploads:
     def discard(self, items: Iterable[Item]) -> None:
         """Remove the stored files of those of these items that are uploads."""
         paths = [self._path(item) for item in items if item.whole_name]
-        if paths and self._folder.is_dir():
+        if paths and self.folder.is_dir():
             remove_files([*paths, *(path.with_name(path.name + NEW) for path in paths)])
 
-    def _within_limit(self, content: BinaryIO, stored: int) -> Iterator[bytes]:
-        """The blocks of the content, as long as it fits beside the `stored` bytes."""
+    def _within_limit(self, content: BinaryIO) -> Iterator[bytes]:
+        """The blocks of the content, as long as it fits beside what is stored."""
+        stored = 0
+        for path in self.folder.iterdir():
+            with suppress(FileNotFoundError):
+                stored += path.stat().st_size
         while block := content.read(_BLOCK):
             stored += len(block)
             if stored > self._limits.waiting_uploads:
@@ -133,20 +167,13 @@ class Uploads:
             yield block
 
 
-def _size(path: Path) -> int:
-    """In bytes; 0 for a file that no longer exists."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
 def _uploaded(document: Document, stored: Path, name: str, place: str) -> Document:
     """A document that was read from the `stored` upload `name`, as if read from a line of the JSONL file at `place`."""
     lines = f"{walking.shown(stored.resolve())}#"
     source = document.sources[0]
     line = source.removeprefix(lines) if source.startswith(lines) else ""
-    title = _title(Path(name)) if document.title == _title(stored) else document.title
+    ours, theirs = (name_of(without_packing(path)) for path in (stored, Path(name)))
+    title = theirs if document.title == ours else document.title
     date, origin = document.date, document.date_from
     if origin in {FILE_NAME, FILE_TIME}:  # those of our copy
         date, origin = find_date(name), FILE_NAME
@@ -158,67 +185,3 @@ def _uploaded(document: Document, stored: Path, name: str, place: str) -> Docume
         date=date,
         date_from=origin if date else "",
     )
-
-
-def _title(path: Path) -> str:
-    return name_of(without_packing(path))
-
-
-def _reason(failure: DocumentError) -> str:
-    _, mark, line = failure.source.rpartition(", line ")
-    return f"line {line}: {failure.reason}" if mark and line.isdigit() else failure.reason
-
-
-LOCK = ".lock"
-
-
-class Claims:
-    """The marks that this process holds in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.mark = f"u{secrets.token_hex(4)}"
-        """The mark of this process."""
-        self._held: dict[str, FileLock] = {}
-
-    def hold(self) -> None:
-        """Claim the mark of this process, and create the folder."""
-        if self.mark not in self._held:
-            make_folder(self._folder)
-            with self.claiming():
-                self.claim(self.mark)
-
-    def claiming(self) -> BaseFileLock:
-        """Excludes all other threads and processes that claim marks, inside `with`."""
-        return FileLock(self.lock_of("claiming"))
-
-    def claim(self, mark: str) -> bool:
-        """Try to take over a mark; returns False if this or another process already holds it."""
-        if mark in self._held:
-            return False
-        lock = FileLock(self.lock_of(mark), timeout=0, thread_local=False)
-        try:
-            lock.acquire()
-        except Timeout:
-            return False
-        self._held[mark] = lock
-        return True
-
-    def marks(self) -> set[str]:
-        """The marks of the existing files."""
-        return {path.name[: len(self.mark)] for path in self._folder.glob("u*")}
-
-    def release(self) -> None:
-        """Release all marks: the next server to start takes them over."""
-        if not self._held:
-            return
-        with self.claiming():
-            while self._held:
-                mark, lock = self._held.popitem()
-                if not any(path.suffix != LOCK for path in self._folder.glob(f"{mark}*")):
-                    self.lock_of(mark).unlink(missing_ok=True)
-                lock.release()
-
-    def lock_of(self, name: str) -> Path:
-        """The file of the lock of this name."""
-        return self._folder / f"{name}{LOCK}"

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from io import BytesIO
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
-from hoptrail.errors import UsageError
-from hoptrail.index import contract
-from hoptrail.index.contents import Contents, DocumentSummary, Reached
+from hoptrail.index.contents import DocumentSummary, Reached
 from hoptrail.index.syncing import IndexingReport
-from hoptrail.retrieval.corpus import QUESTION_LIMIT, check_question
+from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.serving.answer_text import one_line
-from hoptrail.serving.server.refusals import not_valid
 from hoptrail.structures.progress_tracker import Progress
-from hoptrail.types import Answer, Block, Document, Hop, Trail, Verdict
+from hoptrail.types import Answer, Document, Hop, Trail, Verdict
 from hoptrail.types.json_object import JsonObject
 from hoptrail.types.sources import UPLOADED, file_name
 
@@ -42,7 +39,14 @@ AsOf = Annotated[
     ),
 ]
 
-Asked = Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
+
+def _not_empty(question: str) -> str:
+    if not question.strip():
+        raise PydanticCustomError("empty", "it is empty, ask something")
+    return question
+
+
+Asked = Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT), AfterValidator(_not_empty)]
 
 
 class EarlierHop(Strict):
@@ -113,15 +117,7 @@ class Text(Strict):
     text: str
 
 
-def question_of(asked: QuestionRequest | Search) -> str:
-    """The question, checked. Raises: Refusal: it is empty."""
-    try:
-        return check_question(asked.question)
-    except UsageError:  # the length is checked with the fields
-        raise not_valid("question: it is empty.", "Ask something.") from None
-
-
-def as_file(text: Text) -> tuple[str, BytesIO]:
+def as_file(text: Text) -> tuple[str, BinaryIO]:
     """A document as a JSONL file of one line: its name and content. Only lone surrogates, which are not UTF-8, are escaped:
     escaping all non-ASCII characters would make texts in most scripts several times longer.
     """
@@ -129,23 +125,13 @@ def as_file(text: Text) -> tuple[str, BytesIO]:
     return f"{text.title}.jsonl", BytesIO(line.encode("utf-8", "backslashreplace"))
 
 
-def contents_json(contents: Contents) -> JsonObject:
-    """The object of `hoptrail show --json` with the numbers of documents and of unread files in place of their lists."""
-    whole = contract.contents_json(contents)
-    return {**whole, "documents": len(contents.documents), "unread": len(contents.unread)}
-
-
 def progress_json(progress: Progress) -> JsonObject:
     """`done` of `total` (0: unknown) of the step `what`; `share` of the whole run (0 to 1) and `seconds_left` are null while
     unknown.
     """
-    return {
-        "what": progress.what,
-        "done": progress.done,
-        "total": progress.total,
-        "share": None if progress.share is None else round(progress.share, 4),
-        "seconds_left": None if progress.left is None else round(progress.left, 1),
-    }
+    content = asdict(progress)
+    content["seconds_left"] = content.pop("left")
+    return content
 
 
 def unread_json(report: IndexingReport) -> JsonObject:
@@ -163,44 +149,13 @@ def indexing_json(reached: Reached | None) -> JsonObject:
     return {"indexing": {name: getattr(reached, name) for name in counts} | {"goes_on": bool(reached.writer)}}
 
 
-def _origin_json(sources: Sequence[str]) -> JsonObject:
-    """`uploaded` marks a document that an upload of the same name replaces."""
-    return {
-        "sources": [file_name(source) for source in sources],
-        "uploaded": any(map(UPLOADED.fullmatch, sources)),
-    }
-
-
-def summary_json(document: DocumentSummary) -> JsonObject:
-    """A document in a list."""
-    about = {"id": document.id, "title": document.title}
-    return about | _origin_json(document.sources) | {"passages": document.passages, "date": document.date}
-
-
-def document_json(document: Document) -> JsonObject:
-    """A whole document. `sentences` are the end offsets of sentences, in code points like all offsets; `blocks` tile the text,
-    rows have cells, and `place` is the place in the file, if known.
-    """
+def document_json(document: Document | DocumentSummary) -> JsonObject:
+    """What a document and its summary share. `uploaded` marks a document that an upload of the same name replaces."""
     return {
         "id": document.id,
         "title": document.title,
-        "text": document.text,
-        "sentences": list(document.sentence_ends),
-        "blocks": [_block_json(block) for block in document.blocks],
-        **_origin_json(document.sources),
-        "notes": list(document.notes),
-    }
-
-
-def _block_json(block: Block) -> JsonObject:
-    return {
-        "kind": block.kind.value,
-        "start": block.start,
-        "end": block.end,
-        "level": block.level,
-        "ordered": block.ordered,
-        "place": block.place,
-        "cells": [asdict(cell) for cell in block.cells],
+        "sources": [file_name(source) for source in document.sources],
+        "uploaded": any(map(UPLOADED.fullmatch, document.sources)),
     }
 
 

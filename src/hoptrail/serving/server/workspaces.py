@@ -9,31 +9,31 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Final, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.errors import HoptrailError, Interrupted, UsageError
-from hoptrail.index.contents import Contents, DocumentSummary, contents_of, reached
+from hoptrail.index import contract
+from hoptrail.index.contents import Contents, DocumentSummary, contents_of
 from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher
 from hoptrail.index.syncing import IndexingReport
 from hoptrail.index.watching import watch
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.tasks import Language
-from hoptrail.recipes.catalogue import needed_structures, open_recipe, usable
+from hoptrail.recipes.catalogue import open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.recipes.registry import recipe_names
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import indexing_json
 from hoptrail.structures.progress_tracker import Progress
-from hoptrail.types import Document
 from hoptrail.types.json_object import JsonObject
 
 T = TypeVar("T")
@@ -53,12 +53,6 @@ class FolderState:
     report: IndexingReport = field(default_factory=IndexingReport)
 
 
-def indexing_of(workspace: Workspace) -> JsonObject:
-    """The extra field of answers while an indexing run is unfinished (`wire.indexing_json`)."""
-    with workspace.reading() as snapshot:
-        return indexing_json(reached(snapshot))
-
-
 class Workspace:
     """One index under a name. Thread-safe."""
 
@@ -74,7 +68,7 @@ class Workspace:
         self.folder: FolderState | None = None
         """The state of the served folder, if there is one."""
         self._opening = Lock()
-        self._languages: dict[str, Language] = {}
+        self._language = cache(index.language)
 
     def corpus(self, as_of: str = "", documents: Collection[str] = ()) -> Corpus:
         """The visible part of the last commit, as of a date, or only `documents` (ids) of it.
@@ -96,28 +90,20 @@ class Workspace:
             raise Refusal(404, "not_found", "None of the selected documents is here any more.", "Select others.")
         return corpus
 
-    def reading(self) -> AbstractContextManager[Snapshot]:
-        """The visible part of the last commit, open until the end of `with`. The index must not be empty.
+    def read(self, read: Callable[[Snapshot], T], nothing: T) -> T:
+        """What `read` gives for the visible part of the last commit; `nothing` if there is no index.
         Raises: IndexUnavailable: the index cannot be used.
         """
-        return self.index.reading(self.index.view(labels=self.labels))
-
-    def _read(self, read: Callable[[Snapshot], T], nothing: T) -> T:
-        """What `read` gives for the visible part of the last commit; `nothing` if there is no index."""
         if self.index.is_empty:
             return nothing
-        with self.reading() as snapshot:
+        with self.index.reading(self.index.view(labels=self.labels)) as snapshot:
             return read(snapshot)
 
     def check_changeable(self) -> None:
         """Raises: Refusal: the workspace is read-only."""
         if self.index.is_read_only:
-            raise Refusal(
-                409,
-                "read_only",
-                "This workspace is a published index, which is read-only.",
-                "Change the index that it is published from, and publish that again.",
-            )
+            what_to_do = "Change the index that it is published from, and publish that again."
+            raise Refusal(409, "read_only", "This workspace is a published index, which is read-only.", what_to_do)
 
     def clean(self) -> bool:
         """Erase removed text from every file. Returns False while another process still reads an earlier state.
@@ -126,13 +112,21 @@ class Workspace:
         return self.index.is_empty or self.index.clean()
 
     def warm(self) -> None:
-        """Load what the default recipe needs into memory, by a search that costs nothing.
-        Raises: HoptrailError: the index, the encoder or the language of the settings cannot be opened.
+        """Load what the default recipe needs into memory, by a search that costs nothing. A failure is logged: the next question
+        reports it.
         """
-        self.language(None)
-        self.index.encoder.encode(["ready"])
-        with suppress(Refusal):  # nothing is indexed, or not for the default recipe
-            self.recipe(None, self.language(OFFLINE)).retrieve("Who is ready?")
+        try:
+            self.language(None)
+            self.index.encoder.encode(["ready"])
+            with suppress(Refusal):  # nothing is indexed, or not for the default recipe
+                self.recipe(None, self.language(OFFLINE)).retrieve("Who is ready?")
+        except Exception as error:  # noqa: BLE001 - the border of a thread, which goes on
+            self.log_failure("warmed", error)
+
+    def log_failure(self, what: str, error: Exception) -> None:
+        """Log that the workspace could not be `what`. Of errors that are not ours, only the type is fit for a log."""
+        said = error if isinstance(error, HoptrailError) else type(error).__name__
+        log.error("workspace %s could not be %s: %s", self.name, what, said)
 
     def language(self, name: str | None) -> Language:
         """The language of the settings, or `offline`. No other, since some read files and some spend money.
@@ -141,13 +135,10 @@ class Workspace:
             Refusal: another language was requested.
             UsageError: the language of the settings cannot be opened.
         """
-        name = name or self.index.settings.language
-        if name not in self.language_names:
+        if name and name not in self.language_names:
             raise not_valid(f"language: this workspace offers {', '.join(self.language_names)}.")
         with self._opening:
-            if name not in self._languages:
-                self._languages[name] = self.index.language(name)
-            return self._languages[name]
+            return self._language(name or self.index.settings.language)
 
     @property
     def language_names(self) -> tuple[str, ...]:
@@ -163,19 +154,15 @@ class Workspace:
         documents: Collection[str] = (),
     ) -> Recipe:
         """A recipe over the current corpus, or over only `documents` (ids) of it.
-        Raises: Refusal: there is no such recipe, its structures are not built here, none of the documents is here, or `as_of` is
-        not a date.
+        Raises: Refusal: there is no such recipe, its structures are not built here, or as `corpus`.
         """
         name = name or self.index.settings.recipe
         corpus = self.corpus(as_of, documents)
         try:
             used = usable(name, corpus.snapshot, self.index.settings.recipes)
         except UsageError:
-            raise not_valid(
-                "recipe: there is no such recipe.",
-                "GET /api/recipes lists them.",
-                for_agents="The tool status lists the usable ones.",
-            ) from None
+            status = "The tool status lists the usable ones."
+            raise not_valid("recipe: there is no such recipe.", "GET /api/recipes lists them.", status) from None
         if not used:
             raise Refusal(
                 409,
@@ -188,25 +175,20 @@ class Workspace:
 
     def recipe_names(self) -> dict[str, bool]:
         """Every recipe, and whether it is usable here now."""
-        settings = self.index.settings.recipes
-        nothing = {name: not needed_structures([name], settings) for name in recipe_names()}
-        return self._read(lambda snapshot: {one: bool(usable(one, snapshot, settings)) for one in nothing}, nothing)
+        settings, nothing = self.index.settings.recipes, dict.fromkeys(recipe_names(), False)
+        return self.read(lambda snapshot: {one: bool(usable(one, snapshot, settings)) for one in nothing}, nothing)
 
     def contents(self) -> Contents | None:
         """The contents of the index, read once per state; None if there is no index."""
-        return self._read(_contents, None)
+        return self.read(_contents, None)
 
     def by_title(self) -> Sequence[DocumentSummary]:
         """The documents by title, sorted once per state; none if there is no index."""
-        return self._read(_by_title, ())
+        return self.read(_by_title, ())
 
     def existing_ids(self, names: Collection[str]) -> set[str]:
         """The ids among `names` whose documents are in the index."""
-        return self._read(lambda snapshot: {one.id for one in snapshot.register.of(names)}, set()) if names else set()
-
-    def document(self, name: str) -> Document | None:
-        """The document with this id, or None."""
-        return None if self.index.is_empty else self.corpus().documents({name}).get(name)
+        return self.read(lambda snapshot: {one.id for one in snapshot.register.of(names)}, set()) if names else set()
 
 
 def computes_here(workspace: Workspace, language: str | None) -> bool:
@@ -214,7 +196,24 @@ def computes_here(workspace: Workspace, language: str | None) -> bool:
     return (language or workspace.index.settings.language) == OFFLINE
 
 
+def state_json(workspace: Workspace) -> JsonObject:
+    """What a workspace contains: the object of `hoptrail show --json`, with numbers in place of lists of documents and files."""
+    contents = workspace.contents()
+    counts = {"documents": len(contents.documents), "unread": len(contents.unread)} if contents else {}
+    return {
+        "workspace": workspace.name,
+        "empty": contents is None,
+        "contents": contract.contents_json(contents) | counts if contents else None,
+        **indexing_json(contents.reached if contents else None),
+    }
+
+
 _contents = cached_per_snapshot(contents_of)
+
+
+@cached_per_snapshot
+def _by_title(snapshot: Snapshot) -> Sequence[DocumentSummary]:
+    return tuple(sorted(_contents(snapshot).documents, key=lambda one: (one.title.casefold(), one.id)))
 
 
 def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
@@ -227,11 +226,6 @@ def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
     restricted = copy(workspace)
     restricted.labels = labels
     return restricted
-
-
-@cached_per_snapshot
-def _by_title(snapshot: Snapshot) -> Sequence[DocumentSummary]:
-    return tuple(sorted(_contents(snapshot).documents, key=lambda one: (one.title.casefold(), one.id)))
 
 
 def by_name(workspaces: Sequence[Workspace]) -> dict[str, Workspace]:
@@ -261,11 +255,11 @@ def watched_folder(
     """
     state, ended = FolderState(), Event()
     workspace.folder = state
+    watcher = Watcher(
+        stopped=lambda: ended.is_set() or stopped(), say=log.info, progress=partial(setattr, state, "progress")
+    )
 
     def follow() -> None:
-        watcher = Watcher(
-            stopped=lambda: ended.is_set() or stopped(), say=log.info, progress=partial(setattr, state, "progress")
-        )
         try:
             for report in watch(workspace.index, [folder], workspace.recipes, watcher, turn=workspace.writing):
                 state.progress, state.report = Progress(), report
@@ -273,10 +267,8 @@ def watched_folder(
                 workspace.warm()
         except Interrupted:
             log.info("workspace %s: stopped indexing %s; the next start continues", workspace.name, folder)
-        except HoptrailError as error:
-            log.error("workspace %s: %s", workspace.name, error)
         except Exception as error:  # noqa: BLE001 - the border of the thread: the server goes on
-            log.error("workspace %s: watching %s ended: %s", workspace.name, folder, type(error).__name__)
+            workspace.log_failure(f"kept in step with {folder}", error)
 
     thread = Thread(target=follow, name=f"folder of {workspace.name}", daemon=True)
     thread.start()
