@@ -486,7 +486,7 @@ def test_a_thread_that_died_is_followed_by_another(app: FastAPI, client: TestCli
     dead = threading.Thread(target=lambda: None)
     dead.start()
     dead.join()
-    app.state.services.jobs["north"]._worker._thread = dead
+    app.state.services.jobs["north"]._thread = dead
     assert ended(client, client.post("/api/documents", json=texts("avocet")).json())["state"] == "done"
 
 

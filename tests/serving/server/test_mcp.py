@@ -330,17 +330,14 @@ def test_an_agent_that_leaves_is_not_worked_for(address: str, monkeypatch: pytes
     begun: list[bool] = []
     left: list[bool] = []
 
-    def slow(*_: Any) -> Any:
-        def work(patience: Any) -> Any:
-            begun.append(True)
-            for _ in range(500):
-                if patience():
-                    left.append(True)
-                    raise RuntimeError("nobody waits")
-                asyncio.run(asyncio.sleep(0.02))
-            raise AssertionError("worked on to the end")
-
-        return work
+    def slow(_: Any, stopped: Callable[[], bool]) -> Any:
+        begun.append(True)
+        for _ in range(500):
+            if stopped():
+                left.append(True)
+                raise RuntimeError("nobody waits")
+            asyncio.run(asyncio.sleep(0.02))
+        raise AssertionError("worked on to the end")
 
     monkeypatch.setattr("hoptrail.serving.server.streaming.answering", slow)
 

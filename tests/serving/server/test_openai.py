@@ -236,12 +236,9 @@ def test_too_many_are_told_to_come_again(make_app: MakeApp, monkeypatch: pytest.
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(*_: Any) -> Any:
-        def work(_: Any) -> Any:
-            begun.set()
-            go_on.wait(20)
-            raise EndpointBusy("the endpoint at http://secret.example asks to wait")
-
-        return work
+        begun.set()
+        go_on.wait(20)
+        raise EndpointBusy("the endpoint at http://secret.example asks to wait")
 
     monkeypatch.setattr("hoptrail.serving.server.streaming.answering", slow)
     monkeypatch.setattr("hoptrail.serving.server.refusals.OVERLOAD_DELAY_SECONDS", (0.0, 0.1))
@@ -270,11 +267,9 @@ def test_too_many_are_told_to_come_again(make_app: MakeApp, monkeypatch: pytest.
 
 
 def test_a_failure_in_the_middle_of_a_stream_is_told(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: Any) -> Any:
-        def work(_: Any) -> Any:
-            raise ZeroDivisionError("the secret of /home/someone")
-
-        return work
+    def broken(_asking: Any, _stopped: Any, send: Any) -> Any:
+        send("question", {"question": QUESTION})
+        raise ZeroDivisionError("the secret of /home/someone")
 
     monkeypatch.setattr("hoptrail.serving.server.streaming.answering", broken)
     with listening(make_app(None)) as address, client_at(address) as client:

@@ -18,7 +18,7 @@ from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.routes_answering import candidates
 from hoptrail.types import Block, BlockKind, Document
 from serving.server.browser.states import TABLE, make_folder
-from serving.server.served import QUESTION, SECRET, SOUTH, client_of, ended, upload, workspace
+from serving.server.served import QUESTION, SECRET, SOUTH, beside, client_of, ended, upload, workspace
 from serving.server.test_answering import told
 
 
@@ -207,9 +207,8 @@ def test_a_page_of_a_pdf_is_drawn_with_the_box_of_a_sentence(tmp_path: Path) -> 
         assert client.get(address).json()["error"]["code"] == "changed"
 
 
-def test_documents_of_another_workspace_can_neither_be_asked_nor_removed(app: FastAPI, client: TestClient) -> None:
-    with client_of(app, SOUTH) as south:
-        (foreign,) = document_ids(south).values()
+def test_documents_of_another_workspace_can_neither_be_asked_nor_removed(client: TestClient) -> None:
+    (foreign,) = document_ids(beside(client, SOUTH)).values()
     response = client.post("/api/ask", json={"question": "When does the zanzibar vault open?", "documents": [foreign]})
     assert (response.status_code, SECRET in response.text) == (404, False)
     assert client.delete("/api/documents", params={"document": foreign}).status_code == 404

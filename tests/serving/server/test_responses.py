@@ -204,11 +204,9 @@ def test_what_is_not_done_here_is_refused_by_name(client: OpenAI, stream: bool) 
 def test_a_failure_in_the_middle_of_a_stream_is_a_failed_response(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: Any) -> Any:
-        def work(_: Any) -> Any:
-            raise ZeroDivisionError("the secret of /home/someone")
-
-        return work
+    def broken(_asking: Any, _stopped: Any, send: Any) -> Any:
+        send("question", {"question": QUESTION})
+        raise ZeroDivisionError("the secret of /home/someone")
 
     monkeypatch.setattr("hoptrail.serving.server.streaming.answering", broken)
     with listening(make_app(None)) as address, OpenAI(base_url=f"{address}/v1", api_key="none") as client:

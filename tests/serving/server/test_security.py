@@ -512,7 +512,7 @@ def test_an_unforeseen_failure_is_told_without_its_message(
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("the secret of /home/someone")
 
-    monkeypatch.setattr("hoptrail.serving.server.streaming.answering", broken)
+    monkeypatch.setattr("hoptrail.serving.server.streaming.check_question", broken)
     answer = client.post("/api/search", json={"question": "Who?"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
     assert "secret" not in answer.text + caplog.text

@@ -100,36 +100,33 @@ def server_config(app: ASGIApp, host: str, port: int, limits: ServerLimits) -> u
 class LimitedProtocol(H11Protocol):
     """Closes a connection if the head of a request does not arrive in time, or its address has too many connections."""
 
-    patience = 10.0
-    address_limit = 200
-    connections_by_address: ClassVar[Counter[str]] = Counter()
-    _clock: asyncio.TimerHandle | None = None
-    _address = ""
+    patience: float
+    address_limit: int
+    connections_by_address: ClassVar[Counter[str]]
+    _clock: asyncio.TimerHandle
+    _address: str
 
     def connection_made(self, transport: Any) -> None:
         """Counts the connection; one too many for its address gets an error and is closed."""
         super().connection_made(transport)
+        self._start_clock()
         self._address = str((transport.get_extra_info("peername") or ("",))[0])
         self.connections_by_address[self._address] += 1
         if self.connections_by_address[self._address] > self.address_limit:
             transport.write(TOO_MANY_CONNECTIONS)
             transport.close()
-        else:
-            self._start_clock()
 
     def data_received(self, data: bytes) -> None:
         """Starts the clock when the head of a further request begins, and stops it when the head is complete."""
-        if self._clock is None and self._is_idle():
+        if self._clock.cancelled() and self._is_idle():
             self._start_clock()
         super().data_received(data)
-        if not self._is_idle() and self._clock is not None:
+        if not self._is_idle():
             self._clock.cancel()
-            self._clock = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stops the clock and takes the connection off the count of its address."""
-        if self._clock is not None:
-            self._clock.cancel()
+        self._clock.cancel()
         self.connections_by_address[self._address] -= 1
         if not self.connections_by_address[self._address]:
             del self.connections_by_address[self._address]
@@ -143,7 +140,6 @@ class LimitedProtocol(H11Protocol):
         self._clock = self.loop.call_later(self.patience, self._on_timeout)
 
     def _on_timeout(self) -> None:
-        self._clock = None
         if self._is_idle() and not self.transport.is_closing():
             self.transport.close()
 

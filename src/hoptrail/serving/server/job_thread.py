@@ -24,8 +24,9 @@ from hoptrail.corpus.journal import OVER, Item, JobRecord, Journal, State
 from hoptrail.documents.limits import MIB
 from hoptrail.errors import DocumentError, HoptrailError, Interrupted, StillRead
 from hoptrail.index.indexing import Watcher
+from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.metrics import Metrics
-from hoptrail.serving.server.refusals import as_refusal
+from hoptrail.serving.server.refusals import Refusal, as_refusal
 from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.wire import progress_json
 from hoptrail.serving.server.workspaces import Workspace
@@ -96,48 +97,43 @@ class Job(JobRecord):
 
 
 class Worker:
-    """The thread that performs `jobs` of one workspace. `begin` starts it, and starts it again if it has died."""
+    """The table of a workspace's jobs, and the thread that performs them. `_begin` starts it, again if it has died."""
 
-    def __init__(
-        self, workspace: Workspace, jobs: dict[str, Job], journal: Journal, uploads: Uploads, metrics: Metrics
-    ) -> None:
+    def __init__(self, workspace: Workspace, limits: ServerLimits, metrics: Metrics) -> None:
         self._workspace = workspace
-        self._jobs = jobs
-        self._journal = journal
-        self._uploads = uploads
+        self._most = limits.waiting_jobs
         self._metrics = metrics
+        self._uploads = Uploads(workspace.index.folder, limits, workspace.index.settings.reading)
+        self._journal = Journal(workspace.index.folder)
+        self._jobs: dict[str, Job] = {}
+        self._taken_up = False
         self._longest = workspace.index.settings.reading.parsing_seconds
         self._allowed: dict[str, int] = {}
         """Seconds allowed for parsing the next document of a client, if it is not the longest time."""
         self._turns: dict[str, float] = {}
         """When the last turn of each client ended."""
         self._thread: Thread | None = None
-        self.changed = Condition()
-        """Held while the jobs are read or changed. Notified when there may be one to do, and when no more are done: `closed`."""
-        self.closed = False
+        self._changed = Condition()
+        """Held while the jobs are read or changed. Notified when there may be one to do, and when no more are done: `_closed`."""
+        self._closed = False
 
-    def begin(self) -> None:
-        """Start the thread if it does not run. Raises: RuntimeError: the system has no thread to give."""
+    def _begin(self) -> None:
+        if self._closed:
+            raise Refusal(503, "stopping", "The server is stopping.", "Try again when it is back.")
         if self._thread is None or not self._thread.is_alive():
             self._thread = Thread(target=self._work, name=f"jobs of {self._workspace.name}", daemon=True)
             self._thread.start()
-
-    def ended(self, patience: float) -> bool:
-        """Whether the thread ends within `patience` seconds; the jobs must be closed."""
-        if self._thread is not None:
-            self._thread.join(patience)
-        return self._thread is None or not self._thread.is_alive()
 
     def _work(self) -> None:
         wait: float | None = None  # seconds until the next attempt to erase text; None: there is none to erase
         while True:
             job = self._next(wait)
-            if self.closed:
+            if self._closed:
                 return
             if job is not None:
                 self._take_turn(job)
                 self._turns[job.client] = time.monotonic()
-                if job.state not in OVER:
+                if self._closed or job.state not in OVER:
                     continue
             wait = SWEEP_SECONDS if job else min(2 * (wait or SWEEP_SECONDS), LONGEST_SWEEP_SECONDS)
             if self._swept():
@@ -146,8 +142,8 @@ class Worker:
 
     def _next(self, wait: float | None) -> Job | None:
         """The next job to work on, of the client that has waited longest; None if none came within `wait` seconds."""
-        with self.changed:
-            self.changed.wait_for(lambda: self.closed or self._firsts(), wait)
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._firsts(), wait)
             return min(self._firsts(), key=lambda job: self._turns.get(job.client, 0.0), default=None)
 
     def _firsts(self) -> list[Job]:
@@ -170,8 +166,8 @@ class Worker:
         state, error = State.INDEXING, None
         try:
             for unrecorded in [one for one in self._jobs.values() if not one.recorded]:
-                self.record(unrecorded)
-            with self.changed:
+                self._record(unrecorded)
+            with self._changed:
                 if job.state in OVER:  # discarded while it waited
                     return
                 job.state = state
@@ -199,13 +195,13 @@ class Worker:
                 log.error("a job failed: %s", type(error).__name__)
             job.error = as_refusal(error).content["error"]
         try:
-            self.record(job)
+            self._record(job)
             self._uploads.discard(item for item in job.items if not item.is_left)
         except (HoptrailError, OSError) as failure:  # repeated before the next turn
             log.error("the outcome of a job could not be recorded: %s", type(failure).__name__)
         job.state = state
 
-    def record(self, job: Job) -> None:
+    def _record(self, job: Job) -> None:
         """Record the states of a job's items. If that fails, it is repeated before the next turn."""
         job.recorded = False
         self._journal.set_items(job)

@@ -1,11 +1,9 @@
 """Changes to an index in the background: the table of a workspace's jobs, which one thread performs, one at a time.
 
-Jobs of one client run in order of arrival; clients take turns (`job_thread`). A stopped job keeps what was committed, which is
-whole documents, and its uploads, so that it can be resumed.
-
-The table is in memory, and in the journal, which survives the process: the next one adopts the jobs of a process that has ended.
-A job is recorded before it is acknowledged. Its outcome is recorded before its uploads are removed and before the next job
-begins, so that a restart never redoes a job after a newer one.
+A stopped job keeps what was committed, which is whole documents, and its uploads, so that it can be resumed. The table is in
+memory, and in the journal, which survives the process: the next one adopts the jobs of a process that has ended. A job is
+recorded before it is acknowledged, and its outcome before its uploads are removed and the next job begins, so that a restart
+never redoes a job after a newer one.
 """
 
 from __future__ import annotations
@@ -14,33 +12,19 @@ from collections.abc import Sequence
 from threading import Event
 from typing import BinaryIO
 
-from hoptrail.corpus.journal import OVER, Item, Journal, State
-from hoptrail.index.settings import ServerLimits
+from hoptrail.corpus.journal import OVER, Item, State
 from hoptrail.serving.server.job_thread import Job, Worker
-from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.refusals import Refusal, not_found
-from hoptrail.serving.server.uploads import Uploads
 from hoptrail.serving.server.wire import shown
-from hoptrail.serving.server.workspaces import Workspace
 
 KEPT_JOBS = 100
 """Finished or cancelled jobs of a workspace that are kept, also across restarts."""
 
 
-class Jobs:
+class Jobs(Worker):
     """The jobs of one workspace in order of arrival. The thread that performs them starts with the first. Writing methods raise
     StorageError and IndexDamaged, and then have changed nothing.
     """
-
-    def __init__(self, workspace: Workspace, limits: ServerLimits, metrics: Metrics) -> None:
-        self._workspace = workspace
-        self._most = limits.waiting_jobs
-        self._uploads = Uploads(workspace.index.folder, limits, workspace.index.settings.reading)
-        self._journal = Journal(workspace.index.folder)
-        self._jobs: dict[str, Job] = {}
-        self._worker = Worker(workspace, self._jobs, self._journal, self._uploads, metrics)
-        self._changed = self._worker.changed
-        self._taken_up = False
 
     def add(self, files: Sequence[tuple[str, BinaryIO]], client: str) -> Job:
         """Submit a job that indexes files, given by name and content. Those of no supported format are listed in it as failed.
@@ -76,7 +60,7 @@ class Jobs:
                         raise
                     uploads = found.left
                     found.set_left(State.DISCARDED)
-                    self._worker.record(found)
+                    self._record(found)
                     self._uploads.discard(uploads)
                 content.seek(0)
 
@@ -98,18 +82,12 @@ class Jobs:
                 self._forget(old)
         return job
 
-    def _begin(self) -> None:
-        """Raises: Refusal: the server is stopping."""
-        if self._worker.closed:
-            raise Refusal(503, "stopping", "The server is stopping.", "Try again when it is back.")
-        self._worker.begin()
-
     def take_up(self) -> None:
         """Once: adopt the jobs of processes that have ended, and remove files that no job names. Jobs and files of running
         processes, this one included, are untouched. Requests may come before the server is warm, so each of them calls it.
         """
         with self._changed:
-            if self._taken_up or self._worker.closed or self._workspace.index.is_read_only:
+            if self._taken_up or self._closed or self._workspace.index.is_read_only:
                 return
             if self._journal.exists or self._uploads.folder.is_dir():
                 for one in self._uploads.adopt(self._journal):
@@ -120,7 +98,7 @@ class Jobs:
                     self._jobs[job.id] = job
             self._taken_up = True
             if any(job.state is State.WAITING for job in self._jobs.values()):
-                self._worker.begin()
+                self._begin()
 
     def all(self) -> list[Job]:
         """All jobs, newest first, including those of processes that have ended."""
@@ -182,9 +160,11 @@ class Jobs:
     def close(self, patience: float) -> None:
         """Stop the running job, keeping finished work, and wait up to `patience` seconds for it."""
         with self._changed:
-            self._worker.closed = True
+            self._closed = True
             self._changed.notify()
             for job in self._jobs.values():
                 job.stop.set()
-        if self._worker.ended(patience):
+        if self._thread is not None:
+            self._thread.join(patience)
+        if self._thread is None or not self._thread.is_alive():
             self._uploads.release()

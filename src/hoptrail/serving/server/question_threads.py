@@ -60,8 +60,13 @@ class Desk:
         """When the last question of each client began."""
         self._closed = False
 
-    def check(self, client: str) -> None:
-        """Raises: Refusal: too many questions of this client wait, or the server is stopping."""
+    def hand_in(
+        self, work: Callable[[Stopped], T], client: str = "", *, computes: bool = True
+    ) -> tuple[asyncio.Future[T], Event]:
+        """Queue `work` for a thread; returns its result to come, and what stops it. Work that `computes` takes turns; work that
+        waits for a model elsewhere does not.
+        Raises: Refusal: too many questions of this client wait, or the server is stopping.
+        """
         if self._closed:
             raise Refusal(*_STOPPING)
         accepted = sum(one.client == client for one in (*self._waiting, *self._running))
@@ -70,14 +75,6 @@ class Desk:
             raise Refusal(
                 429, "too_many", "Too many questions at once.", what_to_do, {"Retry-After": f"{RETRY_SECONDS}"}
             )
-
-    def hand_in(
-        self, work: Callable[[Stopped], T], client: str = "", *, computes: bool = True
-    ) -> tuple[asyncio.Future[T], Event]:
-        """Queue `work` for a thread; returns its result to come, and what stops it. Work that `computes` takes turns; work that
-        waits for a model elsewhere does not. Raises: Refusal: as `check`.
-        """
-        self.check(client)
         loop, stop = asyncio.get_running_loop(), Event()
 
         def begin() -> T:
@@ -128,7 +125,7 @@ class Desk:
 
     async def wait_for(self, request: Request | None, work: Callable[[Stopped], T], *, computes: bool = True) -> T:
         """The result of `work`, as long as the client stays connected (None: a single client, which stays).
-        Raises: Refusal: as `check`; or the client disconnected; or it took too long.
+        Raises: Refusal: as `hand_in`; or the client disconnected; or it took too long.
         """
         future, stop = self.hand_in(work, request.state.client if request else "", computes=computes)
         disconnected = asyncio.ensure_future(_disconnected(request) if request else asyncio.Event().wait())

@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from threading import Lock
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -39,8 +38,6 @@ SUGGESTIONS = 4
 MOST_TRIED = 16
 SECONDS = 15.0
 """Computing time after which the search ends. Not clock time, which would leave no suggestions on a busy machine."""
-TURN_SECONDS = 2.0
-"""How long to wait for another thread that searches for the same suggestions; a waiting thread answers no question."""
 SAMPLED_DOCUMENTS = 60
 """Number of documents examined, spread evenly over all."""
 _HOW = re.compile(r"how to (\w.*?)[?:.]?", re.IGNORECASE)
@@ -64,10 +61,9 @@ async def search(here: Here, asked: Search) -> Response:
 def recipes(here: Here) -> JsonObject:
     """The recipes, which of them are usable here, which are of other packages (`published` systems), and the languages."""
     usable = here.workspace.recipe_names()
-    settings = here.workspace.index.settings
-    classes = {name: recipe_class(name) for name in recipe_names()}
+    classes = {name: recipe_class(name) for name in usable}
     return {
-        "default": settings.recipe,
+        "default": here.workspace.index.settings.recipe,
         "recipes": [
             {
                 "name": name,
@@ -77,7 +73,7 @@ def recipes(here: Here) -> JsonObject:
             }
             for name, recipe in classes.items()
         ],
-        "languages": list(here.workspace.language_names),
+        "languages": here.workspace.language_names,
     }
 
 
@@ -120,9 +116,9 @@ def _check(here: Place, name: str) -> None:
 
 
 @cached_per_snapshot
-def _suggestions_of(_: Snapshot) -> tuple[Lock, list[tuple[str, ...]]]:
-    """The turn to search for suggestions, and the suggestions once they have been found."""
-    return Lock(), []
+def _suggestions_of(_: Snapshot) -> list[tuple[str, ...]]:
+    """The suggestions, once somebody has begun to search for them."""
+    return []
 
 
 def suggested(workspace: Workspace, stopped: Stopped) -> tuple[str, ...]:
@@ -130,19 +126,19 @@ def suggested(workspace: Workspace, stopped: Stopped) -> tuple[str, ...]:
     Raises: Interrupted: nobody is waiting for them any more.
     """
     corpus = workspace.corpus()
-    turn, found = _suggestions_of(corpus.snapshot)
-    if not turn.acquire(timeout=TURN_SECONDS):
-        return ()
-    try:
-        if not found:
+    found = _suggestions_of(corpus.snapshot)
+    if not found:
+        found.append(())
+        try:
             step = max(1, len(workspace.by_title()) // SAMPLED_DOCUMENTS)
             sample = {one.id for one in workspace.by_title()[::step][:SAMPLED_DOCUMENTS]}
             documents = sorted(corpus.documents(sample).values(), key=lambda one: (one.title, one.id))
             language = ObservedLanguage(workspace.language(OFFLINE), Listener(stopped=stopped))
-            found.append(tuple(_answered(candidates(documents), workspace.recipe(None, language))))
-        return found[0]
-    finally:
-        turn.release()
+            found[:] = [tuple(_answered(candidates(documents), workspace.recipe(None, language)))]
+        except BaseException:
+            found.clear()
+            raise
+    return found[0]
 
 
 def _answered(questions: Iterable[str], recipe: Recipe) -> Iterator[str]:

@@ -18,6 +18,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from fastapi.responses import StreamingResponse
 
@@ -56,11 +57,6 @@ class ClientQuestion:
     earlier: Sequence[Answer] = ()
     keep: Callable[[Answer], None] | None = None
 
-    @property
-    def computes(self) -> bool:
-        """Whether it computes on this machine instead of waiting for a model."""
-        return computes_here(self.place.workspace, self.asked.language)
-
 
 @dataclass(slots=True)
 class Narrator:
@@ -88,29 +84,32 @@ class Narrator:
         self.hop += 1
 
 
-def answering(asking: ClientQuestion, send_event: SendEvent | None = None) -> Callable[[Stopped], Answer]:
-    """The work that answers a question, to be run in a thread. Without `send_event` nobody reads along.
-    Raises: Refusal, HoptrailError: the question cannot be processed; raised before any event is sent.
+def answering(asking: ClientQuestion, stopped: Stopped, send: SendEvent | None = None) -> JsonObject:
+    """Answer a question, in a thread, as `hoptrail ask --json` does. Without `send` nobody reads along.
+    Raises: Refusal, HoptrailError: the question cannot be processed; before any event is sent, where that is known before.
     """
     asked, workspace, metrics = asking.asked, asking.place.workspace, asking.place.served.metrics
     language = workspace.language(asked.language)
     plain = workspace.recipe(asked.recipe, language, as_of=asked.as_of or "", documents=asked.documents)
-    send = send_event or (lambda _name, _content: None)
-    narrator = Narrator(plain.corpus, metrics, send)
+    tell = send or (lambda _name, _content: None)
+    settings = workspace.index.settings
+    names = {"recipe": asked.recipe or settings.recipe, "language": asked.language or settings.language}
+    tell("question", {"question": asked.question, **names})
+    narrator = Narrator(plain.corpus, metrics, tell)
 
     def begun(whole: str) -> None:
         if whole != asked.question:
-            send("completed", {"question": asked.question, "asked": whole})
+            tell("completed", {"question": asked.question, "asked": whole})
 
-    def work(stopped: Stopped) -> Answer:
-        listener = Listener(narrator.asked, narrator.found, stopped, narrator.wrote if send_event else None)
-        listened = ObservedLanguage(language, listener)
-        recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
-        answer = answer_message(asked.question, [*asking.earlier, *asked.earlier], recipe, listened, begun)
-        metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
-        return answer
-
-    return work
+    listener = Listener(narrator.asked, narrator.found, stopped, narrator.wrote if send else None)
+    listened = ObservedLanguage(language, listener)
+    recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
+    answer = answer_message(asked.question, [*asking.earlier, *asked.earlier], recipe, listened, begun)
+    metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
+    if asking.keep:
+        asking.keep(answer)
+    content = answer.to_dict()
+    return content | indexing_json(workspace.read(reached, None)) | kept(asking.place, asked, content)
 
 
 def event(name: str, content: JsonObject) -> str:
@@ -132,64 +131,51 @@ async def searched(place: Place, asked: Search) -> JsonObject:
     def work(_: Stopped) -> JsonObject:
         recipe = workspace.recipe(asked.recipe, workspace.language(None), asked.limit, asked.as_of or "")
         name = reported_name(asked.recipe or workspace.index.settings.recipe, recipe)
-        return contract.search_json(question, name, recipe.retrieve(question)) | indexing_json(
-            workspace.read(reached, None)
-        )
+        found = contract.search_json(question, name, recipe.retrieve(question))
+        return found | indexing_json(workspace.read(reached, None))
 
     return await place.served.desk.wait_for(place.request, work, computes=computes_here(workspace, None))
 
 
 async def answered(asking: ClientQuestion) -> JsonObject:
-    """The whole answer, as `hoptrail ask --json` prints it, as long as the client stays connected (see `Desk.wait_for`).
+    """The whole answer, as long as the client stays connected (see `Desk.wait_for`).
     Raises: Refusal, HoptrailError: the question cannot be processed, or nobody waits for it any more.
     """
-    desk = asking.place.served.desk
-    desk.check(asking.place.client)
-    work = await asyncio.to_thread(answering, asking)
-    return await _told(asking, await desk.wait_for(asking.place.request, work, computes=asking.computes))
-
-
-async def _told(asking: ClientQuestion, answer: Answer) -> JsonObject:
-    if asking.keep:
-        asking.keep(answer)
-    content = answer.to_dict()
-    indexing = indexing_json(await asyncio.to_thread(asking.place.workspace.read, reached, None))
-    return content | indexing | await asyncio.to_thread(kept, asking.place, asking.asked, content)
+    place, computes = asking.place, computes_here(asking.place.workspace, asking.asked.language)
+    return await place.served.desk.wait_for(place.request, partial(answering, asking), computes=computes)
 
 
 async def stream(asking: ClientQuestion, format_event: Callable[[str, JsonObject], str] = event) -> StreamingResponse:
-    """The events of one question, formatted by `format_event`. Starts the work at once; closing the response stops it.
+    """The events of one question, formatted by `format_event`. Closing the response stops the work.
     Raises: Refusal, HoptrailError: the question cannot be processed; raised here, while the response can still have an error
     status.
     """
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[str | None] = asyncio.Queue()
 
-    def send_event(name: str, content: JsonObject) -> None:
+    def send(name: str, content: JsonObject) -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(events.put_nowait, format_event(name, content))
 
-    place, asked, desk = asking.place, asking.asked, asking.place.served.desk
-    desk.check(place.client)
-    work = await asyncio.to_thread(answering, asking, send_event)
-    settings = place.workspace.index.settings
-    names = {"recipe": asked.recipe or settings.recipe, "language": asked.language or settings.language}
-    events.put_nowait(format_event("question", {"question": asked.question, **names}))  # before a thread sends the next
-    future, stop = desk.hand_in(work, place.client, computes=asking.computes)
+    place, computes = asking.place, computes_here(asking.place.workspace, asking.asked.language)
+    work = partial(answering, asking, send=send)
+    future, stop = place.served.desk.hand_in(work, place.client, computes=computes)
     future.add_done_callback(lambda _: events.put_nowait(None))
+    first = await events.get()
+    if first is None:
+        future.result()
 
     async def sent() -> AsyncIterator[str]:
+        one = first
         try:
-            while True:
+            while one is not None:
+                yield one
                 try:
                     one = await asyncio.wait_for(events.get(), SILENCE_SECONDS)
                 except TimeoutError:
                     one = ": still working\n\n"
-                if one is None:
-                    break
-                yield one
             try:
-                ending = format_event("answer", await _told(asking, future.result()))
+                ending = format_event("answer", future.result())
             except Exception as error:  # noqa: BLE001 - the response has begun, so the error can only be an event
                 ending = format_event("error", as_refusal(error).content)
             yield ending

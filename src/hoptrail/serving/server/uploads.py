@@ -4,11 +4,9 @@ The name that a client gives is data and never part of a path: it becomes the do
 title, its title. Sources are lines of a file that does not exist, named by the hash of the name, so that a new version of the
 same name replaces the old one. After indexing nothing is kept: the index holds the text.
 
-The order of writing: sync the upload's file, sync its folder, record it in a job in the journal, acknowledge the job.
-A file that no job names was never acknowledged.
-
-Several processes may serve one index. Names of uploads begin with the mark of the process that stored them, and jobs are recorded
-with it. A running process holds a lock of that name. If nobody holds the lock, its process has ended, and another one takes over.
+A file that no job in the journal names was never acknowledged. Several processes may serve one index: names of uploads begin with
+the mark of the process that stored them, and jobs are recorded with it. A running process holds a lock of that name; if nobody
+does, its process has ended, and another one takes over.
 """
 
 from __future__ import annotations

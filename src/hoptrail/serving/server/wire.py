@@ -41,7 +41,7 @@ AsOf = Annotated[
 
 
 def _not_empty(question: str) -> str:
-    if not question.strip():
+    if not one_line(question):
         raise PydanticCustomError("empty", "it is empty, ask something")
     return question
 
