@@ -359,10 +359,10 @@ def test_an_agent_that_leaves_is_not_worked_for(address: str, monkeypatch: pytes
 
 def test_only_the_latest_trails_are_kept() -> None:
     trails, workspace = KeptAnswers(), cast("Any", None)  # not asked: no answer has evidence
-    names = [trails.keep(Answer(f"Question {number}?", None, "trail", "offline")) for number in range(KEPT + 1)]
+    names = [f"t{number}" for number in range(KEPT + 1)]
+    for name in names:
+        trails.keep(name, Answer(f"Question {name}?", None, "trail", "offline"))
     assert [name for name, _ in trails.all()] == names[:0:-1]
-    assert trails.keep(Answer("Question 5?", None, "trail", "offline")) == names[5]
-    assert trails.all()[0][0] == names[5]
     with pytest.raises(Refusal, match="no such trail"):
         trails.conversation(names[0], workspace)
 

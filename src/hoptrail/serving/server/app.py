@@ -55,10 +55,10 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         responses=refusals.DESCRIBED,
+        exception_handlers={**refusals.HANDLERS},
         lifespan=lambda _: _running(services, warm),
     )
     app.state.services = services
-    refusals.install(app)
     for key in keys.keys if keys else ():
         if key.workspace in services.workspaces:
             limited(services.workspaces[key.workspace], key.labels)
@@ -85,8 +85,8 @@ async def mcp(request: Request, here: Here) -> Response:
 async def _running(services: Services, warm: bool) -> AsyncIterator[None]:
     warming = Thread(target=_start, args=(services, warm), name="start", daemon=True)
     # An index that others change, such as a published one, has a thread that looks for newer states of it.
-    changing = [one for one in services.workspaces.values() if hasattr(one.index, "following")]
-    following = [one.index.following(one.name, one.warm) for one in changing]
+    served = services.workspaces.values()
+    following = [one.index.following(one.name, one.warm) for one in served if hasattr(one.index, "following")]
     for thread in (warming, *following):
         thread.start()
     yield

@@ -81,19 +81,13 @@ class Job(JobRecord):
 
     def as_json(self) -> JsonObject:
         """The job as clients see it."""
+        shown = ("id", "name", "state", "reason", "notes")
         items = [
-            {
-                "id": item.id,
-                "name": item.name,
-                "state": item.state.value,
-                "reason": item.reason,
-                "documents": list(item.documents.values()),
-                "notes": list(item.notes),
-            }
+            {name: getattr(item, name) for name in shown} | {"documents": list(item.documents.values())}
             for item in self.items
         ]
-        about = {"id": self.id, "kind": self.kind, "state": self.state.value}
-        return {**about, "progress": progress_json(self.progress), "error": self.error, "items": items}
+        about = {"id": self.id, "kind": self.kind, "state": self.state, "error": self.error}
+        return {**about, "progress": progress_json(self.progress), "items": items}
 
 
 class Worker:
@@ -115,10 +109,10 @@ class Worker:
         self._thread: Thread | None = None
         self._changed = Condition()
         """Held while the jobs are read or changed. Notified when there may be one to do, and when no more are done: `_closed`."""
-        self._closed = False
+        self._closed = Event()
 
     def _begin(self) -> None:
-        if self._closed:
+        if self._closed.is_set():
             raise Refusal(503, "stopping", "The server is stopping.", "Try again when it is back.")
         if self._thread is None or not self._thread.is_alive():
             self._thread = Thread(target=self._work, name=f"jobs of {self._workspace.name}", daemon=True)
@@ -128,12 +122,12 @@ class Worker:
         wait: float | None = None  # seconds until the next attempt to erase text; None: there is none to erase
         while True:
             job = self._next(wait)
-            if self._closed:
+            if self._closed.is_set():
                 return
             if job is not None:
                 self._take_turn(job)
                 self._turns[job.client] = time.monotonic()
-                if self._closed or job.state not in OVER:
+                if self._closed.is_set() or job.state not in OVER:
                     continue
             wait = SWEEP_SECONDS if job else min(2 * (wait or SWEEP_SECONDS), LONGEST_SWEEP_SECONDS)
             if self._swept():
@@ -143,7 +137,7 @@ class Worker:
     def _next(self, wait: float | None) -> Job | None:
         """The next job to work on, of the client that has waited longest; None if none came within `wait` seconds."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._firsts(), wait)
+            self._changed.wait_for(lambda: self._closed.is_set() or self._firsts(), wait)
             return min(self._firsts(), key=lambda job: self._turns.get(job.client, 0.0), default=None)
 
     def _firsts(self) -> list[Job]:
@@ -163,7 +157,8 @@ class Worker:
 
     def _take_turn(self, job: Job) -> None:
         """Run one turn of a job, once no other thread of this server writes, and record what came of it."""
-        state, error = State.INDEXING, None
+        state = State.INDEXING
+        error: Exception | None = None
         try:
             for unrecorded in [one for one in self._jobs.values() if not one.recorded]:
                 self._record(unrecorded)

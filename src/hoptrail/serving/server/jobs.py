@@ -13,9 +13,10 @@ from threading import Event
 from typing import BinaryIO
 
 from hoptrail.corpus.journal import OVER, Item, State
+from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.job_thread import Job, Worker
 from hoptrail.serving.server.refusals import Refusal, not_found
-from hoptrail.serving.server.wire import shown
+from hoptrail.serving.server.uploads import LONGEST_NAME
 
 KEPT_JOBS = 100
 """Finished or cancelled jobs of a workspace that are kept, also across restarts."""
@@ -38,7 +39,7 @@ class Jobs(Worker):
                 try:
                     stored.append(self._keep(name, content))
                 except Refusal as refusal:
-                    refused.append(Item("", shown(name), State.FAILED, reason=refusal.detail))
+                    refused.append(Item("", one_line(name)[:LONGEST_NAME], State.FAILED, reason=refusal.detail))
                     if refusal.status_code != 415 or len(refused) == len(files):
                         raise
             self._uploads.settle()
@@ -87,7 +88,7 @@ class Jobs(Worker):
         processes, this one included, are untouched. Requests may come before the server is warm, so each of them calls it.
         """
         with self._changed:
-            if self._taken_up or self._closed or self._workspace.index.is_read_only:
+            if self._taken_up or self._closed.is_set() or self._workspace.index.is_read_only:
                 return
             if self._journal.exists or self._uploads.folder.is_dir():
                 for one in self._uploads.adopt(self._journal):
@@ -160,7 +161,7 @@ class Jobs(Worker):
     def close(self, patience: float) -> None:
         """Stop the running job, keeping finished work, and wait up to `patience` seconds for it."""
         with self._changed:
-            self._closed = True
+            self._closed.set()
             self._changed.notify()
             for job in self._jobs.values():
                 job.stop.set()

@@ -12,6 +12,7 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import count
 from typing import Annotated, Any, Literal
 
@@ -339,7 +340,7 @@ def models(here: Here) -> JsonObject:
 @router.get("/models/{name}")
 def model(here: Here, name: str) -> JsonObject:
     """One recipe."""
-    found = [one for one in models(here)["data"] if one["id"] == name]
+    found: list[JsonObject] = [one for one in models(here)["data"] if one["id"] == name]
     if not found:
         raise _unknown()
     return found[0]
@@ -357,21 +358,15 @@ async def complete(here: Here, chat: ChatBody) -> Response:
 @router.post("/responses", response_class=JSONResponse)
 async def respond(here: Here, asked: ResponseBody) -> Response:
     """Answer the user's last message, at once or as a stream, with citations as annotations and in the field `hoptrail`."""
-    kept, before = here.served.kept[here.workspace.name, here.client], tuple[Answer, ...]()
-    if asked.previous_response_id:
-        before = await asyncio.to_thread(
-            kept.conversation, asked.previous_response_id, here.workspace, "earlier response"
-        )
-    store = asked.store is not False
-    writer = ResponseWriter(
-        asked.model,
-        {"previous_response_id": asked.previous_response_id, "store": store, "metadata": asked.metadata or {}},
-    )
-
-    def keep(answer: Answer) -> None:
-        kept.keep(answer, writer.id, before[-MOST_TURNS:])
-
-    return await _answer(here, asked, writer, before[-MOST_TURNS:], keep if store else None)
+    kept, previous, store = here.served.kept[here.workspace.name, here.client], asked.previous_response_id, asked.store
+    before: Sequence[Answer] = ()
+    if previous:
+        said = await asyncio.to_thread(kept.conversation, previous, here.workspace, "earlier response")
+        before = said[-MOST_TURNS:]
+    about = {"previous_response_id": previous, "store": store is not False, "metadata": asked.metadata or {}}
+    writer = ResponseWriter(asked.model, about)
+    keep = None if store is False else partial(kept.keep, writer.id, before=before)
+    return await _answer(here, asked, writer, before, keep)
 
 
 async def _answer(

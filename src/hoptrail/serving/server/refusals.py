@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -105,12 +105,7 @@ _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
         "Ask the operator: `hoptrail verify` tells more.",
     ),
     errors.StorageError: (507, "storage", "The server's disk or object store failed.", _OPERATOR),
-    errors.OutOfResources: (
-        503,
-        "out_of_resources",
-        "The server has no more memory, threads or open files.",
-        "Try again in a minute.",
-    ),
+    errors.OutOfResources: (503, "out_of_resources", "The server lacks memory, threads or files.", "Try again later."),
     errors.EndpointRefused: (502, "model_refused", "The language model refuses to serve.", _OPERATOR),
     errors.ModelUnavailable: (503, "model_unavailable", "A model is not available.", _OPERATOR),
     errors.HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),
@@ -140,17 +135,15 @@ def as_refusal(error: BaseException) -> Refusal:
     return next(Refusal(*refused) for kind, refused in _KINDS.items() if isinstance(error, kind))
 
 
-def install(app: FastAPI) -> None:
-    """Answer every failure of a route in the one form."""
+async def refuse(request: Request, error: Exception) -> JSONResponse:
+    """The response to a failed request."""
+    refusal = as_refusal(error)
+    if refusal.status_code == 429:
+        await asyncio.sleep(random.uniform(*OVERLOAD_DELAY_SECONDS))  # noqa: S311 - nothing secret
+    return refusal.response(request.url.path)
 
-    async def refuse(request: Request, error: Exception) -> JSONResponse:
-        refusal = as_refusal(error)
-        if refusal.status_code == 429:
-            await asyncio.sleep(random.uniform(*OVERLOAD_DELAY_SECONDS))  # noqa: S311 - nothing secret
-        return refusal.response(request.url.path)
 
-    for kind in (HTTPException, RequestValidationError, errors.HoptrailError):
-        app.add_exception_handler(kind, refuse)
+HANDLERS = dict.fromkeys((HTTPException, RequestValidationError, errors.HoptrailError), refuse)
 
 
 def in_field(fault: Mapping[str, Any], whole: str = "body") -> str:

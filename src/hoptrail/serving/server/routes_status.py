@@ -12,14 +12,16 @@ from starlette.staticfiles import StaticFiles
 from hoptrail.documents.forms import ENDINGS
 from hoptrail.serving.server.refusals import Refusal
 from hoptrail.serving.server.services import Here, Services
-from hoptrail.serving.server.wire import progress_json, unread_json
+from hoptrail.serving.server.wire import progress_json
 from hoptrail.serving.server.workspaces import state_json
 from hoptrail.structures.progress_tracker import Progress
 from hoptrail.types.json_object import JsonObject
+from hoptrail.types.sources import file_name
 
 router = APIRouter(tags=["status"])
 
 _PAGE = StaticFiles(packages=[("hoptrail.serving.server", "page")])
+MOST_UNREAD = 100
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -54,14 +56,21 @@ def workspaces(request: Request) -> JsonObject:
 
 @router.get("/api/show")
 def show(here: Here) -> JsonObject:
-    """The contents of the workspace: `hoptrail show --json`, but with the number of documents; and what may be uploaded."""
-    folder, limits = here.workspace.folder, here.served.limits
-    sees_all = here.workspace.labels is None  # other keys must not learn file names
+    """The contents of the workspace: `hoptrail show --json`, but with the number of documents; and what may be uploaded. Of a
+    served folder it has the files that could not be read or were left out: how many, and the first of them with the reasons.
+    """
+    folder, limits, unread = here.workspace.folder, here.served.limits, None
+    if folder and here.workspace.labels is None:  # other keys must not learn file names
+        report = folder.report
+        found = [(one.source, one.reason, False) for one in report.failures]
+        found += [(name, reason, True) for name, reason in report.left_out.items()]
+        files = [{"file": file_name(name), "reason": why, "left_out": out} for name, why, out in found[:MOST_UNREAD]]
+        unread = {"unread": {"total": len(report.failures), "left_out": len(report.left_out), "files": files}}
     return {
         **state_json(here.workspace),
         "progress": progress_json(folder.progress if folder else Progress()),
-        "folder": {"unread": unread_json(folder.report)} if folder and sees_all else None,
-        "uploads": {"endings": list(ENDINGS), "bytes": limits.upload, "files": limits.files},
+        "folder": unread,
+        "uploads": {"endings": ENDINGS, "bytes": limits.upload, "files": limits.files},
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Desk
 from hoptrail.serving.server.refusals import Refusal, not_found
 from hoptrail.serving.server.workspaces import Workspace, by_name, limited
-from hoptrail.types import Answer, Document, content_id
+from hoptrail.types import Answer, Document
 
 KEPT = 200
 """Answers in memory: of each client, or of all agents that see the same."""
@@ -32,15 +31,12 @@ class KeptAnswers:
         self._conversations: dict[str, tuple[Answer, ...]] = {}
         self._lock = Lock()
 
-    def keep(self, answer: Answer, name: str = "", before: Sequence[Answer] = ()) -> str:
-        """Store an answer and the ones before it. Returns its name: by default the same for the same answer."""
-        name = name or content_id("t", json.dumps({**answer.to_dict(), "usage": None}, sort_keys=True))
+    def keep(self, name: str, answer: Answer, before: Sequence[Answer] = ()) -> None:
+        """Store an answer under a new name, with the ones before it."""
         with self._lock:
-            self._conversations.pop(name, None)
             self._conversations[name] = (*before, answer)
             if len(self._conversations) > KEPT:
                 del self._conversations[next(iter(self._conversations))]
-        return name
 
     def conversation(self, name: str, workspace: Workspace, what: str = "trail") -> tuple[Answer, ...]:
         """The answer of this name after the ones before it. Raises: Refusal: it is not, or no longer, here, or its evidence is

@@ -104,7 +104,8 @@ def answering(asking: ClientQuestion, stopped: Stopped, send: SendEvent | None =
     listener = Listener(narrator.asked, narrator.found, stopped, narrator.wrote if send else None)
     listened = ObservedLanguage(language, listener)
     recipe: Recipe = replace(plain, language=listened)  # type: ignore[type-var]
-    answer = answer_message(asked.question, [*asking.earlier, *asked.earlier], recipe, listened, begun)
+    earlier = [*asking.earlier, *(one.as_answer() for one in asked.before)]
+    answer = answer_message(asked.question, earlier, recipe, listened, begun)
     metrics.answers.labels("abstained" if answer.abstained else "answered").inc()
     if asking.keep:
         asking.keep(answer)

@@ -31,8 +31,8 @@ from hoptrail.documents.marks import FILE_TIME
 from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sources
 from hoptrail.errors import DocumentError, disk_errors
 from hoptrail.index.settings import ServerLimits
+from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.refusals import Refusal, too_large
-from hoptrail.serving.server.wire import shown
 from hoptrail.text.dates import find_date
 from hoptrail.types import Document, content_id
 from hoptrail.types.sources import UPLOADS
@@ -41,7 +41,7 @@ LOCK = ".lock"
 CLAIMING = "claiming"
 """The lock that is held to find out which processes have ended."""
 _BLOCK = 1 << 20
-_LONGEST_NAME = 200
+LONGEST_NAME = 200
 _UNNAMED = "unnamed"
 _SUPPORTED = f"Text may have any name; other files must end in {', '.join(ENDINGS)}, optionally packed as .gz."
 
@@ -96,7 +96,7 @@ class Uploads:
         """
         ending = ending_of(name)
         stem = name[: len(name) - len(ending)]
-        name, whole_name = (shown(stem, longest) + ending or _UNNAMED for longest in (_LONGEST_NAME, len(stem)))
+        name, whole_name = (one_line(stem)[:longest] + ending or _UNNAMED for longest in (LONGEST_NAME, None))
         upload = Item(f"{self.mark}{secrets.token_hex(6)}", name, whole_name=whole_name, ending=ending)
         path = self._path(upload)
         with disk_errors(f"cannot store an upload in {self.folder}"):

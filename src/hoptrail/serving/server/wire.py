@@ -11,16 +11,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from hoptrail.index.contents import DocumentSummary, Reached
-from hoptrail.index.syncing import IndexingReport
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.serving.answer_text import one_line
 from hoptrail.structures.progress_tracker import Progress
 from hoptrail.types import Answer, Document, Hop, Trail, Verdict
 from hoptrail.types.json_object import JsonObject
 from hoptrail.types.sources import UPLOADED, file_name
-
-MOST_UNREAD = 100
-"""Files that could not be read and are listed; the others are counted."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -95,11 +91,6 @@ class QuestionRequest(Strict):
     keep: bool = False
     thread: Name | None = None
 
-    @property
-    def earlier(self) -> tuple[Answer, ...]:
-        """The answers before, oldest first."""
-        return tuple(one.as_answer() for one in self.before)
-
 
 class Search(Strict):
     """At most `limit` hits; by default as many as the recipe returns."""
@@ -134,13 +125,6 @@ def progress_json(progress: Progress) -> JsonObject:
     return content
 
 
-def unread_json(report: IndexingReport) -> JsonObject:
-    """How many files could not be read, how many were left out, and the first of both with the reasons."""
-    found = [(it.source, it.reason, False) for it in report.failures] + [(*it, True) for it in report.left_out.items()]
-    files = [{"file": file_name(it), "reason": why, "left_out": out} for it, why, out in found[:MOST_UNREAD]]
-    return {"total": len(report.failures), "left_out": len(report.left_out), "files": files}
-
-
 def indexing_json(reached: Reached | None) -> JsonObject:
     """The extra field of answers and `show` while an indexing run is unfinished: its progress, and whether it is running."""
     if reached is None:
@@ -157,8 +141,3 @@ def document_json(document: Document | DocumentSummary) -> JsonObject:
         "sources": [file_name(source) for source in document.sources],
         "uploaded": any(map(UPLOADED.fullmatch, document.sources)),
     }
-
-
-def shown(name: str, longest: int = 200) -> str:
-    """A client's name for display and storage: one line, no control characters, at most `longest` characters."""
-    return one_line(name)[:longest]
