@@ -284,16 +284,16 @@ def test_wrong_calls_are_told_and_harm_nothing(address: str) -> None:
         (
             "ask",
             {"question": "Who?", "recipe": "nothing"},
-            "there is no such recipe. The tool status lists the usable ones",
+            "there is no such recipe. GET /api/recipes, for agents the tool status, lists them.",
         ),
         (
             "ask",
             {"question": "Who?", "recipe": "raptor"},
-            "Choose another recipe: the tool status lists the usable ones",
+            "Choose another recipe: GET /api/recipes, for agents the tool status, lists the usable ones",
         ),
         ("ask", {"question": "Who?", "language": "scripted:/etc/passwd"}, "this workspace offers offline"),
         ("search", {"question": "Who?", "limit": 0}, "limit: Input should be greater"),
-        ("explain", {"trail": "../../etc/passwd"}, "There is no such trail here. Use an id from the result of a tool"),
+        ("explain", {"trail": "../../etc/passwd"}, "There is no such trail here. Check the id"),
     ]
 
     async def act(client: Client) -> None:

@@ -275,7 +275,7 @@ def _in_words(error: BaseException) -> str:
     refusal = as_refusal(error)
     if refusal.status_code == 500:
         log.error("a call of an agent failed: %s", type(error).__name__)
-    return refusal.in_words(to_agent=True)
+    return refusal.in_words
 
 
 # --- over HTTP and stdio

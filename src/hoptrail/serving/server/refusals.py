@@ -38,27 +38,18 @@ DESCRIBED: dict[int | str, JsonObject] = {"4XX": _ERROR, "5XX": _ERROR}
 
 
 class Refusal(HTTPException):
-    """Raised anywhere below a route; becomes the response. `for_agents` is the advice for agents, which have tools in place of
-    addresses, keys and options.
-    """
+    """Raised anywhere below a route; becomes the response."""
 
     def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        what_to_do: str,
-        headers: Mapping[str, str] | None = None,
-        for_agents: str = "",
+        self, status: int, code: str, message: str, what_to_do: str, headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(status, message, headers)
-        self._for_agents = for_agents or what_to_do
         self.content = {"error": {"code": code, "message": message, "what_to_do": what_to_do}}
 
-    def in_words(self, *, to_agent: bool = False) -> str:
+    @property
+    def in_words(self) -> str:
         """The message and the advice, for clients that read a single text."""
-        what_to_do = self._for_agents if to_agent else self.content["error"]["what_to_do"]
-        return f"{self.detail.rstrip('.')}. {what_to_do}"
+        return f"{self.detail.rstrip('.')}. {self.content['error']['what_to_do']}"
 
     def response(self, path: str) -> JSONResponse:
         """The HTTP response. `path` is that of the request: clients of OpenAI's API get OpenAI's form, whose message includes
@@ -67,24 +58,18 @@ class Refusal(HTTPException):
         error: dict[str, str | None] = {**self.content["error"]}
         if path.startswith(OPENAI):
             other = "server_error" if self.status_code >= 500 else "invalid_request_error"
-            error |= {"message": self.in_words(), "type": _OPENAI_TYPES.get(self.status_code, other), "param": None}
+            error |= {"message": self.in_words, "type": _OPENAI_TYPES.get(self.status_code, other), "param": None}
         return JSONResponse({"error": error}, self.status_code, self.headers)
 
 
 def not_found(what: str) -> Refusal:
     """The refusal for what does not exist and, identically, for what belongs to somebody else."""
-    return Refusal(
-        404,
-        "not_found",
-        f"There is no such {what} here.",
-        "Check the id, and the key you use.",
-        for_agents="Use an id from the result of a tool or from a list of resources.",
-    )
+    return Refusal(404, "not_found", f"There is no such {what} here.", "Check the id, and the key you use.")
 
 
-def not_valid(message: str, what_to_do: str = "Correct the request.", for_agents: str = "") -> Refusal:
+def not_valid(message: str, what_to_do: str = "Correct the request.") -> Refusal:
     """The refusal of an invalid request."""
-    return Refusal(400, "not_valid", message, what_to_do, for_agents=for_agents)
+    return Refusal(400, "not_valid", message, what_to_do)
 
 
 def too_large(what: str, most: int) -> Refusal:

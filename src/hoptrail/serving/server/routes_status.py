@@ -39,12 +39,8 @@ def metrics(request: Request) -> Response:
     served: Services = request.app.state.services
     names: Mapping[str, frozenset[str] | None] = request.state.workspaces
     if names.keys() < served.workspaces.keys() or any(labels is not None for labels in names.values()):
-        raise Refusal(
-            403,
-            "forbidden",
-            "The counts cover all workspaces, and this key does not open all of them without limits.",
-            "Send a key that the key file lists for every workspace.",
-        )
+        what_to_do = "Send a key that the key file lists for every workspace, without labels."
+        raise Refusal(403, "forbidden", "The counts cover all workspaces, and this key does not.", what_to_do)
     return Response(generate_latest(served.metrics.registry), media_type=PROMETHEUS)
 
 

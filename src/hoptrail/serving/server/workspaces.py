@@ -42,6 +42,7 @@ log = logging.getLogger("hoptrail.server")
 
 STOP_SECONDS = 2.0
 """Seconds that work in the background has to end itself when the server stops. What is not finished then is as after a kill."""
+LISTED = "GET /api/recipes, for agents the tool status,"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -161,16 +162,10 @@ class Workspace:
         try:
             used = usable(name, corpus.snapshot, self.index.settings.recipes)
         except UsageError:
-            status = "The tool status lists the usable ones."
-            raise not_valid("recipe: there is no such recipe.", "GET /api/recipes lists them.", status) from None
+            raise not_valid("recipe: there is no such recipe.", f"{LISTED} lists them.") from None
         if not used:
-            raise Refusal(
-                409,
-                "not_built",
-                f"What the recipe {name} searches was not built in this workspace.",
-                "Choose another recipe, or have the documents indexed for this one (`--for`).",
-                for_agents="Choose another recipe: the tool status lists the usable ones.",
-            )
+            message, what_to_do = f"What the recipe {name} searches was not built here.", "Choose another recipe"
+            raise Refusal(409, "not_built", message, f"{what_to_do}: {LISTED} lists the usable ones.")
         return open_recipe(used, corpus, language, self.index.settings.recipes, limit)
 
     def recipe_names(self) -> dict[str, bool]:
