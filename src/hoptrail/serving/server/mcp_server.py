@@ -99,8 +99,7 @@ class Agents(MCPServer[Any]):
             result = await super().call_tool(name, arguments, context)
         except ToolError as error:
             if isinstance(wrong := error.__cause__, ValidationError):
-                faults = wrong.errors(include_url=False)[:5]
-                raise ToolError("; ".join(in_field(fault, "arguments") for fault in faults)) from None
+                raise ToolError("; ".join(map(in_field, wrong.errors(include_url=False)[:5]))) from None
             raise ToolError(_in_words(wrong or error)) from None
         if isinstance(result, protocol.CallToolResult) and (content := result.structured_content or {}).get(
             "abstained"

@@ -179,7 +179,9 @@ class Completion(AnswerShape):
     def whole(self, answer: JsonObject) -> JsonObject:
         message: JsonObject = {"role": "assistant", "content": written(answer).text, "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-        return self._object("chat.completion", [choice], usage=_usage(answer), hoptrail=_details(answer))
+        return self._object(
+            "chat.completion", [choice], usage=_usage(answer), hoptrail=answer | {"citations": citations_of(answer)}
+        )
 
     def events(self, name: str, content: JsonObject) -> Iterator[str]:
         match name:
@@ -189,7 +191,7 @@ class Completion(AnswerShape):
                 yield self._chunk({"content": content["more"]})
             case "answer":
                 yield self._chunk({"content": self.sent.rest(written(content).text)})
-                yield self._chunk({}, finish_reason="stop", hoptrail=_details(content))
+                yield self._chunk({}, finish_reason="stop", hoptrail=content | {"citations": citations_of(content)})
                 if self._include_usage:
                     yield data(self._object("chat.completion.chunk", [], usage=_usage(content)))
             case "error":
@@ -205,11 +207,6 @@ class Completion(AnswerShape):
     def _object(self, kind: str, choices: list[JsonObject], **more: JsonObject | None) -> JsonObject:
         about = {"id": self.id, "object": kind, "created": self.created, "model": self.model}
         return {**about, "choices": choices, **more}
-
-
-def _details(answer: JsonObject) -> JsonObject:
-    """The extra field: the output of `hoptrail ask --json`, and the span that each number cites."""
-    return {**answer, "citations": citations_of(answer)}
 
 
 def _usage(answer: JsonObject, prompt: str = "prompt", completion: str = "completion") -> JsonObject:
@@ -257,7 +254,7 @@ class ResponseWriter(AnswerShape):
     def whole(self, answer: JsonObject) -> JsonObject:
         about = {"completed_at": int(time.time()), "usage": _usage(answer, "input", "output") | _NO_DETAILS}
         message = self._message("completed", self._content(answer))
-        return self._response("completed", message, **about, hoptrail=_details(answer))
+        return self._response("completed", message, **about, hoptrail=answer | {"citations": citations_of(answer)})
 
     def events(self, name: str, content: JsonObject) -> Iterator[str]:
         match name:

@@ -131,7 +131,7 @@ async def refuse(request: Request, error: Exception) -> JSONResponse:
 HANDLERS = dict.fromkeys((HTTPException, RequestValidationError, errors.HoptrailError), refuse)
 
 
-def in_field(fault: Mapping[str, Any], whole: str = "body") -> str:
-    """The field and the violated rule, without the value; `whole` names what has no field. `fault` is one of pydantic's."""
+def in_field(fault: Mapping[str, Any]) -> str:
+    """The field and the violated rule, without the value. `fault` is one of pydantic's."""
     place = ".".join(str(part) for part in fault.get("loc", ()) if part != "body")[:100]
-    return f"{place or whole}: {fault.get('msg', 'not valid')}"
+    return f"{place or 'body'}: {fault.get('msg', 'not valid')}"
