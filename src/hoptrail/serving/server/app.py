@@ -55,7 +55,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         responses=refusals.DESCRIBED,
-        exception_handlers={**refusals.HANDLERS},
+        exception_handlers=refusals.HANDLERS,
         lifespan=lambda _: _running(services, warm),
     )
     app.state.services = services

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from fastapi import Request
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -128,7 +128,8 @@ async def refuse(request: Request, error: Exception) -> JSONResponse:
     return refusal.response(request.url.path)
 
 
-HANDLERS = dict.fromkeys((HTTPException, RequestValidationError, errors.HoptrailError), refuse)
+_Handlers = dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]]
+HANDLERS: _Handlers = {HTTPException: refuse, RequestValidationError: refuse, errors.HoptrailError: refuse}
 
 
 def in_field(fault: Mapping[str, Any]) -> str:
