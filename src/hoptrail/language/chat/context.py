@@ -9,6 +9,7 @@ More text than fits a window is summarised in parts: first parts, then their sum
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from itertools import islice, pairwise
 from math import inf
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.tasks import Finding
+from hoptrail.language.tasks import Exchange, Finding
 from hoptrail.models.chat import MESSAGE_TOKENS, Message
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.text.dates import find_date, unit_date
@@ -31,6 +32,8 @@ FORMAT_TOKENS = 400
 """Tokens that a schema may add to a prompt."""
 TAG_TOKENS = 24
 """Tokens of the tags around a passage."""
+BEFORE_TOKENS = 300
+"""Most tokens of the end of the preceding passage, shown when extracting."""
 MOST_SENTENCES = 400
 SMALL_WINDOW = 4000
 """Windows with fewer tokens get the short forms of prompts, to leave room for evidence."""
@@ -43,9 +46,12 @@ NEAR = 2
 WORD_TOKENS = 3
 """Generous number of tokens per word of a summary."""
 
+Shown = tuple[dict[str, str], tuple[Unit, ...]]
+"""Evidence as the texts of a prompt, by their names there, and the units that they show."""
 Summarised = Callable[[Sequence[Unit], int], tuple[str, tuple[Unit, ...]]]
 """Summarises the first of some units in a number of words; returns the summary and the units it covers."""
 
+_log = logging.getLogger(__name__)
 _OUR_TAG = re.compile(r"<(?=\s*/?\s*(?:passage|title|before|s)\b)", re.IGNORECASE)
 
 
@@ -174,8 +180,36 @@ def show_before(unit: Unit, tokens: int) -> str:
     return f"Before it stands: <before>{escaped(' '.join(shown))}</before>\n" if shown else ""
 
 
-def show_findings(findings: Sequence[Finding]) -> str:
-    """One line for each finding, numbered as sub-questions refer to them."""
+def shown_units(prompt: str, slot: str, units: Sequence[Unit], tokens: int, *, partly: bool = False) -> Shown:
+    """The best units that fit, as the text of a slot. Logs omissions, unless the rest comes later (`partly`) and each is whole.
+    Raises: TaskFailed: there is no room for that.
+    """
+    shown = fit(units, tokens)
+    if partly and cost_of(shown[0]) > tokens:
+        raise TaskFailed(f"{prompt}: {shown[0].title!r} does not fit into context_window under [chat]")
+    omitted = 0 if partly else len(units) - len(shown)
+    if omitted:
+        warning = "%s: %d of %d passages do not fit into context_window under [chat]; they are not shown to the model"
+        _log.warning(warning, prompt, omitted, len(units))
+    return {slot: show_units(shown, tokens, omitted)}, shown
+
+
+def shown_sentences(unit: Unit, before: Unit | None, closing: str, tokens: int) -> Shown:
+    """The sentences that fit before `closing`, and the end of the passage before."""
+    led_by = show_before(before, min(BEFORE_TOKENS, tokens // 4)) if before else ""
+    tokens -= estimated_tokens(led_by)
+    sentences = sentences_of(unit, tokens)
+    if sentences and unit.text[sentences[-1].end :].strip():
+        warning = (
+            "extract: %r does not fit into context_window under [chat]; %d of its %d characters are shown to the model"
+        )
+        _log.warning(warning, unit.title, sentences[-1].end, len(unit.text))
+    text = f"{show_sentences(sentences, max(tokens, 1))}\n{closing}".rstrip()
+    return {"before": led_by, "sentences": text}, (unit,)
+
+
+def show_findings(findings: Sequence[Finding | Exchange]) -> str:
+    """One line for each, numbered as sub-questions refer to them."""
     lines = [
         f"#{number} {squeeze(finding.asked)} -> {'(not found)' if finding.answer is None else squeeze(finding.answer)}"
         for number, finding in enumerate(findings, 1)

@@ -16,22 +16,31 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import astuple, fields, is_dataclass, replace
+from functools import partial
 from itertools import chain
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language import tasks
 from hoptrail.language.chat import schemas
-from hoptrail.language.chat.context import YES_NO, folded, sentences_of, show_findings, summarise_all
+from hoptrail.language.chat.context import (
+    YES_NO,
+    folded,
+    heading_of,
+    sentences_of,
+    shown_sentences,
+    shown_units,
+    summarise_all,
+)
 from hoptrail.language.chat.grounding import extraction_from, parse_answer, reading_from, shortened
-from hoptrail.language.chat.ladder import Climbed, Ladder
-from hoptrail.language.chat.prompting import Draft, Drafted, Drafting, check_prompts
+from hoptrail.language.chat.ladder import Climb, Ladder
+from hoptrail.language.chat.prompting import Drafter, check_prompts, load_prompt, values_of
 from hoptrail.language.conversation.references import (
     is_completion,
     names_nothing_new,
@@ -39,7 +48,7 @@ from hoptrail.language.conversation.references import (
     resolve_references,
     unresolved,
 )
-from hoptrail.language.tasks import Decomposition, Finding, Reading, Reply, Samples, Step, Task
+from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
 from hoptrail.text.normal_forms import squeeze, stands_in
@@ -47,7 +56,6 @@ from hoptrail.types import Extraction, Unit, Usage
 
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)
-Uncited = TypeVar("Uncited", schemas.ConclusionReply, schemas.RecallReply)
 Output = Extraction | str | None | Decomposition | Reading | float | Samples | bool
 
 MOST_QUESTIONS = 12
@@ -93,92 +101,53 @@ class ChatLanguage:
         ladder = (
             self._decomposer if isinstance(task, tasks.Decompose | tasks.Complete | tasks.FollowUp) else self._ladder
         )
-        asked = _TaskRun(ladder, Drafting(self._prompts, self._origins.of(_task_texts(task))))
+        run = _TaskRun(ladder, self._prompts, self._origins.of(_task_texts(task)))
         try:
-            value = asked.output(task)
+            if type(task) not in _PERFORMED:
+                raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not a language task")
+            value = _PERFORMED[type(task)](run, task)
         except TaskFailed as failure:
             _log.warning("a language task failed. %s", failure)
             raise
         if not isinstance(task, tasks.Summarise):  # a summary becomes a unit, which has its documents
-            self._origins.note(_output_texts(value), asked.documents)
-        return Reply(cast("T", value), replace(asked.usage, seconds=time.perf_counter() - started))
+            self._origins.note(_output_texts(value), run.documents)
+        return Reply(cast("T", value), replace(run.usage, seconds=time.perf_counter() - started))
 
 
 class _TaskRun:
-    """One task, its cost, and the documents in its prompt."""
+    """One task, its cost, the documents in its prompt, and the units that this shows."""
 
-    def __init__(self, ladder: Ladder, drafting: Drafting) -> None:
+    def __init__(self, ladder: Ladder, folder: str, origins: tuple[str, ...]) -> None:
         self._ladder = ladder
-        self._drafting = drafting
+        self._folder = folder
+        self._origins = origins
         self.usage = Usage()
         self.documents: tuple[str, ...] = ()
+        self.units: tuple[Unit, ...] = ()
 
-    def output(self, task: object) -> Output:
-        match task:
-            case tasks.Extract():
-                return self._extract(task)
-            case tasks.Summarise(units, words):
-                return self._summarise(units, words)
-            case tasks.Decompose():
-                return self._decompose(task)
-            case tasks.Complete() | tasks.Clarify() | tasks.FollowUp():
-                return self._complete(task)
-            case tasks.Read(question, evidence, abstain):
-                return self._read(question, evidence, abstain)
-            case tasks.Assess() | tasks.Verify():
-                return self._judge(task)
-            case tasks.Integrate():
-                return self._integrate(task)
-            case tasks.Recall(question, abstain):
-                draft = self._drafting.fixed(
-                    "recall", question=squeeze(question), abstain=self._drafting.phrase("recall", abstain)
-                )
-                return self._without_evidence("recall", draft, schemas.RecallReply)
-            case tasks.Sample() | tasks.Equate():
-                return self._sample(task) if isinstance(task, tasks.Sample) else self._equate(task)
-        raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not a language task")
-
-    def _extract(self, task: tasks.Extract) -> Extraction:
-        unit, before, figures = task.unit, task.before, task.figures
+    def extract(self, task: tasks.Extract) -> Extraction:
+        unit, prompt = task.unit, load_prompt("extract", self._folder)
         if not unit.text.strip():
             return Extraction((), ())
-        wish = self._drafting.phrase("extract", "figures") if figures else ""
-        drafted = self._drafting.with_sentences("extract", unit, before, wish)
-        reply, draft = self._climb_required("extract", drafted, schemas.ExtractReply)
+        shown = partial(shown_sentences, unit, task.before, prompt.phrases["figures"] if task.figures else "")
+        drafter = Drafter(prompt, {"title": heading_of(unit) or "(none)"}, shown, self._origins)
+        reply = self.required(task, schemas.ExtractReply, drafter)
         # A second, smaller draft shows fewer sentences under the same numbers.
-        return extraction_from(unit, reply, sentences_of(draft.units[0]), before, figures=figures)
+        return extraction_from(unit, reply, sentences_of(unit), task.before, figures=task.figures)
 
-    def _summarise(self, units: Sequence[Unit], words: int) -> str:
+    def summarise(self, task: tasks.Summarise) -> str:
         """Summarise all units; if they do not fit the window, by way of summaries of parts."""
-        tokens = self._drafting.tokens_for("summarise", "texts", self._ladder.room, words=str(words))
 
         def summarised(some: Sequence[Unit], words: int) -> tuple[str, tuple[Unit, ...]]:
-            draft = self._drafting.with_units("summarise", "texts", some, {"words": str(words)}, partly=True)
-            reply, drafted = self._climb_required("summarise", draft, schemas.summary_in(words))
-            return shortened(reply.summary, words), drafted.units
+            shown = partial(shown_units, "summarise", "texts", some, partly=True)
+            draft = replace(self._drafter(replace(task, words=words)), shown=shown)
+            return shortened(self.required(task, schemas.summary_in(words), draft).summary, words), self.units
 
-        return summarise_all(units, words, tokens, summarised)
+        tokens = self._drafter(task).tokens_left(self._ladder.room)
+        return summarise_all(task.units, task.words, tokens, summarised)
 
-    def _decompose(self, task: tasks.Decompose) -> Decomposition:
-        values = {"question": squeeze(task.question), "findings": show_findings(task.findings)}
-        one = task.one_at_a_time
-        draft = self._drafting.fixed("decompose_next" if one else "decompose", **values)
-        form: type[schemas.DecomposeReply | schemas.NextReply] = schemas.NextReply if one else schemas.DecomposeReply
-        reply, _ = self._climb_required("decompose", draft, form)
-        questions = tuple(dict.fromkeys(squeeze(question) for question in reply.questions if question.strip()))
-        return Decomposition(questions[: 1 if one else MOST_QUESTIONS])
-
-    def _complete(self, task: tasks.Complete | tasks.Clarify | tasks.FollowUp) -> str | None:
-        """Resolve numbers by rule, unless the model is to rewrite them; ask it only where something answered is pointed at. What
-        completes a message and brings in a name that nobody has said is none.
-        """
-        if isinstance(task, tasks.Clarify):
-            about = {"question": task.question, "name": task.name, "context": task.context}
-            return self._completed("clarify", **{name: squeeze(text) for name, text in about.items()})
-        if isinstance(task, tasks.FollowUp):
-            turns = [Finding(turn.asked, turn.asked, turn.answer) for turn in task.turns]
-            whole = self._completed("follow_up", message=squeeze(task.message), turns=show_findings(turns))
-            return whole if whole and names_nothing_new(whole, task.message, task.turns) else None
+    def complete(self, task: tasks.Complete) -> str:
+        """Resolve numbers by rule, unless the model is to rewrite them; ask it only where something answered is pointed at."""
         question = resolve_references(task.question, task.findings)
         answered = tuple(finding for finding in task.findings if finding.answer is not None)
         asked = question
@@ -187,71 +156,66 @@ class _TaskRun:
             asked = resolve_references(task.question, said)
         if unresolved(question) or not (asked != question or points_back(question, answered)):
             return question
-        completed = self._completed("complete", question=squeeze(asked), findings=show_findings(answered))
+        completed = self.question(replace(task, question=asked, findings=answered))
         return completed if is_completion(task.question, completed, answered) else question
 
-    def _completed(self, task: str, **values: str) -> str:
-        """The question in the reply to a task that completes one."""
-        reply, _ = self._climb_required(task, self._drafting.fixed(task, **values), schemas.CompleteReply)
-        return squeeze(reply.question)
+    def decompose(self, task: tasks.Decompose) -> Decomposition:
+        form: type[schemas.DecomposeReply | schemas.NextReply] = schemas.DecomposeReply
+        draft, most = self._drafter(task), MOST_QUESTIONS
+        if task.one_at_a_time:
+            draft, form, most = self._drafter(task, "decompose_next"), schemas.NextReply, 1
+        said = [squeeze(question) for question in self.required(task, form, draft).questions if question.strip()]
+        return Decomposition(tuple(dict.fromkeys(said))[:most])
 
-    def _read(self, question: str, evidence: Sequence[Unit], abstain: tasks.Abstain) -> Reading:
-        if not evidence:
-            return Reading(None)
-        values = {"question": squeeze(question), "abstain": self._drafting.phrase("answer", abstain)}
-        draft = self._drafting.with_units("answer", "evidence", evidence, values)
-        return _reading(question, self._climb("answer", draft, schemas.ReadingReply))
+    def follow_up(self, task: tasks.FollowUp) -> str | None:
+        whole = self.question(task)
+        return whole if whole and names_nothing_new(whole, task.message, task.turns) else None
 
-    def _judge(self, task: tasks.Assess | tasks.Verify) -> float:
+    def recall(self, task: tasks.Recall) -> Reading:
+        return _conclusion(self.ask(task, schemas.RecallReply))
+
+    def judge(self, task: tasks.Assess | tasks.Verify) -> float:
         """The probability of the word with which the model says whether evidence is enough or supports an answer.
         Without evidence 0, and no model is asked.
         """
         if not task.evidence:
             return 0.0
-        question = squeeze(task.question)
         if isinstance(task, tasks.Assess):
-            draft = self._drafting.with_units("assess", "evidence", task.evidence, {"question": question})
-            judged, _ = self._climb_required("assess", draft, schemas.AssessReply)
-            return judged.enough
-        values = {"question": question, "answer": squeeze(task.answer)}
-        draft = self._drafting.with_units("verify", "evidence", task.evidence, values)
-        checked, _ = self._climb_required("verify", draft, schemas.VerifyReply)
-        return checked.supports
+            return self.required(task, schemas.AssessReply).enough
+        return self.required(task, schemas.VerifyReply).supports
 
-    def _integrate(self, task: tasks.Integrate) -> Reading:
+    def equate(self, task: tasks.Equate) -> bool:
+        return self.required(task, schemas.EquateReply).same == "yes"
+
+    def question(self, task: tasks.Complete | tasks.Clarify | tasks.FollowUp) -> str:
+        """The question in the reply to a task that completes one."""
+        return squeeze(self.required(task, schemas.CompleteReply).question)
+
+    def read(self, task: tasks.Read | tasks.Integrate, prompt: str = "") -> Reading:
+        if not task.evidence:
+            return Reading(None)
+        found = self.ask(task, schemas.ReadingReply, self._drafter(task, prompt))
+        return reading_from(task.question, found, self.units) if found else Reading(None)
+
+    def integrate(self, task: tasks.Integrate) -> Reading:
         """Conclude from answers, or from answers and evidence; without any answer, read."""
         if all(finding.answer is None for finding in task.findings):
-            return self._read(task.question, task.evidence, task.abstain)
-        prompt = "integrate_evidence" if task.evidence else "integrate"
-        values = {
-            "question": squeeze(task.question),
-            "findings": show_findings(task.findings),
-            "abstain": self._drafting.phrase(prompt, task.abstain),
-        }
+            return self.read(tasks.Read(task.question, task.evidence, task.abstain))
         if task.evidence:
-            draft = self._drafting.with_units(prompt, "evidence", task.evidence, values)
-            return _reading(task.question, self._climb("integrate", draft, schemas.ReadingReply))
-        reading = self._without_evidence("integrate", self._drafting.fixed(prompt, **values), schemas.ConclusionReply)
-        steps = () if reading.answer is None else (Step(task.question, reading.answer, ()),)
-        return replace(reading, steps=steps)
+            return self.read(task, "integrate_evidence")
+        reading = _conclusion(self.ask(task, schemas.ConclusionReply))
+        return replace(reading, steps=(Step(task.question, reading.answer, ()),)) if reading.answer else reading
 
-    def _without_evidence(self, task: str, draft: Drafted, form: type[Uncited]) -> Reading:
-        """The answer to a draft without evidence."""
-        reply = self._climb(task, draft, form).reply
-        answer = parse_answer(reply.answer) if reply else None
-        return Reading(None) if reply is None or answer is None else Reading(answer, (), reply.confidence)
-
-    def _sample(self, task: tasks.Sample) -> Samples:
+    def sample(self, task: tasks.Sample) -> Samples:
         """Answers of the successful draws in the order of their seeds: drawn in one call if the endpoint supports `n`, else in
         several at a time, and remembered with their seeds. Raises: TaskFailed: no draw succeeded; has the first one's reason.
         """
         if not task.evidence:
             return Samples((None,))
-        values = {"question": squeeze(task.question), "abstain": self._drafting.phrase("sample", task.abstain)}
-        draft, ladder = self._drafting.with_units("sample", "evidence", task.evidence, values), self._ladder
+        draft, ladder = self._drafter(task), self._ladder
         form = schemas.GuessReply if task.abstain is tasks.Abstain.NEVER else schemas.SampleReply
 
-        def climb(seed: int) -> Climbed[schemas.SampleReply] | TaskFailed:
+        def climb(seed: int) -> Climb[schemas.SampleReply] | TaskFailed:
             try:
                 return ladder.climb("sample", draft, form, seed)
             except TaskFailed as failure:
@@ -265,33 +229,56 @@ class _TaskRun:
             contexts = [copy_context() for _ in rest]
             drawn += pool.map(lambda context, seed: context.run(climb, seed), contexts, rest)
         self.usage = sum((one.usage or Usage() for one in drawn), fetched)
-        climbs = [one for one in drawn if isinstance(one, Climbed)]
+        climbs = [one for one in drawn if isinstance(one, Climb)]
         if not climbs:
             raise TaskFailed(str(drawn[0]), self.usage)
         self.documents = tuple(dict.fromkeys(name for climbed in climbs for name in climbed.draft.documents))
-        return Samples(tuple(parse_answer(one.reply.answer, one.draft.units) if one.reply else None for one in climbs))
+        return Samples(tuple(parse_answer(one.found.answer, one.draft.units) if one.found else None for one in climbs))
 
-    def _equate(self, task: tasks.Equate) -> bool:
-        answers = {"one": squeeze(task.one), "other": squeeze(task.other)}
-        draft = self._drafting.fixed("equate", question=squeeze(task.question), **answers)
-        return self._climb_required("equate", draft, schemas.EquateReply)[0].same == "yes"
-
-    def _climb_required(self, task: str, draft: Drafted, reply: type[R]) -> tuple[R, Draft]:
+    def required(self, task: Task[Any], form: type[R], draft: Drafter | None = None) -> R:
         """The reply to a task without abstentions. Raises: TaskFailed: the model declined, or gave nothing usable."""
-        climbed = self._climb(task, draft, reply)
-        if climbed.reply is None:
-            raise TaskFailed(f"{task}: the model declined", self.usage)
-        return climbed.reply, climbed.draft
+        found = self.ask(task, form, draft)
+        if found is None:
+            raise TaskFailed(f"{TASK_NAMES[type(task)]}: the model declined", self.usage)
+        return found
 
-    def _climb(self, task: str, draft: Drafted, reply: type[R]) -> Climbed[R]:
-        climbed = self._ladder.climb(task, draft, reply)
-        self.usage += climbed.usage
-        self.documents = climbed.draft.documents
-        return climbed
+    def ask(self, task: Task[Any], form: type[R], draft: Drafter | None = None) -> R | None:
+        """The reply; None if the model declined. Raises: TaskFailed: it gave nothing usable."""
+        climb = self._ladder.climb(TASK_NAMES[type(task)], draft or self._drafter(task), form)
+        self.usage += climb.usage
+        self.documents, self.units = climb.draft.documents, climb.draft.units
+        return climb.found
+
+    def _drafter(self, task: Task[Any], name: str = "") -> Drafter:
+        """Drafts a prompt, that of the task unless another is named, with as much as fits of the task's evidence."""
+        prompt = load_prompt(name or TASK_NAMES[type(task)], self._folder)
+        draft = Drafter(prompt, values_of(task, prompt), origins=self._origins)
+        if "evidence" not in prompt.names:
+            return draft
+        return replace(draft, shown=partial(shown_units, prompt.name, "evidence", getattr(task, "evidence", ())))
 
 
-def _reading(question: str, climbed: Climbed[schemas.ReadingReply]) -> Reading:
-    return reading_from(question, climbed.reply, climbed.draft.units) if climbed.reply else Reading(None)
+_PERFORMED: dict[type, Callable[[_TaskRun, Any], Output]] = {
+    tasks.Extract: _TaskRun.extract,
+    tasks.Summarise: _TaskRun.summarise,
+    tasks.Decompose: _TaskRun.decompose,
+    tasks.Complete: _TaskRun.complete,
+    tasks.Clarify: _TaskRun.question,
+    tasks.FollowUp: _TaskRun.follow_up,
+    tasks.Read: _TaskRun.read,
+    tasks.Assess: _TaskRun.judge,
+    tasks.Verify: _TaskRun.judge,
+    tasks.Integrate: _TaskRun.integrate,
+    tasks.Recall: _TaskRun.recall,
+    tasks.Sample: _TaskRun.sample,
+    tasks.Equate: _TaskRun.equate,
+}
+
+
+def _conclusion(said: schemas.ConclusionReply | schemas.RecallReply | None) -> Reading:
+    """An answer without evidence."""
+    answer = parse_answer(said.answer) if said else None
+    return Reading(answer, (), said.confidence) if said and answer else Reading(None)
 
 
 class RecentTexts:
