@@ -49,15 +49,6 @@ def test_a1_without_a_time_the_waits_grow(fake: FakeAI, tmp_path: Path) -> None:
     assert 0.07 < waits[0] < waits[1] < waits[2] < 0.9
 
 
-def test_a1_jitter_depends_on_the_seed_alone() -> None:
-    def waits(seed: int) -> list[float]:
-        limiter = Limiter(ChatSettings(), "test", seed)
-        return [limiter._backoff(number) for number in range(1, 8)]
-
-    assert waits(1) == waits(1) != waits(2)
-    assert all(0.375 * 2**at <= wait <= 0.625 * 2**at for at, wait in enumerate(waits(3)))
-
-
 def test_a2_busy_for_ever_ends_resumably_at_the_limit_of_tries(fake: FakeAI, tmp_path: Path) -> None:
     chat = paid_chat(fake, tmp_path)
     chat.ask(request("before"))
@@ -136,13 +127,18 @@ def test_a4_a_chat_opened_anew_asks_a_refusing_endpoint_once(fake: FakeAI, tmp_p
 
 
 class Clock:
-    """Stands still but for what is added."""
+    """Stands still but for what is added and slept."""
 
     def __init__(self) -> None:
         self.now = 1000.0
+        self.slept: list[float] = []
 
     def monotonic(self) -> float:
         return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.slept.append(seconds)
 
 
 @pytest.fixture
@@ -150,6 +146,18 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(billing, "time", made)
     return made
+
+
+def test_a3_the_waits_double_and_are_never_all_alike(clock: Clock) -> None:
+    def passes() -> str:
+        raise CallFailed(FailureKind.PASSING, "answered with status 500")
+
+    for _ in range(2):
+        with pytest.raises(CallFailed):
+            Limiter(ChatSettings(attempts=8), "test").run(passes)
+    first, second = clock.slept[:7], clock.slept[7:]
+    assert all(0.375 * 2**at <= wait <= 0.625 * 2**at for waits in (first, second) for at, wait in enumerate(waits))
+    assert first != second
 
 
 def refuses() -> str:

@@ -4,7 +4,7 @@ It combines remembered replies (`ledger.py`), a limiter and the call itself (`ch
 `Chat`, which a recording is too (`recording.py`).
 
 There are at most `concurrency` calls at a time. When the server is busy, all calls wait: as long as it asks, or for growing times
-with seeded jitter. The client's own retries are off: they would not make the others wait, enter no try in the ledger, and not see
+with jitter. The client's own retries are off: they would not make the others wait, enter no try in the ledger, and not see
 a reply that breaks off. After a refusal no call is made for a while; then one call tests whether it still applies, as does the
 first call after the endpoint was opened again.
 """
@@ -58,17 +58,12 @@ class Chat(ABC):
     stored under it.
     """
 
+    working_rung: Rung | None = None
+    """The rung of the ladder that is known to work, if any: requests start there."""
+
     def __init__(self, place: str, model: str) -> None:
         self.place = place
         self.model = model
-
-    @property
-    def working_rung(self) -> Rung | None:
-        """The rung of the ladder that is known to work, if any."""
-        return None
-
-    def remember_rung(self, rung: Rung) -> None:  # noqa: B027 - what sends nothing tries no rung
-        """Note that requests on this rung work, so that the next ones start there."""
 
     @abstractmethod
     def remembered(self, request: ChatRequest) -> PaidReply | None:
@@ -117,12 +112,11 @@ class Shared(Generic[K, V]):
 class Limiter:
     """Limits the calls to one endpoint. Thread-safe. `name` is the name of the endpoint in messages."""
 
-    def __init__(self, settings: ChatSettings, name: str, seed: int = 0) -> None:
+    def __init__(self, settings: ChatSettings, name: str) -> None:
         self._settings = settings
         self._name = name
         self._slots = threading.BoundedSemaphore(settings.concurrency)
         self._lock = threading.Lock()
-        self._random = random.Random(seed)  # noqa: S311 - jitter is no secret
         self._not_before = 0.0
         self._refusal = ""
         self._refused_until = 0.0
@@ -180,7 +174,8 @@ class Limiter:
         last, busy = number >= self._settings.attempts, failure.kind is FailureKind.BUSY
         if not busy and (last or failure.kind not in {FailureKind.PASSING, FailureKind.UNREACHED}):
             raise failure
-        wait = self._backoff(number) if failure.wait is None else failure.wait
+        grown = self._settings.backoff_seconds * 2.0 ** (number - 1) * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
+        wait = min(grown, LONGEST_WAIT) if failure.wait is None else failure.wait
         if busy and (last or wait > LONGEST_WAIT):
             raise EndpointBusy(
                 f"{self._name} {failure.reason} (try {number} of {self._settings.attempts}, to wait {wait:.3g} s). What "
@@ -191,13 +186,8 @@ class Limiter:
             return
         with self._lock:
             self.pauses += 1
-            spread = self._random.uniform(0, JITTER) * min(wait, self._settings.backoff_seconds)
+            spread = random.uniform(0, JITTER) * min(wait, self._settings.backoff_seconds)  # noqa: S311 - no secret
             self._not_before = max(self._not_before, time.monotonic() + wait + spread)
-
-    def _backoff(self, number: int) -> float:
-        with self._lock:
-            jitter = self._random.uniform(1 - JITTER, 1 + JITTER)
-        return min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, LONGEST_WAIT)
 
 
 _LOCKS: Shared[tuple[Path, str], threading.Lock] = Shared()
@@ -225,7 +215,7 @@ class PaidChat(Chat):
             )
         self._anew = anew
         self.gives_logprobs = False
-        """Whether a reply that was asked for anew had any."""
+        """Whether a reply that was asked for had any."""
         self._endpoint = endpoint
         self._settings = settings
         self._replies = replies
@@ -242,13 +232,13 @@ class PaidChat(Chat):
 
     @property
     def working_rung(self) -> Rung | None:
-        """The rung that worked for this model at this place, in this process or an earlier one."""
+        """The rung that worked for this model at this place, in this process or an earlier one; stored beside the replies."""
         known = "" if self._anew else self._replies.known("rungs", self.place, self.model)
         return Rung(known) if known in set(Rung) else None
 
-    def remember_rung(self, rung: Rung) -> None:
-        """Store the rung beside the replies, for later processes too."""
-        if not self._anew:  # what works for one question need not work for all
+    @working_rung.setter
+    def working_rung(self, rung: Rung | None) -> None:
+        if rung and not self._anew:  # what works for one question need not work for all
             self._replies.note("rungs", self.place, self.model, rung.value)
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
@@ -258,15 +248,11 @@ class PaidChat(Chat):
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply, remembered or paid for; see `Chat.ask`."""
-        if self._anew:
-            (reply,) = self._called([request])
-            self.gives_logprobs = self.gives_logprobs or bool(reply.logprobs)
-            return PaidReply(reply, reply.usage)
         with _LOCKS.of((self._file, request.key), threading.Lock):  # two threads pay once for the same request
             while True:
-                if known := self._replies.reply(request.key, self._settings.deadline_seconds):
+                known = None if self._anew else self._replies.reply(request.key, self._settings.deadline_seconds)
+                if known:
                     return PaidReply(known)
-                self._recall()
                 if replies := self._called([request]):
                     return PaidReply(replies[0], replies[0].usage)
 
@@ -284,6 +270,7 @@ class PaidChat(Chat):
 
     def _called(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
         """Pay as often as is allowed, in one span."""
+        self._recall()
         asked, place = requests[0], urlsplit(self.place)
         about = {
             "gen_ai.provider.name": "openai",  # whose API it is
@@ -306,6 +293,7 @@ class PaidChat(Chat):
                 "gen_ai.usage.output_tokens": spent.completion_tokens,
             }
             note(found | said("output", (("assistant", reply.text) for reply in replies)))
+        self.gives_logprobs = self.gives_logprobs or any(reply.logprobs for reply in replies)
         return replies
 
     def _pay(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
@@ -331,18 +319,18 @@ class PaidChat(Chat):
         spent = _usage_of(replies)
         cost = cost_of(spent.prompt_tokens, spent.completion_tokens, self._settings)
         self._replies.settle(call, dict(zip(requests, replies, strict=False)), cost)
-        if (refused := self._endpoint.dialect.refused) != self._refused:
+        if (refused := self._endpoint.refused) != self._refused:
             self._replies.note("dialects", self.place, self.model, json.dumps({"refused": sorted(refused)}))
             self._refused = refused
         return replies
 
     def _recall(self) -> None:
         """Use the stored dialect of this server and model."""
-        if self._refused is None:
+        if self._refused is None and not self._anew:
             known = self._replies.known("dialects", self.place, self.model)
             self._refused = frozenset(json.loads(known)["refused"]) if known else frozenset()
             if self._refused:
-                self._endpoint.dialect.recall(self._refused)
+                self._endpoint.recall(self._refused)
 
 
 def _usage_of(replies: Sequence[ChatReply]) -> Usage:

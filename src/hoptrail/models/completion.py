@@ -12,9 +12,8 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from io import StringIO
-from itertools import accumulate
 from typing import Any, TypeVar
 
 from hoptrail.models.chat import ChatRequest
@@ -77,16 +76,13 @@ class ChatReply:
         return Usage(calls, self.prompt_tokens, self.completion_tokens)
 
 
-@dataclass
 class _Written:
-    """A reply as far as it was read; `arguments` are those of a function that it calls in place of a text, as some do unasked."""
+    """A reply as far as it was read."""
 
-    content: StringIO = field(default_factory=StringIO)
-    thought: StringIO = field(default_factory=StringIO)
-    refusal: StringIO = field(default_factory=StringIO)
-    arguments: StringIO = field(default_factory=StringIO)
-    tokens: tuple[Token, ...] = ()
-    finish: str = ""
+    def __init__(self, finish: str = "") -> None:
+        self.content, self.thought, self.refusal, self.arguments = StringIO(), StringIO(), StringIO(), StringIO()
+        self.tokens: tuple[Token, ...] = ()
+        self.finish = finish
 
     def add(self, choice: Any, message: Any) -> None:
         """Add a message, or a piece of one. Raises: CallFailed: the reply ended with a fault of the server."""
@@ -94,11 +90,11 @@ class _Written:
         self.thought.write(_text_of(message.get("reasoning_content") or message.get("reasoning")))
         refusal = message.get("refusal")
         self.refusal.write(refusal if isinstance(refusal, str) else "")
-        with suppress(LookupError, TypeError, AttributeError):  # of the first function, where it is as in the protocol
-            arguments = message["tool_calls"][0]["function"]["arguments"]
-            self.arguments.write(
-                arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
-            )
+        with suppress(
+            LookupError, TypeError, AttributeError
+        ):  # a function called in place of a text, as some do unasked
+            given = message["tool_calls"][0]["function"]["arguments"]
+            self.arguments.write(given if isinstance(given, str) else json.dumps(given) if given else "")
         self.tokens = (*self.tokens, *read_logprobs(choice.get("logprobs")))[-KEPT:]
         self.finish = whole_text(str(choice.get("finish_reason") or self.finish))
         error = choice.get("error")
@@ -131,7 +127,7 @@ def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatRepl
         content = json.loads(body)
         if content.get("error") and not content.get("choices"):
             raise failure_within(content["error"], "answered with status 200 and")
-        written = [_Written(finish="stop") for _ in content["choices"]]
+        written = [_Written("stop") for _ in content["choices"]]
         for one, choice in zip(written, content["choices"], strict=True):
             one.add(choice, choice["message"])
         return _counted(written, content.get("usage"), request)
@@ -211,24 +207,17 @@ def _counted(written: Sequence[_Written], usage: Any, request: ChatRequest) -> l
     prompt, completion = (
         count if type(count := counted.get(name)) is int else -1 for name in ("prompt_tokens", "completion_tokens")
     )
-    lengths = [len(reply.text) for reply in replies]
     near = estimate / ABSURD_FACTOR <= prompt <= (estimate + 1) * ABSURD_FACTOR
-    estimated = not near or not min(sum(lengths), 1) <= completion <= ABSURD_COMPLETION
+    estimated = not near or not any(reply.text for reply in replies) <= completion <= ABSURD_COMPLETION
     if estimated:
         texts = sum(estimated_tokens(reply.text) for reply in replies)
         prompt, completion = estimate, max(texts, sum(one.length for one in written) // 4)
-    ends = [completion * length // max(sum(lengths), 1) for length in accumulate(lengths)]
-    ends[-1] = completion
+    cut, share = not estimated and prompt < request.fewest_tokens, completion // max(len(replies), 1)
+    first, *others = (replace(reply, completion_tokens=share, estimated=estimated, cut=cut) for reply in replies)
+    rest = completion - share * len(others)
     return [
-        replace(
-            *(reply,),
-            prompt_tokens=0 if number else prompt,
-            completion_tokens=end - before,
-            estimated=estimated,
-            shared=number > 0,
-            cut=not estimated and prompt < request.fewest_tokens,
-        )
-        for number, (reply, before, end) in enumerate(zip(replies, [0, *ends], ends, strict=False))
+        replace(first, prompt_tokens=prompt, completion_tokens=rest),
+        *(replace(one, shared=True) for one in others),
     ]
 
 

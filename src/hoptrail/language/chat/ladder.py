@@ -154,7 +154,7 @@ class Climb(Generic[R]):
                     steps.insert(0, self.rung)
             else:
                 if self.ladder.working is None:
-                    self.ladder.chat.remember_rung(self.rung)
+                    self.ladder.chat.working_rung = self.rung
                 return self
         raise self._fault or InvalidReply("it has no reply in this form")
 

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
-from typing import Any, TypeVar, get_origin
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -28,6 +28,7 @@ from hoptrail.language.chat.reply_parsing import (
     InvalidReply,
     channels,
     is_refusal,
+    list_fields,
     own_channel,
     parse_cut_off,
     parse_reply,
@@ -211,24 +212,25 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
         return parse_reply(said.text, reply)  # some models write JSON after all
     except InvalidReply:
         own, thought = channels(said.text)
-    text = own or thought
-    loop = start_of_loop(text)
-    text = text[:loop]
+    loop = start_of_loop(own or thought)
+    text = (own or thought)[:loop]
     if said.finish == "length" and "\n" in text.strip():  # its last line was cut off
         text = text.rpartition("\n")[0]
     if not text.strip():
         raise InvalidReply("it is empty" if loop is None else "it repeats itself without end")
     needed = [name for name, field in reply.model_fields.items() if field.is_required()]
-    before, marked = _split_at_marks(text, [_mark(name) for name in needed])
+    before, marked = _split_at_marks(text, needed)
     if not marked:
         if loop is not None or thought:
             raise InvalidReply("all of it is reasoning" if thought else "it repeats itself without end")
         before, marked = _parse_unmarked(text, reply, needed)
-    values = {name: _value(reply, name, marked.get(_mark(name), [])) for name in needed}
+    values = {name: _value(reply, name, marked.get(name, [])) for name in needed}
     if "facts" in values:
-        names = values["entities"]
         values["facts"] = [
-            {"text": fact, "entities": [name for name in names if stands_in(name.casefold(), fact.casefold())]}
+            {
+                "text": fact,
+                "entities": [name for name in values["entities"] if stands_in(name.casefold(), fact.casefold())],
+            }
             for fact in values["facts"]
         ]
     try:
@@ -242,51 +244,45 @@ def _mark(field: str) -> str:
     return MARKS.get(field, field.upper())
 
 
-def _split_at_marks(text: str, marks: list[str]) -> tuple[str, dict[str, list[str]]]:
-    """The text before the first mark, and mark -> texts after it, up to the next mark."""
-    names = "|".join(marks)
+def _split_at_marks(text: str, fields: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
+    """The text before the first mark, and field -> texts after its marks, up to the next mark."""
+    by_mark = {_mark(field): field for field in fields}
+    names = "|".join(by_mark)
     parts = re.split(rf"^[ \t>*#_`•-]*({names})S?[ \t*_`]*[:：][ \t*_`]*", text, flags=re.MULTILINE | re.IGNORECASE)
     found: dict[str, list[str]] = {}
     for mark, words in zip(parts[1::2], parts[2::2], strict=True):
-        found.setdefault(mark.upper(), []).append(words)
+        found.setdefault(by_mark[mark.upper()], []).append(words)
     return parts[0].strip(), found
 
 
-def _parse_unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str, dict[str, list[str]]]:
+def _parse_unmarked(text: str, reply: type[BaseModel], needed: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
     """The reason, if it can be separated, and the value of the only required field, from a text without marks."""
     if text.lstrip().startswith(("{", "[", "```", "<")):
         raise InvalidReply("it holds neither a mark nor a reply in JSON")
     if len(needed) != 1:
         raise InvalidReply(f"none of the marks {', '.join(map(_mark, needed))} stands in it")
-    name = needed[0]
+    (name,) = needed
     if name in WITHOUT_LIMIT:
-        return "", {_mark(name): [text]}
-    if _is_list(reply, name):
+        return "", {name: [text]}
+    if name in list_fields(reply):
         questions = [line for line in _items(text) if line.endswith(("?", "？"))]
         if not questions and not says_unknown(text.strip(" .")):
             raise InvalidReply("it holds neither a mark nor a question")
-        return "", {_mark(name): ["\n".join(questions)]}
-    before, said = _split_at_answer(text) if name == "answer" else ("", text)
+        return "", {name: ["\n".join(questions)]}
+    before, *after = _ANSWER_IS.split(text) if name == "answer" else ["", text]
+    before, after = (before.strip(), after) if after else ("", [text])
+    said = next((part for part in after if part.strip(' \t\n.*_"')), "")  # some models repeat the words
     if not said:
-        return before, {_mark(name): []}
+        return before, {name: []}
     start, end = next(iter(sentence_spans(said, limit=2)), (0, 0))
-    sentence = said[start:end]
-    if not sentence or len(sentence.split()) > LONGEST_WORDS:
+    if start == end or len(said[start:end].split()) > LONGEST_WORDS:
         raise InvalidReply(f"the mark {_mark(name)} does not stand in it")
-    return before, {_mark(name): [sentence]}
+    return before, {name: [said[start:end]]}
 
 
-def _split_at_answer(text: str) -> tuple[str, str]:
-    """The text before and after "the answer is", which some models repeat; without these words, empty and the whole text."""
-    first, *others = _ANSWER_IS.split(text)
-    if not others:
-        return "", text
-    return first.strip(), next((part for part in others if part.strip(' \t\n.*_"')), "")
-
-
-def _value(reply: type[BaseModel], name: str, said: list[str]) -> Any:
+def _value(reply: type[BaseModel], name: str, said: Sequence[str]) -> Any:
     """The value of a field from the texts after its marks: the first text, or the items of all lists."""
-    if _is_list(reply, name):
+    if name in list_fields(reply):
         return [item for words in said for item in _items(words) if not says_unknown(item.strip(" .<>()[]"))]
     words = (said[0] if said else "").strip()
     if name not in WITHOUT_LIMIT:
@@ -300,17 +296,13 @@ def _items(words: str) -> Iterator[str]:
     yield from dict.fromkeys(filter(None, lines))
 
 
-def _is_list(reply: type[BaseModel], name: str) -> bool:
-    return get_origin(reply.model_fields[name].annotation) is list
-
-
 def _reasons(reply: type[BaseModel], words: str, values: Mapping[str, Any]) -> JsonObject:
     """The words before the first mark as a step or as the first field, if the reply has an optional one."""
-    if not words:
+    first, field = next(iter(reply.model_fields.items()))
+    if not words or field.is_required():
         return {}
-    if "steps" in reply.model_fields:
-        quoted = max(re.findall(r"[\"“]([^\"“”]+)[\"”]", words), key=len, default="")
-        passages = [int(number) for number in _PASSAGE.findall(words)]
-        return {"steps": [{"evidence": passages, "quote": quoted or words, "answer": values.get("answer")}]}
-    first = next(iter(reply.model_fields))
-    return {} if reply.model_fields[first].is_required() else {first: words}
+    if first != "steps":
+        return {first: words}
+    quoted = max(re.findall(r"[\"“]([^\"“”]+)[\"”]", words), key=len, default="")
+    passages = [int(number) for number in _PASSAGE.findall(words)]
+    return {"steps": [{"evidence": passages, "quote": quoted or words, "answer": values.get("answer")}]}

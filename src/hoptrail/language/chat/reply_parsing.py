@@ -11,7 +11,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, TypeVar, get_args
+from contextlib import suppress
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
@@ -41,7 +42,7 @@ def parse_reply(text: str, reply: type[R]) -> R:
     """
     own, thought = channels(text)
     said = (own or thought)[:LONGEST]
-    if (listed := _parse_bare_list(said, reply)) is not None:
+    if (listed := _from_bare_list(said, reply)) is not None:
         return listed
     fault = (
         "it holds no JSON object" if own else "all of it is reasoning, without a reply" if thought else "it is empty"
@@ -236,23 +237,22 @@ def _closing(text: str, start: int) -> int:
     return 0
 
 
-def _parse_bare_list(text: str, reply: type[R]) -> R | None:
+def _from_bare_list(text: str, reply: type[R]) -> R | None:
     """A reply from a bare list, which can only belong to one of its fields; else None."""
-    bare = _FENCE.sub("", text).strip()
-    if not (bare.startswith("[") and bare.endswith("]")):
-        return None
     try:
-        content = _DECODER.decode(bare)
+        content = _DECODER.decode(_FENCE.sub("", text).strip())
     except (ValueError, RecursionError):
         return None
-    lists = [name for name, field in reply.model_fields.items() if "list" in str(field.annotation)]
-    found = []
-    for name in lists:
-        try:
-            found.append(reply.model_validate(_rename_fields({**{key: [] for key in lists}, name: content}, reply)))
-        except ValidationError:
-            continue
+    found, empty = [], {name: [] for name in list_fields(reply) if isinstance(content, list)}
+    for name in empty:
+        with suppress(ValidationError):
+            found.append(reply.model_validate(_rename_fields(empty | {name: content}, reply)))
     return found[0] if len(found) == 1 else None
+
+
+def list_fields(reply: type[BaseModel]) -> list[str]:
+    """The fields of a reply that are lists."""
+    return [name for name, field in reply.model_fields.items() if get_origin(field.annotation) is list]
 
 
 _FENCE = re.compile(r"^```\w*\s*$", re.MULTILINE)
