@@ -4,16 +4,16 @@ A passage has its headings and its date beside its title, and table rows as `hea
 Passages are taken by rank while they fit beside the prompt and the reply; omissions are marked. Tokens are estimated
 (`models.prompt_text`) with a margin; if the endpoint still finds the prompt too long, it is asked once more with less.
 
-More text than fits a window is summarised in parts: first parts, then their summaries, so that every source is read.
+More text than fits is summarised in parts: first parts, then their summaries, so that every source is read.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from math import inf
 
 from hoptrail.errors import TaskFailed
@@ -23,7 +23,7 @@ from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.text.dates import find_date, unit_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences
-from hoptrail.text.statements import statements_of
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.types import Kind, Span, Unit, content_id
 
 MARGIN = 0.85
@@ -75,15 +75,6 @@ class Room:
         if left < 0:
             raise TaskFailed(f"{prompt}: the question and what was found are too long for context_window under [chat]")
         return left if self.evidence is None else min(left, self.evidence)
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence, or a table row as `header: value`, of a unit, and its offsets in the unit's text."""
-
-    text: str
-    start: int
-    end: int
 
 
 def cost_of(unit: Unit) -> int:
@@ -148,23 +139,23 @@ def _shown(unit: Unit) -> str:
     )
 
 
-def sentences_of(unit: Unit, tokens: float = inf) -> tuple[Sentence, ...]:
-    """The first sentences of a unit that fit, at least one and at most `MOST_SENTENCES`."""
-    taken: list[Sentence] = []
-    found: Iterable[Sentence] = (Sentence(unit.text[start:end], start, end) for start, end in unit_sentences(unit))
+def sentences_of(unit: Unit, tokens: float = inf) -> tuple[UnitStatement, ...]:
+    """The first sentences of a unit that fit, table rows as `header: value`, at least one and at most `MOST_SENTENCES`."""
+    found = (UnitStatement(unit, start, end, unit.text[start:end]) for start, end in unit_sentences(unit))
     if any(block.cells for block in unit.blocks):
-        found = (Sentence(row.alone, row.start, row.end) for row in statements_of(unit))
+        found = (replace(row, said=row.alone) for row in statements_of(unit))
+    taken: list[UnitStatement] = []
     for sentence in islice(found, MOST_SENTENCES):
-        tokens -= estimated_tokens(sentence.text) + TAG_TOKENS // 2
+        tokens -= estimated_tokens(sentence.said) + TAG_TOKENS // 2
         if tokens < 0 and taken:
             break
         taken.append(sentence)
     return tuple(taken)
 
 
-def show_sentences(sentences: Sequence[Sentence], tokens: int) -> str:
+def show_sentences(sentences: Sequence[UnitStatement], tokens: int) -> str:
     """Each sentence in a numbered tag, cut to `tokens`."""
-    texts = (escaped(squeeze(sentence.text)) for sentence in sentences)
+    texts = (escaped(squeeze(sentence.said)) for sentence in sentences)
     return "\n".join(f'<s n="{number}">{cut_to(text, tokens)}</s>' for number, text in enumerate(texts, 1))
 
 
@@ -172,7 +163,7 @@ def show_before(unit: Unit, tokens: int) -> str:
     """The last sentences of a preceding passage that fit; empty if none does."""
     shown: list[str] = []
     for sentence in reversed(sentences_of(unit)):
-        text = squeeze(sentence.text)
+        text = squeeze(sentence.said)
         tokens -= estimated_tokens(text)
         if tokens < 0:
             break
@@ -259,26 +250,14 @@ def in_pieces(unit: Unit, tokens: int) -> Iterator[Unit]:
     if cost_of(unit) <= tokens:
         yield unit
         return
-    room = max(1, tokens - cost_of(_piece(unit, 0, 0)))
-    start = end = 0
-    for stop in _stops(unit, room):
-        if end > start and estimated_tokens(unit.text[start:stop]) > room:
-            yield _piece(unit, start, end)
-            start = end
-        end = stop
-    yield _piece(unit, start, len(unit.text))
-
-
-def _stops(unit: Unit, tokens: int) -> Iterator[int]:
-    """Where the text of a unit may be split: after sentences, and within those longer than `tokens`."""
-    at, text = 0, unit.text
-    ends = [end for _, end in islice(unit_sentences(unit), MOST_SENTENCES)]
-    for end in [*ends, len(text)]:
-        while end - at > 1 and estimated_tokens(text[at:end]) > tokens:
-            at += len(cut_to(text[at:end], tokens))
-            yield at
-        at = end
-        yield end
+    room, text, start = max(1, tokens - cost_of(_piece(unit, 0, 0))), unit.text, 0
+    ends = [*(end for _, end in islice(unit_sentences(unit), MOST_SENTENCES)), len(text)]
+    while start < len(text):
+        ends = [end for end in ends if end > start]
+        fitting = takewhile(lambda end: estimated_tokens(text[start:end]) <= room, ends)  # noqa: B023 - used at once
+        stop = max(fitting, default=start + len(cut_to(text[start : ends[0]], room)))
+        yield _piece(unit, start, stop)
+        start = stop
 
 
 def _piece(unit: Unit, start: int, end: int) -> Unit:

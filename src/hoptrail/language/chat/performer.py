@@ -3,11 +3,10 @@
 Tasks become drafts (`prompting.py`), and replies become outputs (`grounding.py`). `ladder.py` gets a usable reply,
 and `models.billing` accounts for its cost. Tasks without input, or that rules can settle, are not sent.
 
-The words of prompts are traced to the documents of earlier replies, so that removing a document also forgets such replies. An
-answer read from a page is just words in the next prompt: among the findings, or inside a sub-question. The words of recent
-replies are remembered with the documents shown for them, and looked up in the text of each task, over any number of hops. Not
-traced are words that the model or the recipe reworded ("the capital" for the town's name), a bare yes or no, and replies before
-the last `RECENT` or in another process. A coincidental match only costs asking again.
+The words of prompts are traced to the documents of earlier replies, so that removing a document also forgets such replies: an
+answer read from a page is just words in the next prompt. The words of recent replies are remembered with the documents shown for
+them, and looked up in the text of each task, over any number of hops. Not traced are words that the model or the recipe reworded
+("the capital" for the town's name), a bare yes or no, and replies before the last `RECENT` or in another process.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import astuple, fields, is_dataclass, replace
@@ -28,26 +27,11 @@ from pydantic import BaseModel
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language import tasks
-from hoptrail.language.chat import schemas
-from hoptrail.language.chat.context import (
-    YES_NO,
-    folded,
-    heading_of,
-    sentences_of,
-    shown_sentences,
-    shown_units,
-    summarise_all,
-)
+from hoptrail.language.chat import context, schemas
 from hoptrail.language.chat.grounding import extraction_from, parse_answer, reading_from, shortened
 from hoptrail.language.chat.ladder import Climb, Ladder
 from hoptrail.language.chat.prompting import Drafter, check_prompts, load_prompt, values_of
-from hoptrail.language.conversation.references import (
-    is_completion,
-    names_nothing_new,
-    points_back,
-    resolve_references,
-    unresolved,
-)
+from hoptrail.language.conversation import references
 from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
@@ -56,7 +40,6 @@ from hoptrail.types import Extraction, Unit, Usage
 
 T = TypeVar("T")
 R = TypeVar("R", bound=BaseModel)
-Output = Extraction | str | None | Decomposition | Reading | float | Samples | bool
 
 MOST_QUESTIONS = 12
 """Most sub-questions of one decomposition."""
@@ -103,9 +86,9 @@ class ChatLanguage:
         )
         run = _TaskRun(ladder, self._prompts, self._origins.of(_task_texts(task)))
         try:
-            if type(task) not in _PERFORMED:
+            if type(task) not in TASK_NAMES:
                 raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not a language task")
-            value = _PERFORMED[type(task)](run, task)
+            value = getattr(run, TASK_NAMES[type(task)])(task)
         except TaskFailed as failure:
             _log.warning("a language task failed. %s", failure)
             raise
@@ -115,7 +98,7 @@ class ChatLanguage:
 
 
 class _TaskRun:
-    """One task, its cost, the documents in its prompt, and the units that this shows."""
+    """One task, its cost, the documents in its prompt, and the units that this shows. The method of a task's name performs it."""
 
     def __init__(self, ladder: Ladder, folder: str, origins: tuple[str, ...]) -> None:
         self._ladder = ladder
@@ -129,35 +112,35 @@ class _TaskRun:
         unit, prompt = task.unit, load_prompt("extract", self._folder)
         if not unit.text.strip():
             return Extraction((), ())
-        shown = partial(shown_sentences, unit, task.before, prompt.phrases["figures"] if task.figures else "")
-        drafter = Drafter(prompt, {"title": heading_of(unit) or "(none)"}, shown, self._origins)
+        shown = partial(context.shown_sentences, unit, task.before, prompt.phrases["figures"] if task.figures else "")
+        drafter = Drafter(prompt, {"title": context.heading_of(unit) or "(none)"}, shown, self._origins)
         reply = self.required(task, schemas.ExtractReply, drafter)
         # A second, smaller draft shows fewer sentences under the same numbers.
-        return extraction_from(unit, reply, sentences_of(unit), task.before, figures=task.figures)
+        return extraction_from(unit, reply, context.sentences_of(unit), task.before, figures=task.figures)
 
     def summarise(self, task: tasks.Summarise) -> str:
         """Summarise all units; if they do not fit the window, by way of summaries of parts."""
 
         def summarised(some: Sequence[Unit], words: int) -> tuple[str, tuple[Unit, ...]]:
-            shown = partial(shown_units, "summarise", "texts", some, partly=True)
+            shown = partial(context.shown_units, "summarise", "texts", some, partly=True)
             draft = replace(self._drafter(replace(task, words=words)), shown=shown)
             return shortened(self.required(task, schemas.summary_in(words), draft).summary, words), self.units
 
         tokens = self._drafter(task).tokens_left(self._ladder.room)
-        return summarise_all(task.units, task.words, tokens, summarised)
+        return context.summarise_all(task.units, task.words, tokens, summarised)
 
     def complete(self, task: tasks.Complete) -> str:
         """Resolve numbers by rule, unless the model is to rewrite them; ask it only where something answered is pointed at."""
-        question = resolve_references(task.question, task.findings)
+        question = references.resolve_references(task.question, task.findings)
         answered = tuple(finding for finding in task.findings if finding.answer is not None)
         asked = question
         if task.by_model:  # numbers would not be those that the prompt gives to answers
             said = [replace(finding, answer=f'the answer to "{finding.asked}"') for finding in task.findings]
-            asked = resolve_references(task.question, said)
-        if unresolved(question) or not (asked != question or points_back(question, answered)):
+            asked = references.resolve_references(task.question, said)
+        if references.unresolved(question) or not (asked != question or references.points_back(question, answered)):
             return question
-        completed = self.question(replace(task, question=asked, findings=answered))
-        return completed if is_completion(task.question, completed, answered) else question
+        completed = self.clarify(replace(task, question=asked, findings=answered))
+        return completed if references.is_completion(task.question, completed, answered) else question
 
     def decompose(self, task: tasks.Decompose) -> Decomposition:
         form: type[schemas.DecomposeReply | schemas.NextReply] = schemas.DecomposeReply
@@ -168,30 +151,26 @@ class _TaskRun:
         return Decomposition(tuple(dict.fromkeys(said))[:most])
 
     def follow_up(self, task: tasks.FollowUp) -> str | None:
-        whole = self.question(task)
-        return whole if whole and names_nothing_new(whole, task.message, task.turns) else None
+        whole = self.clarify(task)
+        return whole if whole and references.names_nothing_new(whole, task.message, task.turns) else None
 
     def recall(self, task: tasks.Recall) -> Reading:
         return _conclusion(self.ask(task, schemas.RecallReply))
 
-    def judge(self, task: tasks.Assess | tasks.Verify) -> float:
-        """The probability of the word with which the model says whether evidence is enough or supports an answer.
-        Without evidence 0, and no model is asked.
-        """
-        if not task.evidence:
-            return 0.0
-        if isinstance(task, tasks.Assess):
-            return self.required(task, schemas.AssessReply).enough
-        return self.required(task, schemas.VerifyReply).supports
+    def assess(self, task: tasks.Assess) -> float:
+        return self.required(task, schemas.AssessReply).enough if task.evidence else 0.0
+
+    def verify(self, task: tasks.Verify) -> float:
+        return self.required(task, schemas.VerifyReply).supports if task.evidence else 0.0
 
     def equate(self, task: tasks.Equate) -> bool:
         return self.required(task, schemas.EquateReply).same == "yes"
 
-    def question(self, task: tasks.Complete | tasks.Clarify | tasks.FollowUp) -> str:
+    def clarify(self, task: tasks.Complete | tasks.Clarify | tasks.FollowUp) -> str:
         """The question in the reply to a task that completes one."""
         return squeeze(self.required(task, schemas.CompleteReply).question)
 
-    def read(self, task: tasks.Read | tasks.Integrate, prompt: str = "") -> Reading:
+    def answer(self, task: tasks.Read | tasks.Integrate, prompt: str = "") -> Reading:
         if not task.evidence:
             return Reading(None)
         found = self.ask(task, schemas.ReadingReply, self._drafter(task, prompt))
@@ -200,9 +179,9 @@ class _TaskRun:
     def integrate(self, task: tasks.Integrate) -> Reading:
         """Conclude from answers, or from answers and evidence; without any answer, read."""
         if all(finding.answer is None for finding in task.findings):
-            return self.read(tasks.Read(task.question, task.evidence, task.abstain))
+            return self.answer(tasks.Read(task.question, task.evidence, task.abstain))
         if task.evidence:
-            return self.read(task, "integrate_evidence")
+            return self.answer(task, "integrate_evidence")
         reading = _conclusion(self.ask(task, schemas.ConclusionReply))
         return replace(reading, steps=(Step(task.question, reading.answer, ()),)) if reading.answer else reading
 
@@ -227,7 +206,7 @@ class _TaskRun:
         fetched = ladder.fetch("sample", draft, form, rest)
         with ThreadPoolExecutor(ladder.settings.concurrency) as pool:
             contexts = [copy_context() for _ in rest]
-            drawn += pool.map(lambda context, seed: context.run(climb, seed), contexts, rest)
+            drawn += pool.map(lambda around, seed: around.run(climb, seed), contexts, rest)
         self.usage = sum((one.usage or Usage() for one in drawn), fetched)
         climbs = [one for one in drawn if isinstance(one, Climb)]
         if not climbs:
@@ -255,24 +234,9 @@ class _TaskRun:
         draft = Drafter(prompt, values_of(task, prompt), origins=self._origins)
         if "evidence" not in prompt.names:
             return draft
-        return replace(draft, shown=partial(shown_units, prompt.name, "evidence", getattr(task, "evidence", ())))
-
-
-_PERFORMED: dict[type, Callable[[_TaskRun, Any], Output]] = {
-    tasks.Extract: _TaskRun.extract,
-    tasks.Summarise: _TaskRun.summarise,
-    tasks.Decompose: _TaskRun.decompose,
-    tasks.Complete: _TaskRun.complete,
-    tasks.Clarify: _TaskRun.question,
-    tasks.FollowUp: _TaskRun.follow_up,
-    tasks.Read: _TaskRun.read,
-    tasks.Assess: _TaskRun.judge,
-    tasks.Verify: _TaskRun.judge,
-    tasks.Integrate: _TaskRun.integrate,
-    tasks.Recall: _TaskRun.recall,
-    tasks.Sample: _TaskRun.sample,
-    tasks.Equate: _TaskRun.equate,
-}
+        return replace(
+            draft, shown=partial(context.shown_units, prompt.name, "evidence", getattr(task, "evidence", ()))
+        )
 
 
 def _conclusion(said: schemas.ConclusionReply | schemas.RecallReply | None) -> Reading:
@@ -290,14 +254,14 @@ class RecentTexts:
 
     def note(self, texts: Iterable[str], documents: tuple[str, ...]) -> None:
         """Remember that `texts` were made from text of `documents`."""
-        words = [text for text in map(folded, texts) if text and text not in YES_NO]
+        words = [text for text in map(context.folded, texts) if text and text not in context.YES_NO]
         if documents:
             with self._lock:
                 self._recent.extend((text, documents) for text in words)
 
     def of(self, texts: Iterable[str]) -> tuple[str, ...]:
         """The documents of all remembered words that occur in `texts`."""
-        asked = "\n".join(map(folded, texts))
+        asked = "\n".join(map(context.folded, texts))
         with self._lock:
             recent = tuple(self._recent)
         found = (documents for words, documents in recent if words in asked and stands_in(words, asked))
