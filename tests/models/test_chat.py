@@ -19,8 +19,8 @@ from hoptrail.errors import UsageError
 from hoptrail.index.settings import Settings, settings_from, to_toml
 from hoptrail.models import client
 from hoptrail.models.chat import ChatSettings, Rung
+from hoptrail.models.client import CallFailed, FailureKind, failure_of_status
 from hoptrail.models.environment import NO_KEY, Address, find_address
-from hoptrail.models.failures import CallFailed, FailureKind, failure_of_status
 from hoptrail_papers.hirag.web_search import WebSearch, WebSearchSettings
 
 WORDS = "日本の首都は東京です。 The capital is Tōkyō — 🗼."

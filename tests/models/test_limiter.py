@@ -14,7 +14,7 @@ from fakeai.server import FakeAI, serving
 from hoptrail.errors import EndpointBusy, EndpointRefused
 from hoptrail.models.billing import REFUSED_SECONDS, Limiter
 from hoptrail.models.chat import ChatSettings
-from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.client import CallFailed, FailureKind
 
 
 @pytest.fixture

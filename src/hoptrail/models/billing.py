@@ -17,24 +17,21 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from hoptrail.errors import EndpointBusy, EndpointRefused, UsageError
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
+from hoptrail.models.client import CallFailed, FailureKind
 from hoptrail.models.completion import TOO_LONG, ChatReply
-from hoptrail.models.environment import Address
-from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.ledger import RememberedReplies, cost_of
 from hoptrail.models.tracing import said, span
 from hoptrail.types import Usage
 
-K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 JITTER = 0.25
@@ -86,27 +83,21 @@ class Chat(ABC):
         return Usage()
 
 
-class Shared(Generic[K, V]):
-    """A process-wide registry of objects by key, held by weak references. Thread-safe. A forked child starts with an empty one:
-    locks held by a thread of the parent would never be released there.
+_SHARED: WeakValueDictionary[object, Any] = WeakValueDictionary()
+_GUARD = threading.Lock()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=_GUARD.acquire, after_in_parent=_GUARD.release, after_in_child=_GUARD.release)
+
+
+def _shared(key: object, make: Callable[[], V]) -> V:
+    """The object of a key for this process, made if nobody holds one. A forked child starts with none: locks held by a thread of
+    the parent would never be released there.
     """
-
-    def __init__(self) -> None:
-        self._start_anew()
-        if hasattr(os, "register_at_fork"):  # not on Windows
-            os.register_at_fork(after_in_child=self._start_anew)
-
-    def of(self, key: K, make: Callable[[], V]) -> V:
-        """The object of `key`, made if there is none."""
-        with self._guard:
-            value = self._objects.get(key)
-            if value is None:
-                value = self._objects[key] = make()
-            return value
-
-    def _start_anew(self) -> None:
-        self._guard = threading.Lock()
-        self._objects: WeakValueDictionary[K, V] = WeakValueDictionary()
+    with _GUARD:
+        found: V | None = _SHARED.get((os.getpid(), key))
+        if found is None:
+            found = _SHARED[os.getpid(), key] = make()
+        return found
 
 
 class Limiter:
@@ -149,7 +140,7 @@ class Limiter:
         while (left := self._not_before - time.monotonic()) > 0:
             time.sleep(left)
         with self._lock:
-            tested, now = self._refusal, time.monotonic()
+            tested, heard, now = self._refusal, "", time.monotonic()
             if tested and now < self._refused_until:
                 raise EndpointRefused(tested)
             self._refused_until = now + REFUSED_SECONDS  # applies to all other calls meanwhile
@@ -158,16 +149,14 @@ class Limiter:
         except CallFailed as failure:
             if failure.kind is not FailureKind.REFUSED:
                 raise
-            tested = ""
-            self._refused_until = time.monotonic() + REFUSED_SECONDS
-            self._refusal = (
+            heard = (
                 f"{self._name} {failure.reason}. No further calls are made for now; what was finished is kept. Check the key, "
                 "the credit and the model's name, then run the same command again"
             )
-            raise EndpointRefused(self._refusal) from None
+            raise EndpointRefused(heard) from None
         finally:
-            if tested == self._refusal:
-                self._refusal = ""
+            if heard or tested == self._refusal:
+                self._refusal, self._refused_until = heard, time.monotonic() + REFUSED_SECONDS
 
     def _wait(self, failure: CallFailed, number: int) -> None:
         """Wait and return if there is another try; raise if not."""
@@ -188,10 +177,6 @@ class Limiter:
             self.pauses += 1
             spread = random.uniform(0, JITTER) * min(wait, self._settings.backoff_seconds)  # noqa: S311 - no secret
             self._not_before = max(self._not_before, time.monotonic() + wait + spread)
-
-
-_LOCKS: Shared[tuple[Path, str], threading.Lock] = Shared()
-_LIMITERS: Shared[tuple[Address, ChatSettings], Limiter] = Shared()
 
 
 class PaidChat(Chat):
@@ -221,9 +206,8 @@ class PaidChat(Chat):
         self._replies = replies
         self._refused: frozenset[str] | None = None  # the stored dialect of the endpoint, once it was read
         self._file = replies.path.resolve()
-        self.limiter = _LIMITERS.of(
-            (endpoint.address, settings), lambda: Limiter(settings, f"{self.model} at {self.place}")
-        )
+        name = f"{self.model} at {self.place}"
+        self.limiter = _shared((endpoint.address, settings), lambda: Limiter(settings, name))
         self.limiter.retest_refusal()  # else an earlier chat's refusal would hold or not depending on garbage collection
 
     def anew(self) -> PaidChat:
@@ -248,7 +232,7 @@ class PaidChat(Chat):
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply, remembered or paid for; see `Chat.ask`."""
-        with _LOCKS.of((self._file, request.key), threading.Lock):  # two threads pay once for the same request
+        with _shared((self._file, request.key), threading.Lock):  # two threads pay once for the same request
             while True:
                 known = None if self._anew else self._replies.reply(request.key, self._settings.deadline_seconds)
                 if known:
@@ -262,7 +246,7 @@ class PaidChat(Chat):
         self._recall()
         if len(missing) < 2 or not self._endpoint.takes_several:
             return Usage()
-        with _LOCKS.of((self._file, missing[0].key), threading.Lock):
+        with _shared((self._file, missing[0].key), threading.Lock):
             try:
                 return _usage_of(self._called(missing))
             except CallFailed:

@@ -19,10 +19,17 @@ from dataclasses import replace
 from typing import Any
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
-from hoptrail.models.client import Deadline, open_client
+from hoptrail.models.client import (
+    NAMES_FORMAT,
+    NAMES_LOGPROBS,
+    CallFailed,
+    Deadline,
+    FailureKind,
+    failure_of,
+    open_client,
+)
 from hoptrail.models.completion import ALTERNATIVES, ChatReply, read_choices, read_stream
 from hoptrail.models.environment import Address, without, without_whole
-from hoptrail.models.failures import NAMES_FORMAT, NAMES_LOGPROBS, CallFailed, FailureKind, failure_of
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
 

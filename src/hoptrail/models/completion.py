@@ -17,7 +17,7 @@ from io import StringIO
 from typing import Any, TypeVar
 
 from hoptrail.models.chat import ChatRequest
-from hoptrail.models.failures import CallFailed, FailureKind, failure_within
+from hoptrail.models.client import CallFailed, FailureKind, failure_within
 from hoptrail.models.prompt_text import estimated_tokens, start_of_loop, whole_text
 from hoptrail.types import Usage
 

@@ -20,10 +20,9 @@ import numpy as np
 from pydantic import BeforeValidator, ValidationError
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.client import Deadline, open_client
+from hoptrail.models.client import CallFailed, Deadline, failure_of, open_client
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.environment import Address, without
-from hoptrail.models.failures import CallFailed, failure_of
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.tracing import span
 from hoptrail.types.json_object import reader_of
@@ -80,7 +79,7 @@ class EndpointEncoder:
         try:
             vectors = _unit_vectors(self._ask(texts), len(texts), self._dimension)
         except ValueError as error:
-            raise self._refusal(f"sent {error}") from error
+            raise ModelUnavailable(self._refusal(f"sent {error}")) from error
         except _Refused as refused:
             if len(texts) > 1:
                 middle, shortened = (len(texts) + 1) // 2, self._shortened
@@ -93,10 +92,8 @@ class EndpointEncoder:
             if len(text) < 64:  # which is not refused for its length
                 raise
             self._shortened += 1
-            _log.warning(
-                "the embeddings endpoint refuses a text of %d characters, half of it is encoded (%r): %s",
-                *(len(text), text[:60], refused),
-            )
+            warning = "the embeddings endpoint refuses a text of %d characters, half of it is encoded (%r): %s"
+            _log.warning(warning, len(text), text[:60], refused)
             return self._encoded([text[: len(text) // 2]])
         self._dimension = vectors.shape[1]
         return vectors
@@ -105,35 +102,30 @@ class EndpointEncoder:
         import httpx2
         import openai
 
-        seconds = self._seconds * (self._retries + 1)
-        deadline = Deadline(seconds)
-        kind: type[ModelUnavailable] = ModelUnavailable
+        seconds, refused = self._seconds * (self._retries + 1), False
+        deadline, model = Deadline(seconds), self._address.model
         try:
-            with deadline, span("embeddings", self._address.model, {"gen_ai.request.model": self._address.model}):
-                reply = self._client.embeddings.with_raw_response.create(
-                    model=self._address.model, input=texts, encoding_format="float"
-                )
-                content: bytes = reply.content
+            with deadline, span("embeddings", model, {"gen_ai.request.model": model}):
+                create = self._client.embeddings.with_raw_response.create
+                content: bytes = create(model=model, input=texts, encoding_format="float").content
             if not deadline.expired:  # a connection that was cut looks like the end of a body of unknown length
                 return content
         except (CallFailed, openai.OpenAIError, httpx2.HTTPError) as error:
-            reason = failure_of(error).reason
-            kind = _Refused if getattr(error, "status_code", 0) in {400, 413, 422} else kind
+            reason, refused = failure_of(error).reason, getattr(error, "status_code", 0) in {400, 413, 422}
         if deadline.expired:
             reason = f"did not finish within {seconds:g} seconds"
         # Without its cause: the library's errors contain the request.
-        raise self._refusal(reason, kind) from None
+        raise (_Refused if refused else ModelUnavailable)(self._refusal(reason)) from None
 
     @cached_property
     def _client(self) -> Any:
         return open_client(self._address, self._seconds, self._retries)
 
-    def _refusal(self, reason: str, kind: type[ModelUnavailable] = ModelUnavailable) -> ModelUnavailable:
-        address = self._address
-        message = without(whole_text(reason.strip()), address.secrets)
-        return kind(
-            f"the embeddings endpoint {address.place}, asked for {address.model}, {message}. Nothing of this call is kept; check "
-            "the model's name, the address and the server's log"
+    def _refusal(self, reason: str) -> str:
+        message = without(whole_text(reason.strip()), self._address.secrets)
+        return (
+            f"the embeddings endpoint {self._address.place}, asked for {self._address.model}, {message}. Nothing of this call is "
+            "kept; check the model's name, the address and the server's log"
         )
 
 

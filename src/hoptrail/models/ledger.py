@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -185,8 +185,7 @@ class RememberedReplies:
             if settings.limit_calls or settings.limit_tokens or settings.limit_money:
                 Ledger(*connection.execute(_SUMS).fetchone()).check(most, settings, self.path)
             about = (request.key, request.task, request.place, request.model)
-            cost = (most.prompt_tokens, most.completion_tokens, most.money)
-            made = connection.execute(_ENTER, (*about, *cost, os.getpid(), time.time()))
+            made = connection.execute(_ENTER, (*about, *astuple(most), os.getpid(), time.time()))
             _mention(connection, request)
             return made.lastrowid
 
@@ -197,7 +196,7 @@ class RememberedReplies:
         estimated = any(reply.estimated for reply in answered.values())
         with self._transaction() as connection:
             if cost:
-                connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
+                connection.execute(_SETTLE, (*astuple(cost), estimated, call))
             for request, reply in answered.items():
                 content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
                 connection.execute(_KEEP, (request.key, request.task, request.place, request.model, content, call))

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from hoptrail.errors import RecordingError, UsageError, disk_errors
 from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatRequest, Rung
+from hoptrail.models.client import SHOWN
 from hoptrail.models.completion import ChatReply
-from hoptrail.models.failures import SHOWN
 from hoptrail.models.ledger import StoredReply
 from hoptrail.system.atomic_write import replace_file
 from hoptrail.types import Usage

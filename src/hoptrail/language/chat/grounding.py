@@ -95,19 +95,26 @@ def _names(unit: Unit, words: str) -> bool:
 def _support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
     """The spans of the sentences that support a step, without repeats."""
     quote = folded(step.quote or "")
+    quote = quote if len(quote) >= SHORTEST_QUOTE else ""
     cited = [units[number - 1] for number in dict.fromkeys(step.evidence) if 1 <= number <= len(units)]
-    cited = cited or [unit for unit in units if _holds(unit, quote)][:1]
+    if not cited and quote:
+        cited = [unit for unit in units if quote in folded(unit.text) or _quoted(unit, quote)][:1]
     if not cited:
         return _first_mention(answer, units)
     return tuple(dict.fromkeys(span for unit in cited for span in _support_in(unit, quote, folded(answer))))
 
 
 def _support_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
-    sentences = [(folded(sentence.said), sentence) for sentence in sentences_of(unit)]
-    found = [sentence for said, sentence in sentences if _quotes(quote, said)]
+    found = _quoted(unit, quote) if quote else []
     if not found and answer not in YES_NO:
-        found = [sentence for said, sentence in sentences if stands_in(answer, said)]
+        found = [sentence for sentence in sentences_of(unit) if stands_in(answer, folded(sentence.said))]
     return tuple(span for sentence in found for span in sentence.support) or support_of(unit, 0, len(unit.text))
+
+
+def _quoted(unit: Unit, quote: str) -> list[UnitStatement]:
+    """The sentences that contain the quote, or that it contains."""
+    said = ((sentence, folded(sentence.said)) for sentence in sentences_of(unit))
+    return [one for one, text in said if quote in text or (len(text) >= SHORTEST_QUOTE and text in quote)]
 
 
 def _first_mention(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
@@ -129,18 +136,6 @@ def _first_mention(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
                 most, found = shared, sentence.support
             before = f"{unit.title}. {sentence.said}"
     return found
-
-
-def _holds(unit: Unit, quote: str) -> bool:
-    """Whether a unit contains the quote, or the quote contains one of its sentences."""
-    whole = len(quote) >= SHORTEST_QUOTE and quote in folded(unit.text)
-    return whole or any(_quotes(quote, folded(sentence.said)) for sentence in sentences_of(unit))
-
-
-def _quotes(quote: str, sentence: str) -> bool:
-    if len(quote) < SHORTEST_QUOTE:
-        return False
-    return quote in sentence or (len(sentence) >= SHORTEST_QUOTE and sentence in quote)
 
 
 def is_supported(question: str, answer: str, support: Sequence[Span], units: Sequence[Unit]) -> bool:

@@ -17,23 +17,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel
-
 from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
 from hoptrail.language.chat.prompting import Draft, Drafter, load_prompt
-from hoptrail.language.chat.replies import OutOfRoom, Repeated, read_reply, scales_of
+from hoptrail.language.chat.replies import OutOfRoom, Repeated, read_reply
 from hoptrail.language.chat.reply_parsing import InvalidReply, answer_so_far
-from hoptrail.language.chat.schemas import schema_of
+from hoptrail.language.chat.schemas import Form, schema_of
 from hoptrail.language.listener import ObservedLanguage
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
+from hoptrail.models.client import CallFailed, FailureKind
 from hoptrail.models.completion import ChatReply
-from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.prompt_text import estimated_tokens, start_of_loop
 from hoptrail.types import Usage
 
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R", bound=Form)
 
 QUOTED = 2_000
 """Characters of an unusable reply that a repair quotes to the model."""
@@ -81,7 +79,7 @@ class Ladder:
             reason = failure.reason
         raise kind(f"{task}: {self.chat.model} at {self.chat.place} {reason}", climb.usage)
 
-    def fetch(self, task: str, draft: Drafter, form: type[BaseModel], seeds: Sequence[int]) -> Usage:
+    def fetch(self, task: str, draft: Drafter, form: type[Form], seeds: Sequence[int]) -> Usage:
         """Fetch the replies with these seeds for later `climb` calls, in one request if the endpoint can and the working rung is
         known. Returns the cost.
         Raises: TaskFailed: the prompt does not fit. EndpointRefused, EndpointBusy, BudgetExhausted: see `Chat.fetch`.
@@ -93,7 +91,7 @@ class Ladder:
         return Usage() if self.fully_priced else spent  # else counted with each reply
 
     def request(
-        self, task: str, draft: Draft, rung: Rung, room: Room, form: type[BaseModel], seed: int | None
+        self, task: str, draft: Draft, rung: Rung, room: Room, form: type[Form], seed: int | None
     ) -> ChatRequest:
         """The request for a draft on a rung."""
         schema = schema_of(form, limited=rung is Rung.SCHEMA)
@@ -106,7 +104,7 @@ class Ladder:
             *(self.chat.place, self.chat.model, task, messages, rung, schema),
             temperature if seed is None or temperature < 0 else SAMPLING_TEMPERATURE,
             *(room.output, draft.documents, seed),
-            logprobs=bool(scales_of(form)),
+            logprobs=bool(form.scales()),
             heard=writing and partial(_tell, writing),
         )
 

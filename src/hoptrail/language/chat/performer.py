@@ -23,8 +23,6 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypeVar, cast
 
-from pydantic import BaseModel
-
 from hoptrail.errors import TaskFailed
 from hoptrail.language import tasks
 from hoptrail.language.chat import context, schemas
@@ -39,7 +37,7 @@ from hoptrail.text.normal_forms import squeeze, stands_in
 from hoptrail.types import Extraction, Unit, Usage
 
 T = TypeVar("T")
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R", bound=schemas.Form)
 
 MOST_QUESTIONS = 12
 """Most sub-questions of one decomposition."""

@@ -1,16 +1,12 @@
 """Read the reply to a request: its content, the model's refusal, or the reason why it is neither.
 
-A reply that was cut off is used if its required fields are complete. A reply that repeats the placeholders or the example of its
-prompt is not used: small models do that, above all if a decoder constrains their form.
-
 Models that cannot write JSON reply in plain text: a few words after a mark, lists with one item a line.
 
     The lighthouse was designed by Ilse Marrow, says passage 2.
     ANSWER: Ilse Marrow
 
 The marks are the names of the required fields in capitals. Text before the first mark is the reason and may quote the evidence.
-If a model forgot the mark of its only field, "the answer is …" replaces it, or else its first sentence or its list counts. Text
-after a mark must be valid for the field: yes or no, a question.
+If a model forgot the mark of its only field, "the answer is …" replaces it, or else its first sentence or its list counts.
 """
 
 from __future__ import annotations
@@ -19,22 +15,21 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from hoptrail.language.chat.reply_parsing import (
     InvalidReply,
     channels,
     is_refusal,
-    list_fields,
-    own_channel,
     parse_cut_off,
     parse_reply,
     says_unknown,
 )
-from hoptrail.language.chat.schemas import Scale
+from hoptrail.language.chat.schemas import Form
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply, Token
 from hoptrail.models.prompt_text import start_of_loop
@@ -42,7 +37,7 @@ from hoptrail.text.normal_forms import stands_in
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.types.json_object import JsonObject
 
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R", bound=Form)
 
 MARKS = {"entities": "NAME", "facts": "FACT", "questions": "QUESTION"}
 """Marks of fields with several items, each on its own line. Other fields are marked by their names."""
@@ -60,19 +55,17 @@ _ANSWER_IS = re.compile(
 _PASSAGE = re.compile(r"passage (?:no\. |number |#)?(\d{1,3})(?!\d)", re.IGNORECASE)
 
 
+@dataclass(eq=False)
 class OutOfRoom(Exception):
     """The prompt (`less` is True) or the reply had too little room; `kept` is the complete part of the reply. `reasoned`: all of
     the room went into reasoning. `window`: the tokens to which the server cut the prompt.
     """
 
-    def __init__(
-        self, reason: str, *, less: bool = False, kept: Any = None, reasoned: bool = False, window: int = 0
-    ) -> None:
-        super().__init__(reason)
-        self.less = less
-        self.kept = kept
-        self.reasoned = reasoned
-        self.window = window
+    reason: str
+    less: bool = False
+    kept: Any = None
+    reasoned: bool = False
+    window: int = 0
 
 
 class Repeated(InvalidReply):
@@ -101,7 +94,7 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
 
 
 def _content(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
-    own = own_channel(reply.text)
+    own, _ = channels(reply.text)
     if not own and (reply.finish == "length" or reply.completion_tokens >= request.max_output_tokens):
         raise OutOfRoom(
             f"the model used all {request.max_output_tokens:,} tokens before it said anything, for reasoning if it is a model "
@@ -137,8 +130,7 @@ def _cut_off(text: str, form: type[R], fault: InvalidReply) -> R:
 
 def _without_examples(reply: R, request: ChatRequest) -> R:
     """The reply without list items that repeat the prompt's examples. Raises: Repeated: no required field has anything else."""
-    names = [name for name, field in type(reply).model_fields.items() if field.is_required()]
-    said = {name: getattr(reply, name) for name in names}
+    said = {name: getattr(reply, name) for name in reply.needed()}
     shown = [
         value
         for one in said.values()
@@ -166,17 +158,11 @@ def _is_example(text: str, request: ChatRequest) -> bool:
     return f'"{said}"' in request.messages[0].text.casefold()
 
 
-def scales_of(reply: type[BaseModel]) -> dict[str, Scale]:
-    """Field -> scale, for the fields of a reply that have one."""
-    fields = reply.model_fields.items()
-    return {name: one for name, field in fields for one in field.metadata if isinstance(one, Scale)}
-
-
 def apply_logprobs(reply: R, tokens: Sequence[Token]) -> R:
     """`reply` with the mean of each scale, weighted by the probabilities of its words in `tokens`: yes 60 %, no 40 % is .6."""
     numbers = {
         name: number
-        for name, scale in scales_of(type(reply)).items()
+        for name, scale in reply.scales().items()
         if (number := _mean(name, getattr(reply, name), scale.words, tokens)) is not None
     }
     return reply.model_copy(update=numbers) if numbers else reply
@@ -218,7 +204,7 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
         text = text.rpartition("\n")[0]
     if not text.strip():
         raise InvalidReply("it is empty" if loop is None else "it repeats itself without end")
-    needed = [name for name, field in reply.model_fields.items() if field.is_required()]
+    needed = reply.needed()
     before, marked = _split_at_marks(text, needed)
     if not marked:
         if loop is not None or thought:
@@ -255,7 +241,7 @@ def _split_at_marks(text: str, fields: Sequence[str]) -> tuple[str, dict[str, li
     return parts[0].strip(), found
 
 
-def _parse_unmarked(text: str, reply: type[BaseModel], needed: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
+def _parse_unmarked(text: str, reply: type[Form], needed: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
     """The reason, if it can be separated, and the value of the only required field, from a text without marks."""
     if text.lstrip().startswith(("{", "[", "```", "<")):
         raise InvalidReply("it holds neither a mark nor a reply in JSON")
@@ -264,7 +250,7 @@ def _parse_unmarked(text: str, reply: type[BaseModel], needed: Sequence[str]) ->
     (name,) = needed
     if name in WITHOUT_LIMIT:
         return "", {name: [text]}
-    if name in list_fields(reply):
+    if name in reply.lists():
         questions = [line for line in _items(text) if line.endswith(("?", "？"))]
         if not questions and not says_unknown(text.strip(" .")):
             raise InvalidReply("it holds neither a mark nor a question")
@@ -280,9 +266,9 @@ def _parse_unmarked(text: str, reply: type[BaseModel], needed: Sequence[str]) ->
     return before, {name: [said[start:end]]}
 
 
-def _value(reply: type[BaseModel], name: str, said: Sequence[str]) -> Any:
+def _value(reply: type[Form], name: str, said: Sequence[str]) -> Any:
     """The value of a field from the texts after its marks: the first text, or the items of all lists."""
-    if name in list_fields(reply):
+    if name in reply.lists():
         return [item for words in said for item in _items(words) if not says_unknown(item.strip(" .<>()[]"))]
     words = (said[0] if said else "").strip()
     if name not in WITHOUT_LIMIT:
@@ -296,7 +282,7 @@ def _items(words: str) -> Iterator[str]:
     yield from dict.fromkeys(filter(None, lines))
 
 
-def _reasons(reply: type[BaseModel], words: str, values: Mapping[str, Any]) -> JsonObject:
+def _reasons(reply: type[Form], words: str, values: Mapping[str, Any]) -> JsonObject:
     """The words before the first mark as a step or as the first field, if the reply has an optional one."""
     first, field = next(iter(reply.model_fields.items()))
     if not words or field.is_required():
