@@ -111,8 +111,6 @@ class Limiter:
         self._not_before = 0.0
         self._refusal = ""
         self._refused_until = 0.0
-        self.pauses = 0
-        """How often the server made all calls wait."""
 
     def run(self, one_try: Callable[[], V]) -> V:
         """Run `one_try` when allowed, and retry it after temporary failures.
@@ -174,7 +172,6 @@ class Limiter:
             time.sleep(wait)
             return
         with self._lock:
-            self.pauses += 1
             spread = random.uniform(0, JITTER) * min(wait, self._settings.backoff_seconds)  # noqa: S311 - no secret
             self._not_before = max(self._not_before, time.monotonic() + wait + spread)
 
@@ -284,7 +281,8 @@ class PaidChat(Chat):
         """Ask once for all requests, and store the replies for them in order. Returns none where another process was faster,
         unless they are asked anew.
         """
-        self._endpoint.client()
+        import openai  # noqa: F401 - takes up to a second, before a call is entered as sent
+
         asked = requests[0]
         most = cost_of(asked.prompt_tokens, asked.max_output_tokens * len(requests), self._settings)
         longest = None if self._anew else self._settings.deadline_seconds

@@ -16,18 +16,11 @@ import re
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
-from hoptrail.models.client import (
-    NAMES_FORMAT,
-    NAMES_LOGPROBS,
-    CallFailed,
-    Deadline,
-    FailureKind,
-    failure_of,
-    open_client,
-)
+from hoptrail.models.client import NAMES_FORMAT, NAMES_LOGPROBS, CallFailed, FailureKind, exchanged
 from hoptrail.models.completion import ALTERNATIVES, ChatReply, read_choices, read_stream
 from hoptrail.models.environment import Address, without, without_whole
 from hoptrail.models.prompt_text import whole_text
@@ -60,13 +53,6 @@ class ChatEndpoint:
         self._guessed: frozenset[str] = frozenset()  # probably refused, but not by name
         self._settings = settings
         self._lock = threading.Lock()
-        self._client: Any = None
-
-    def client(self) -> Any:
-        """The HTTP client, made on first use. That takes up to a second, so callers do it before entering a call as sent."""
-        with self._lock:
-            self._client = self._client or open_client(self.address, self._settings.deadline_seconds)
-            return self._client
 
     @property
     def takes_several(self) -> bool:
@@ -90,7 +76,8 @@ class ChatEndpoint:
         while True:
             body = self._body(request, count)
             try:
-                replies = self._send(request, body)
+                read = partial(self._replies, request=request, body=body)
+                replies = exchanged(self.address, self._settings.deadline_seconds, read, body)
             except CallFailed as failure:
                 if failure.kind is not FailureKind.FORMAT:
                     raise
@@ -152,29 +139,15 @@ class ChatEndpoint:
             )
         self.refused |= new
 
-    def _send(self, request: ChatRequest, body: JsonObject) -> list[ChatReply]:
-        deadline = Deadline(self._settings.deadline_seconds)
-        try:
-            with deadline:
-                return [self._without_key_in(reply) for reply in self._exchange(body, request)]
-        except Exception as error:  # noqa: BLE001 - untrusted bytes may raise anything in the libraries; only this call fails
-            failure = failure_of(error, body)
-        if deadline.expired:
-            spent = f"did not finish within {self._settings.deadline_seconds:g} seconds"
-            failure = CallFailed(FailureKind.PASSING, spent, paid=True)
-        reason = without(whole_text(failure.reason), self.address.secrets)
-        # Without its cause: the library's errors contain the request, and servers echo the key.
-        raise CallFailed(failure.kind, reason, paid=failure.paid, wait=failure.wait) from None
-
-    def _exchange(self, body: JsonObject, request: ChatRequest) -> list[ChatReply]:
+    def _replies(self, client: Any, request: ChatRequest, body: JsonObject) -> list[ChatReply]:
         """The replies, in whichever form they come: some servers send no stream where one is asked for."""
-        with self.client().chat.completions.with_streaming_response.create(**body) as response:
+        with client.chat.completions.with_streaming_response.create(**body) as response:
             form = response.headers.get("content-type", "")
-            if "stream" in body and "json" not in form and "html" not in form:
-                if heard := request.heard:
-                    request = replace(request, heard=lambda text: heard(without(text, self.address.secrets)))
-                return [read_stream(response.parse(), request)]
-            return read_choices(response.iter_bytes(), request)
+            if "stream" not in body or "json" in form or "html" in form:
+                return [self._without_key_in(reply) for reply in read_choices(response.iter_bytes(), request)]
+            if heard := request.heard:
+                request = replace(request, heard=lambda text: heard(without(text, self.address.secrets)))
+            return [self._without_key_in(read_stream(response.parse(), request))]
 
     def _without_key_in(self, reply: ChatReply) -> ChatReply:
         key = self.address.key

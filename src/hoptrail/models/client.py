@@ -18,26 +18,43 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Collection, Iterator, Mapping
-from contextvars import ContextVar
+from collections.abc import Callable, Collection, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from hoptrail.models.environment import Address, certificates, hide_in_logs
+from hoptrail.models.environment import Address, certificates, hide_in_logs, without
+from hoptrail.models.prompt_text import whole_text
+
+V = TypeVar("V")
 
 LARGEST_BODY = 64_000_000
 """The most bytes of a reply, decompressed, that are read."""
 
-_CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
-
-def open_client(address: Address, seconds: float, retries: int = 0) -> Any:
-    """A client with a time limit of `seconds` per read, whose log shows no secret of the address.
-
-    Beside the library's own errors it raises CallFailed for replies that are too large.
+def exchanged(
+    address: Address, seconds: float, exchange: Callable[[Any], V], body: Collection[str] = (), retries: int = 0
+) -> V:
+    """What `exchange` makes of the client for an address, with `seconds` for each try, and one deadline for all. No log of the
+    client shows a secret of the address. `body` has the parameters of the request.
+    Raises: CallFailed: whatever went wrong, without any secret.
     """
+    deadline = Deadline(seconds * (retries + 1))
+    client = _client(address, seconds, retries, deadline)  # importing it takes up to a second, before the deadline runs
+    try:
+        with client, deadline:
+            return exchange(client)
+    except Exception as error:  # noqa: BLE001 - untrusted bytes may raise anything in the libraries; only this call fails
+        failure = failure_of(error, body)
+    if deadline.expired:
+        failure = CallFailed(FailureKind.PASSING, f"did not finish within {deadline.seconds:g} seconds", paid=True)
+    reason = without(whole_text(failure.reason), address.secrets)
+    # Without its cause: the library's errors contain the request, and servers echo the key.
+    raise CallFailed(failure.kind, reason, paid=failure.paid, wait=failure.wait, status=failure.status) from None
+
+
+def _client(address: Address, seconds: float, retries: int, deadline: Deadline) -> Any:
     import httpx2
     import openai
 
@@ -51,7 +68,7 @@ def open_client(address: Address, seconds: float, retries: int = 0) -> Any:
             follow_redirects=False,
             verify=certificates(),
             params=parts.query,
-            event_hooks={"request": [attach], "response": [_bound]},
+            event_hooks={"request": [deadline.attach], "response": [_bound]},
             limits=httpx2.Limits(max_keepalive_connections=0),
         ),
     )
@@ -77,29 +94,32 @@ def _bound(response: Any) -> None:
 
 
 class Deadline:
-    """Applies to every request of this thread inside `with` that `attach` is a hook of. Connections must not be reused."""
+    """Cuts the connections of a client that `attach` is a hook of, `seconds` after `with` began. They must not be reused."""
 
     def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.expired = False
         self._timer = threading.Timer(seconds, self._expire)
         self._timer.daemon = True
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
-        self.expired = False
 
     def __enter__(self) -> Deadline:
-        self._token = _CURRENT.set(self)
         self._timer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
-        _CURRENT.reset(self._token)
         with self._lock:
             for copy in self._sockets:
                 copy.close()
             self._sockets.clear()
 
-    def watch(self, event: str, details: dict[str, Any]) -> None:
+    def attach(self, request: Any) -> None:
+        """A request hook for the HTTP client: watches the request's connection."""
+        request.extensions = {**request.extensions, "trace": self._watch}
+
+    def _watch(self, event: str, details: dict[str, Any]) -> None:
         """Called by the HTTP library at every step. Notes new connections."""
         if not event.endswith(("connect_tcp.complete", "connect_unix_socket.complete")):
             return
@@ -118,13 +138,6 @@ class Deadline:
             self.expired = True
             for copy in self._sockets:
                 _shut(copy)
-
-
-def attach(request: Any) -> None:
-    """A request hook for the HTTP client: lets the current deadline watch the request's connection."""
-    deadline = _CURRENT.get()
-    if deadline is not None:
-        request.extensions = {**request.extensions, "trace": deadline.watch}
 
 
 def _shut(connection: socket.socket) -> None:
@@ -152,14 +165,14 @@ class CallFailed(Exception):
     """One try failed.
 
     `paid`: the server may have billed it, because the model may have run. `wait`: the seconds that the server asked us to wait.
+    `status`: the number of its reply, if that was the failure.
     """
 
-    def __init__(self, kind: FailureKind, reason: str, *, paid: bool = False, wait: float | None = None) -> None:
+    def __init__(
+        self, kind: FailureKind, reason: str, *, paid: bool = False, wait: float | None = None, status: int = 0
+    ) -> None:
         super().__init__(reason)
-        self.kind = kind
-        self.reason = reason
-        self.paid = paid
-        self.wait = wait
+        self.kind, self.reason, self.paid, self.wait, self.status = kind, reason, paid, wait, status
 
 
 _NO_CREDIT = re.compile(
@@ -197,9 +210,11 @@ def failure_of(error: Exception, body: Collection[str] = ()) -> CallFailed:
         return error
     if isinstance(error, openai.APIStatusError):
         formed, words = "response_format" in body, words_of(error.body) or _words(error)
-        return failure_of_status(
+        failure = failure_of_status(
             *(error.status_code, error.response.headers, words), formed=formed, logprobs="logprobs" in body
         )
+        failure.status = error.status_code
+        return failure
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
         cause = error.__cause__ or error
         never = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)

@@ -185,9 +185,8 @@ class RememberedReplies:
             if settings.limit_calls or settings.limit_tokens or settings.limit_money:
                 Ledger(*connection.execute(_SUMS).fetchone()).check(most, settings, self.path)
             about = (request.key, request.task, request.place, request.model)
-            made = connection.execute(_ENTER, (*about, *astuple(most), os.getpid(), time.time()))
             _mention(connection, request)
-            return made.lastrowid
+            return connection.execute(_ENTER, (*about, *astuple(most), os.getpid(), time.time())).lastrowid
 
     def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost | None = None) -> None:
         """Store the real cost of a call and its replies, by request, in one transaction. Without a cost, the call was refused,

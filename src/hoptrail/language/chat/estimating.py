@@ -90,10 +90,9 @@ class RehearsedChat(Chat):
         return self._chat.remembered(request)
 
     def ask(self, request: ChatRequest) -> PaidReply:
-        """The text, counted as if the model had written it."""
-        prompt, completion = request.prompt_tokens, estimated_tokens(self._text)
-        reply = ChatReply(self._text, "stop", prompt, completion, estimated=True)
-        return PaidReply(reply, reply.usage)
+        """A remembered reply, or the text, counted as if the model had written it."""
+        reply = ChatReply(self._text, "stop", request.prompt_tokens, estimated_tokens(self._text), estimated=True)
+        return self.remembered(request) or PaidReply(reply, reply.usage)
 
 
 class RehearsalLanguage:

@@ -177,22 +177,21 @@ class Climb(Generic[R]):
         return True
 
     def _asked(self, request: ChatRequest) -> ChatReply | None:
-        """The reply, remembered, or requested unless a lower rung is the one that works; None if it is refused or not requested.
+        """The reply, only a remembered one if a lower rung is the one that works; None if there is none, or the rung is refused.
         Raises: CallFailed: see `Chat.ask`.
         """
-        chat, order = self.ladder.chat, list(Rung)
-        paid = chat.remembered(request)
+        order, working = list(Rung), self.ladder.working
+        passed = working is not None and order.index(self.rung) < order.index(working)
+        try:
+            paid = (self.ladder.chat.remembered if passed else self.ladder.chat.ask)(request)
+        except CallFailed as refused:
+            if refused.kind is not FailureKind.FORMAT or self.rung is not Rung.SCHEMA:
+                raise
+            _log.info("%s: the rung %s is refused: %s", self.task, self.rung, refused.reason)
+            self._fault = InvalidReply(f"{refused.reason}. Check the model and the server with `hoptrail doctor`")
+            return None
         if paid is None:
-            if (working := self.ladder.working) and order.index(self.rung) < order.index(working):
-                return None
-            try:
-                paid = chat.ask(request)
-            except CallFailed as refused:
-                if refused.kind is not FailureKind.FORMAT or self.rung is not Rung.SCHEMA:
-                    raise
-                _log.info("%s: the rung %s is refused: %s", self.task, self.rung, refused.reason)
-                self._fault = InvalidReply(f"{refused.reason}. Check the model and the server with `hoptrail doctor`")
-                return None
+            return None
         self.usage += paid.reply.usage if self.ladder.fully_priced else paid.spent
         return paid.reply
 

@@ -108,11 +108,21 @@ def check_prompts(folder: str) -> None:
             faults.append(f"{file} is none of the known files: {', '.join(one + SUFFIX for one in known)}")
             continue
         try:
-            faults += _faults_against(load_prompt(name), load_prompt(name, folder))
+            shipped, replacing = (_declared(load_prompt(name, place)) for place in ("", folder))
         except UsageError as error:
             faults.append(str(error))
+            continue
+        faults += [
+            f"the {what} of {name} must be as shipped; {differing}"
+            for what, needed in shipped.items()
+            if (differing := _differences(needed, replacing[what]))
+        ]
     if faults:
         raise UsageError(f"the prompts in {folder} cannot be used: {'; '.join(faults)}")
+
+
+def _declared(prompt: Prompt) -> dict[str, set[str]]:
+    return {"names": set(prompt.names), "sections": set(prompt.phrases), "reply": {prompt.reply}}
 
 
 def digest_of_prompts(folder: str) -> str:
@@ -121,19 +131,6 @@ def digest_of_prompts(folder: str) -> str:
     files = sorted(Path(folder).glob(f"*{SUFFIX}")) if folder else []
     lines = [f"{place.name}\x1f{hashlib.sha256(place.read_bytes()).hexdigest()}\n" for place in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:12] if folder else ""
-
-
-def _faults_against(shipped: Prompt, own: Prompt) -> list[str]:
-    compared = {
-        "names": (set(shipped.names), set(own.names)),
-        "sections": (set(shipped.phrases), set(own.phrases)),
-        "reply": ({shipped.reply}, {own.reply}),
-    }
-    return [
-        f"the {what} of {own.name} must be as shipped; {_differences(needed, there)}"
-        for what, (needed, there) in compared.items()
-        if needed != there
-    ]
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
