@@ -165,6 +165,8 @@ class ChatRequest:
 
     @property
     def fewest_tokens(self) -> int:
-        """Fewer tokens no tokeniser makes of the messages; 0 for short ones, where nothing is worth cutting."""
+        """Fewer tokens no tokeniser makes of the messages: a server that counts fewer has cut them. 0 for short ones, which any
+        server takes whole.
+        """
         words = sum(fewest_tokens(message.text) for message in self.messages)
         return words if words > SHORT_PROMPT else 0

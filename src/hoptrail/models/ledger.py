@@ -34,7 +34,7 @@ FILE = "replies.sqlite"
 STANDS_SECONDS = 600.0
 """How long a prompt that did not fit is not sent again. A restarted server may have a larger window, and asking is free."""
 FORMAT = 7
-"""Format 6 had a table of totals; up to format 5 a reply did not say whether its prompt was cut; earlier ones lack tables."""
+"""Format 6 had a table of totals; earlier ones lack tables."""
 WAIT_SECONDS = 60.0
 """How long a writer waits for the transaction of another."""
 POLL_SECONDS = 0.05

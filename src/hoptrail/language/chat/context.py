@@ -3,15 +3,13 @@
 A passage has its headings and its date beside its title, and table rows as `header: value`; what is counted is what is sent.
 Passages are taken by rank while they fit beside the prompt and the reply; omissions are marked. Tokens are estimated
 (`models.prompt_text`) with a margin; if the endpoint still finds the prompt too long, it is asked once more with less.
-
-More text than fits is summarised in parts: first parts, then their summaries, so that every source is read.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, takewhile
 from math import inf
@@ -24,7 +22,7 @@ from hoptrail.text.dates import find_date, unit_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.statements import UnitStatement, statements_of
-from hoptrail.types import Kind, Span, Unit, content_id
+from hoptrail.types import Kind, Span, Unit
 
 MARGIN = 0.85
 """Usable share of the window, because estimates of tokens may be too low."""
@@ -43,13 +41,9 @@ YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
 """Answers that are not quoted from a text."""
 NEAR = 2
 """Most characters of white space between consecutive sentences."""
-WORD_TOKENS = 3
-"""Generous number of tokens per word of a summary."""
 
 Shown = tuple[dict[str, str], tuple[Unit, ...]]
 """Evidence as the texts of a prompt, by their names there, and the units that they show."""
-Summarised = Callable[[Sequence[Unit], int], tuple[str, tuple[Unit, ...]]]
-"""Summarises the first of some units in a number of words; returns the summary and the units it covers."""
 
 _log = logging.getLogger(__name__)
 _OUR_TAG = re.compile(r"<(?=\s*/?\s*(?:passage|title|before|s)\b)", re.IGNORECASE)
@@ -218,31 +212,6 @@ def cut_to(text: str, tokens: int) -> str:
 def folded(text: str) -> str:
     """The normal form in which words are compared."""
     return squeeze(text).strip("\"'“”‘’").casefold()
-
-
-def summarise_all(units: Sequence[Unit], words: int, tokens: int, summarised: Summarised) -> str:
-    """A summary of all `units` in `words` words; `summarised` takes up to about `tokens` tokens at a time.
-    Raises: TaskFailed: from `summarised`, or because summaries of parts are no shorter than the parts.
-    """
-    pieces = [piece for unit in units for piece in in_pieces(unit, tokens)]
-    while True:
-        at_once = sum(map(cost_of, pieces)) <= tokens
-        parts: list[Unit] = []
-        remaining = pieces
-        while remaining:
-            text, read = summarised(remaining, words if at_once else min(words, max(1, tokens // (2 * WORD_TOKENS))))
-            if len(read) == len(pieces):
-                return text
-            sources = tuple(dict.fromkeys(span for unit in read for span in unit.sources))
-            name = content_id("s", text, *(unit.id for unit in read))
-            parts.append(Unit(name, Kind.SUMMARY, "", text, sources))
-            covered = {unit.id for unit in read}
-            remaining = [unit for unit in remaining if unit.id not in covered]
-        if sum(map(cost_of, parts)) >= sum(map(cost_of, pieces)):
-            raise TaskFailed(
-                "summarise: context_window under [chat] is too small: summaries of parts are as long as the parts"
-            )
-        pieces = parts
 
 
 def in_pieces(unit: Unit, tokens: int) -> Iterator[Unit]:

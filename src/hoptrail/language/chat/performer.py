@@ -15,7 +15,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import astuple, fields, is_dataclass, replace
@@ -34,13 +34,15 @@ from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, S
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
 from hoptrail.text.normal_forms import squeeze, stands_in
-from hoptrail.types import Extraction, Unit, Usage
+from hoptrail.types import Extraction, Kind, Unit, Usage, content_id
 
 T = TypeVar("T")
 R = TypeVar("R", bound=schemas.Form)
 
 MOST_QUESTIONS = 12
 """Most sub-questions of one decomposition."""
+WORD_TOKENS = 3
+"""Generous number of tokens per word of a summary."""
 RECENT = 4096
 """Remembered texts: those of some fifty questions at once. They are only needed within their question."""
 
@@ -117,15 +119,30 @@ class _TaskRun:
         return extraction_from(unit, reply, context.sentences_of(unit), task.before, figures=task.figures)
 
     def summarise(self, task: tasks.Summarise) -> str:
-        """Summarise all units; if they do not fit the window, by way of summaries of parts."""
-
-        def summarised(some: Sequence[Unit], words: int) -> tuple[str, tuple[Unit, ...]]:
-            shown = partial(context.shown_units, "summarise", "texts", some, partly=True)
-            draft = replace(self._drafter(replace(task, words=words)), shown=shown)
-            return shortened(self.required(task, schemas.summary_in(words), draft).summary, words), self.units
-
-        tokens = self._drafter(task).tokens_left(self._ladder.room)
-        return context.summarise_all(task.units, task.words, tokens, summarised)
+        """Summarise all units; if they do not fit, first parts of them, then the summaries, so that every source is read.
+        Raises: TaskFailed: also because summaries of parts are no shorter than the parts.
+        """
+        room = self._drafter(task).tokens_left(self._ladder.room)
+        pieces = [piece for unit in task.units for piece in context.in_pieces(unit, room)]
+        while True:
+            at_once = sum(map(context.cost_of, pieces)) <= room
+            words = task.words if at_once else min(task.words, max(1, room // (2 * WORD_TOKENS)))
+            parts: list[Unit] = []
+            remaining = pieces
+            while remaining:
+                shown = partial(context.shown_units, "summarise", "texts", remaining, partly=True)
+                draft = replace(self._drafter(replace(task, words=words)), shown=shown)
+                text = shortened(self.required(task, schemas.summary_in(words), draft).summary, words)
+                if len(self.units) == len(pieces):
+                    return text
+                sources = tuple(dict.fromkeys(span for unit in self.units for span in unit.sources))
+                covered = [unit.id for unit in self.units]
+                parts.append(Unit(content_id("s", text, *covered), Kind.SUMMARY, "", text, sources))
+                remaining = [unit for unit in remaining if unit.id not in covered]
+            if sum(map(context.cost_of, parts)) >= sum(map(context.cost_of, pieces)):
+                short = "context_window under [chat] is too small: summaries of parts are as long as the parts"
+                raise TaskFailed(f"summarise: {short}")
+            pieces = parts
 
     def complete(self, task: tasks.Complete) -> str:
         """Resolve numbers by rule, unless the model is to rewrite them; ask it only where something answered is pointed at."""

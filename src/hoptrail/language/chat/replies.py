@@ -80,7 +80,7 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
         raise OutOfRoom("the prompt is too long for the model", less=True)
     if reply.refusal or reply.finish in {"content_filter", "sensitive"}:
         return None
-    if not reply.cut:
+    if reply.estimated or not 0 < reply.prompt_tokens < request.fewest_tokens:
         return _content(reply, request, form)
     kept = None
     with suppress(InvalidReply, OutOfRoom):
