@@ -11,12 +11,11 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise, takewhile
+from itertools import accumulate, islice, pairwise, takewhile
 from math import inf
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.tasks import Exchange, Finding
-from hoptrail.models.chat import MESSAGE_TOKENS, Message
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.text.dates import find_date, unit_date
 from hoptrail.text.normal_forms import squeeze
@@ -61,14 +60,6 @@ class Room:
     def small(self) -> bool:
         """Whether prompts use their short form."""
         return self.tokens < SMALL_WINDOW
-
-    def left_beside(self, prompt: str, messages: Sequence[Message]) -> int:
-        """Tokens for evidence beside the messages of a prompt, which have none yet. Raises: TaskFailed: they are too long."""
-        fixed = sum(estimated_tokens(message.text) + MESSAGE_TOKENS for message in messages) + FORMAT_TOKENS
-        left = int(self.tokens * MARGIN) - self.output - fixed
-        if left < 0:
-            raise TaskFailed(f"{prompt}: the question and what was found are too long for context_window under [chat]")
-        return left if self.evidence is None else min(left, self.evidence)
 
 
 def cost_of(unit: Unit) -> int:
@@ -138,13 +129,9 @@ def sentences_of(unit: Unit, tokens: float = inf) -> tuple[UnitStatement, ...]:
     found = (UnitStatement(unit, start, end, unit.text[start:end]) for start, end in unit_sentences(unit))
     if any(block.cells for block in unit.blocks):
         found = (replace(row, said=row.alone) for row in statements_of(unit))
-    taken: list[UnitStatement] = []
-    for sentence in islice(found, MOST_SENTENCES):
-        tokens -= estimated_tokens(sentence.said) + TAG_TOKENS // 2
-        if tokens < 0 and taken:
-            break
-        taken.append(sentence)
-    return tuple(taken)
+    sentences = tuple(islice(found, MOST_SENTENCES))
+    spent = accumulate(estimated_tokens(sentence.said) + TAG_TOKENS // 2 for sentence in sentences)
+    return tuple(one for one, cost in zip(sentences, spent, strict=True) if cost <= tokens) or sentences[:1]
 
 
 def show_sentences(sentences: Sequence[UnitStatement], tokens: int) -> str:
@@ -155,14 +142,10 @@ def show_sentences(sentences: Sequence[UnitStatement], tokens: int) -> str:
 
 def show_before(unit: Unit, tokens: int) -> str:
     """The last sentences of a preceding passage that fit; empty if none does."""
-    shown: list[str] = []
-    for sentence in reversed(sentences_of(unit)):
-        text = squeeze(sentence.said)
-        tokens -= estimated_tokens(text)
-        if tokens < 0:
-            break
-        shown.insert(0, text)
-    return f"Before it stands: <before>{escaped(' '.join(shown))}</before>\n" if shown else ""
+    texts = [squeeze(sentence.said) for sentence in reversed(sentences_of(unit))]
+    spent = accumulate(map(estimated_tokens, texts))
+    shown = [text for text, cost in zip(texts, spent, strict=True) if cost <= tokens]
+    return f"Before it stands: <before>{escaped(' '.join(reversed(shown)))}</before>\n" if shown else ""
 
 
 def shown_units(prompt: str, slot: str, units: Sequence[Unit], tokens: int, *, partly: bool = False) -> Shown:

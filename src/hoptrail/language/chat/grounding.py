@@ -171,17 +171,12 @@ def _texts_at(span: Span, units: Sequence[Unit]) -> list[str]:
 
 
 def extraction_from(
-    unit: Unit,
-    reply: ExtractReply,
-    sentences: Sequence[UnitStatement],
-    before: Unit | None = None,
-    *,
-    figures: bool = False,
+    unit: Unit, reply: ExtractReply, before: Unit | None = None, *, figures: bool = False
 ) -> Extraction:
     """The parts of `reply` that are grounded in the unit's text or the passage before it."""
     reply = reply if figures else _without_figures(reply)
     named = _find_named(unit, reply, before)
-    facts = tuple(_fact(unit, fact, named, sentences) for fact in _grounded(reply, named))
+    facts = tuple(_fact(unit, fact, named) for fact in _grounded(reply, named))
     return Extraction(tuple(dict.fromkeys(name for _, name in sorted(named.values()))), facts)
 
 
@@ -220,16 +215,12 @@ def _without_figures(reply: ExtractReply) -> ExtractReply:
 def shortened(summary: str, words: int) -> str:
     """The first sentences of a summary with at most `words` words; a longer first sentence is cut."""
     text = summary.strip()
-    kept, count = 0, 0
-    for start, end in sentence_spans(text, limit=words):
-        count += len(text[start:end].split())
-        if count > words:
-            break
-        kept = end
-    return text[:kept] if kept else " ".join(text.split()[:words])
+    ends = [end for _, end in sentence_spans(text, limit=words) if len(text[:end].split()) <= words]
+    return text[: ends[-1]] if ends else " ".join(text.split()[:words])
 
 
-def _fact(unit: Unit, fact: FactReply, named: Named, sentences: Sequence[UnitStatement]) -> Fact:
+def _fact(unit: Unit, fact: FactReply, named: Named) -> Fact:
+    sentences = sentences_of(unit)  # a second, smaller draft shows fewer under the same numbers
     number = next((number for number in fact.sentence if 1 <= number <= len(sentences)), None)
     source = unit.sources[0] if number is None else sentences[number - 1].support[0]
     entities = dict.fromkeys(named[name][1] for name in fact.entities if name in named)

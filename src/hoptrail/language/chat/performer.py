@@ -115,8 +115,7 @@ class _TaskRun:
         shown = partial(context.shown_sentences, unit, task.before, prompt.phrases["figures"] if task.figures else "")
         drafter = Drafter(prompt, {"title": context.heading_of(unit) or "(none)"}, shown, self._origins)
         reply = self.required(task, schemas.ExtractReply, drafter)
-        # A second, smaller draft shows fewer sentences under the same numbers.
-        return extraction_from(unit, reply, context.sentences_of(unit), task.before, figures=task.figures)
+        return extraction_from(unit, reply, task.before, figures=task.figures)
 
     def summarise(self, task: tasks.Summarise) -> str:
         """Summarise all units; if they do not fit, first parts of them, then the summaries, so that every source is read.

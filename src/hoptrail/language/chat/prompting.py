@@ -27,10 +27,10 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from hoptrail.errors import UsageError
-from hoptrail.language.chat.context import Room, Shown, show_findings
+from hoptrail.errors import TaskFailed, UsageError
+from hoptrail.language.chat.context import FORMAT_TOKENS, MARGIN, Room, Shown, show_findings
 from hoptrail.language.tasks import Abstain
-from hoptrail.models.chat import Message
+from hoptrail.models.chat import Message, tokens_of
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Unit
 
@@ -201,9 +201,13 @@ class Drafter:
         return Draft(self.prompt.fill(values, short=short), units, self.origins, plain)
 
     def tokens_left(self, room: Room) -> int:
-        """The tokens for evidence in a room. Raises: TaskFailed: there are none."""
-        empty = {**dict.fromkeys(self.prompt.names, ""), **self.values}
-        return room.left_beside(self.prompt.name, self.prompt.fill(empty, short=room.small))
+        """The tokens for evidence in a room, beside the prompt without it and the reply. Raises: TaskFailed: there are none."""
+        empty = self.prompt.fill({**dict.fromkeys(self.prompt.names, ""), **self.values}, short=room.small)
+        left = int(room.tokens * MARGIN) - room.output - tokens_of(empty) - FORMAT_TOKENS
+        if left < 0:
+            name = self.prompt.name
+            raise TaskFailed(f"{name}: the question and what was found are too long for context_window under [chat]")
+        return left if room.evidence is None else min(left, room.evidence)
 
 
 def values_of(task: object, prompt: Prompt) -> dict[str, str]:

@@ -131,27 +131,19 @@ def _cut_off(text: str, form: type[R], fault: InvalidReply) -> R:
 def _without_examples(reply: R, request: ChatRequest) -> R:
     """The reply without list items that repeat the prompt's examples. Raises: Repeated: no required field has anything else."""
     said = {name: getattr(reply, name) for name in reply.needed()}
-    shown = [
-        value
-        for one in said.values()
-        for value in (one if isinstance(one, list) else [one])
-        if isinstance(value, str) and _is_example(value, request)
-    ]
-    if not shown:
-        return reply
-    kept = {name: [one for one in value if one not in shown] for name, value in said.items() if isinstance(value, list)}
-    if not any(kept.values()) and all(value in shown for value in said.values() if not isinstance(value, list)):
-        raise Repeated("it repeats the words that show the form in place of an answer")
-    return reply.model_copy(update=kept)
+    lists = {name: value for name, value in said.items() if isinstance(value, list)}
+    kept = {name: [one for one in value if not _is_example(one, request)] for name, value in lists.items()}
+    words = [value for name, value in said.items() if name not in lists]
+    if any(kept.values()) or not (words or any(lists.values())) or not all(_is_example(one, request) for one in words):
+        return reply.model_copy(update=kept)
+    raise Repeated("it repeats the words that show the form in place of an answer")
 
 
-def _is_example(text: str, request: ChatRequest) -> bool:
+def _is_example(text: object, request: ChatRequest) -> bool:
     """Whether a text is dots, or several words of the prompt's example: there in quotes, or after a mark in plain text."""
-    said = text.casefold()
-    if not said.strip(". …"):
-        return bool(said.strip())
-    if " " not in said:
-        return False
+    said = text.casefold() if isinstance(text, str) else ""
+    if " " not in said or not said.strip(". …"):
+        return bool(said.strip()) and not said.strip(". …")
     if request.rung is Rung.PLAIN:  # the last paragraph of the prompt shows the lines to write
         lines = request.messages[-1].text.casefold().rpartition("\n\n")[2].splitlines()
         return said in {line.partition(": ")[2] for line in lines}

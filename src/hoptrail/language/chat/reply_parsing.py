@@ -234,7 +234,8 @@ def _from_bare_list(text: str, reply: type[R]) -> R | None:
         content = _DECODER.decode(_FENCE.sub("", text).strip())
     except (ValueError, RecursionError):
         return None
-    found, empty = [], {name: [] for name in reply.lists() if isinstance(content, list)}
+    found: list[R] = []
+    empty: JsonObject = {name: [] for name in reply.lists() if isinstance(content, list)}
     for name in empty:
         with suppress(ValidationError):
             found.append(reply.model_validate(empty | {name: content}))
