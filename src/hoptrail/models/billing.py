@@ -1,12 +1,9 @@
 """A paid chat model: maps a request to its reply, never pays twice, never passes the limits.
 
-It combines remembered replies (`ledger.py`), a limiter and the call itself (`chat_endpoint.py`). Language tasks use it as a
-`Chat`, which a recording is too (`recording.py`).
-
-There are at most `concurrency` calls at a time. When the server is busy, all calls wait: as long as it asks, or for growing times
-with jitter. The client's own retries are off: they would not make the others wait, enter no try in the ledger, and not see
-a reply that breaks off. After a refusal no call is made for a while; then one call tests whether it still applies, as does the
-first call after the endpoint was opened again.
+It combines remembered replies (`ledger.py`), a limiter and the call itself (`chat_endpoint.py`). When the server is busy, all
+calls wait: as long as it asks, or for growing times with jitter. The client's own retries are off: they would not make the others
+wait, enter no try in the ledger, and not see a reply that breaks off. After a refusal no call is made for a while; then one call
+tests whether it still applies, as does the first call after the endpoint was opened again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """A single try of a chat call to an endpoint with the OpenAI chat API, at the configured address and no other.
 
-Replies are untrusted data (`client.py`, `completion.py`). The client's own retries are off, because `billing.py` retries, and one
-deadline applies to the whole exchange.
-
-Servers differ in the names of parameters and in those they know. A new endpoint is sent `max_tokens` and every parameter of the
-settings. What it refuses by name is renamed or left out from then on, and so are the limits of a schema. A refusal costs nothing
-but a request, so it is stored for the next process (`billing.py`).
+A new endpoint is sent `max_tokens` and every parameter of the settings. What it refuses by name is renamed or left out from then
+on, and so are the limits of a schema. A refusal costs nothing but a request, so it is stored for the next process (`billing.py`).
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ class RememberedReplies:
     def stored(self) -> Iterator[StoredReply]:
         """All replies, ordered by key."""
         rows = self._rows("SELECT key, task, place, model, reply FROM replies ORDER BY key")
-        yield from (StoredReply(key, task, place, model, _parse(reply)) for key, task, place, model, reply in rows)
+        yield from (StoredReply(*request, _parse(reply)) for *request, reply in rows)
 
     def known(self, what: Literal["rungs", "dialects"], place: str, model: str) -> str:
         """What is known of a model at an endpoint; empty where nothing is."""
@@ -233,8 +233,8 @@ class RememberedReplies:
         """Remove the replies to requests with text taken or derived from these documents. Returns their number.
 
         Their cost stays in the ledger; the messages of failed calls are removed too. A request lists its documents
-        (`ChatRequest.documents`; `language.chat.performer` says which words of earlier replies are traced). Not covered: requests
-        of format 1 with words of earlier replies, and exported recordings.
+        (`ChatRequest.documents`; `language.chat.performer` says which words of earlier replies are traced). Not covered: exported
+        recordings.
         """
         if not self.path.exists():
             return 0

@@ -1,12 +1,10 @@
 """Estimate the cost of a chat model before spending anything.
 
 Asking: an interval for the mean of many questions. At the low end the model answers briefly at the first try from few passages.
-At the high end it fills every evidence budget, goes half the way from the fewest hops to the most, and repairs a tenth of the
-replies.
+At the high end it fills every evidence budget, takes half of the permitted hops, and repairs a tenth of the replies.
 
-Indexing is rehearsed: every prompt is drafted as it would be sent, but rules reply and nothing is sent. That counts what it would
-cost if the rules wrote as much as the model. Replies that are already paid for count nothing. Repairs are not counted: a model
-whose first replies are unusable costs more.
+Indexing is rehearsed: every prompt is drafted as it would be sent, but rules reply and nothing is sent. Replies that are already
+paid for count nothing. Repairs are not counted: a model whose first replies are unusable costs more.
 """
 
 from __future__ import annotations

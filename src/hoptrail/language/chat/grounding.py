@@ -1,10 +1,9 @@
 """Ground what a model says in the text that it was shown.
 
-The numbers and quotes of a reply become spans of documents. Citations of text that the model was not shown are dropped. Spans
-are whole sentences: the quoted one, else those with the step's answer, else the whole passage. All come from the units' own text,
-so a citation cannot say what the document does not. Rules then check whether the answer is in the cited sentences, the ones
-before them, or the title. They compare words and numbers. Conclusions from several facts (a yes or no, a count, a difference, a
-choice between two names in the question) cannot be checked and count as supported. Synonyms count as unsupported.
+The numbers and quotes of a reply become spans of documents: whole sentences, the quoted one, else those with the step's answer,
+else the whole passage. Rules then check whether the words and numbers of the answer are in the cited sentences, the ones before
+them, or the title. Conclusions from several facts (a yes or no, a count, a difference, a choice between two names in the
+question) cannot be checked and count as supported. Synonyms count as unsupported.
 
 Extracted entities that are not in the text are dropped; the others are spelt as in the text. Entities of facts may be in the
 preceding passage. Dates and quantities are no entities, even if a model lists them, unless it was asked to.

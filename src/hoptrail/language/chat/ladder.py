@@ -3,10 +3,9 @@
     the schema, as the server takes it  ->  the schema in the prompt  ->  plain text with checked quotes  ->  TaskFailed
 
 The next rung is tried if the server refuses one, or if its reply is empty or cannot be used; the second one quotes an unusable
-reply with its fault, and without an earlier rung is repaired once so. The rung that works is remembered per model, until
-`hoptrail doctor` finds another. Remembered replies are looked up on every rung before anything is sent, and the way depends on
-replies alone, so that a second run and a replay take the same one and pay nothing. A prompt that does not fit is drafted once
-more with less evidence, and a reply that lacked room is requested once more with more.
+reply with its fault, and without an earlier rung is repaired once so. The rung that works is remembered per model. Remembered
+replies are looked up on every rung before anything is sent, and the way depends on replies alone, so that a second run and a
+replay take the same one and pay nothing. What did not fit is asked once more with other room.
 """
 
 from __future__ import annotations
