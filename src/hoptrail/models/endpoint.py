@@ -27,9 +27,6 @@ from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.tracing import span
 from hoptrail.types.json_object import reader_of
 
-SHORT = 64
-"""Characters of a text that is not refused for its length."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -85,7 +82,8 @@ class EndpointEncoder:
             with span("embeddings", model, {"gen_ai.request.model": model}):
                 vectors = exchanged(address, self._seconds, ask, retries=self._retries)
         except CallFailed as failed:
-            if failed.status not in {400, 413, 422} or (len(texts) == 1 and len(texts[0]) < SHORT):
+            short = len(texts) == 1 and len(texts[0]) < 64  # it is not refused for its length
+            if short or failed.status not in {400, 413, 422}:
                 raise ModelUnavailable(
                     f"the embeddings endpoint {address.place}, asked for {model}, {failed.reason.strip()}. Nothing of this call "
                     "is kept; check the model's name, the address and the server's log"

@@ -213,7 +213,7 @@ class RememberedReplies:
     def stored(self) -> Iterator[StoredReply]:
         """All replies, ordered by key."""
         rows = self._rows("SELECT key, task, place, model, reply FROM replies ORDER BY key")
-        yield from (StoredReply(*request, _parse(reply)) for *request, reply in rows)
+        yield from (StoredReply(key, task, place, model, _parse(reply)) for key, task, place, model, reply in rows)
 
     def known(self, what: Literal["rungs", "dialects"], place: str, model: str) -> str:
         """What is known of a model at an endpoint; empty where nothing is."""

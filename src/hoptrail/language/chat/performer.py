@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import astuple, fields, is_dataclass, replace
+from dataclasses import astuple, dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any, TypeVar, cast
@@ -28,7 +28,7 @@ from hoptrail.language import tasks
 from hoptrail.language.chat import context, schemas
 from hoptrail.language.chat.grounding import extraction_from, parse_answer, reading_from, shortened
 from hoptrail.language.chat.ladder import Climb, Ladder
-from hoptrail.language.chat.prompting import Drafter, check_prompts, load_prompt, values_of
+from hoptrail.language.chat.prompting import Drafter, check_prompts, load_prompt
 from hoptrail.language.conversation import references
 from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
@@ -64,7 +64,6 @@ class ChatLanguage:
         `fully_priced` has the cost of remembered replies, so that it does not depend on what was asked before.
         """
         check_prompts(settings.prompts)
-        self._prompts = settings.prompts
         self._ladder = Ladder(chat, settings, fully_priced=fully_priced)
         self._decomposer = Ladder(*decomposer, fully_priced=fully_priced) if decomposer else self._ladder
         self._models = [chat.model, *([decomposer[0].model] if decomposer else [])]
@@ -84,7 +83,7 @@ class ChatLanguage:
         ladder = (
             self._decomposer if isinstance(task, tasks.Decompose | tasks.Complete | tasks.FollowUp) else self._ladder
         )
-        run = _TaskRun(ladder, self._prompts, self._origins.of(_task_texts(task)))
+        run = _TaskRun(ladder, self._origins.of(_task_texts(task)))
         try:
             if type(task) not in TASK_NAMES:
                 raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not a language task")
@@ -97,23 +96,22 @@ class ChatLanguage:
         return Reply(cast("T", value), replace(run.usage, seconds=time.perf_counter() - started))
 
 
+@dataclass
 class _TaskRun:
     """One task, its cost, the documents in its prompt, and the units that this shows. The method of a task's name performs it."""
 
-    def __init__(self, ladder: Ladder, folder: str, origins: tuple[str, ...]) -> None:
-        self._ladder = ladder
-        self._folder = folder
-        self._origins = origins
-        self.usage = Usage()
-        self.documents: tuple[str, ...] = ()
-        self.units: tuple[Unit, ...] = ()
+    ladder: Ladder
+    origins: tuple[str, ...]
+    usage: Usage = field(default_factory=Usage)
+    documents: tuple[str, ...] = ()
+    units: tuple[Unit, ...] = ()
 
     def extract(self, task: tasks.Extract) -> Extraction:
-        unit, prompt = task.unit, load_prompt("extract", self._folder)
+        unit, prompt = task.unit, load_prompt("extract", self.ladder.settings.prompts)
         if not unit.text.strip():
             return Extraction((), ())
         shown = partial(context.shown_sentences, unit, task.before, prompt.phrases["figures"] if task.figures else "")
-        drafter = Drafter(prompt, {"title": context.heading_of(unit) or "(none)"}, shown, self._origins)
+        drafter = Drafter(prompt, {"title": context.heading_of(unit) or "(none)"}, shown, self.origins)
         reply = self.required(task, schemas.ExtractReply, drafter)
         return extraction_from(unit, reply, task.before, figures=task.figures)
 
@@ -121,7 +119,7 @@ class _TaskRun:
         """Summarise all units; if they do not fit, first parts of them, then the summaries, so that every source is read.
         Raises: TaskFailed: also because summaries of parts are no shorter than the parts.
         """
-        room = self._drafter(task).tokens_left(self._ladder.room)
+        room = self.ladder.drafter(task, self.origins).tokens_left(self.ladder.room)
         pieces = [piece for unit in task.units for piece in context.in_pieces(unit, room)]
         while True:
             at_once = sum(map(context.cost_of, pieces)) <= room
@@ -130,7 +128,7 @@ class _TaskRun:
             remaining = pieces
             while remaining:
                 shown = partial(context.shown_units, "summarise", "texts", remaining, partly=True)
-                draft = replace(self._drafter(replace(task, words=words)), shown=shown)
+                draft = replace(self.ladder.drafter(replace(task, words=words), self.origins), shown=shown)
                 text = shortened(self.required(task, schemas.summary_in(words), draft).summary, words)
                 if len(self.units) == len(pieces):
                     return text
@@ -158,9 +156,9 @@ class _TaskRun:
 
     def decompose(self, task: tasks.Decompose) -> Decomposition:
         form: type[schemas.DecomposeReply | schemas.NextReply] = schemas.DecomposeReply
-        draft, most = self._drafter(task), MOST_QUESTIONS
+        draft, most = self.ladder.drafter(task, self.origins), MOST_QUESTIONS
         if task.one_at_a_time:
-            draft, form, most = self._drafter(task, "decompose_next"), schemas.NextReply, 1
+            draft, form, most = self.ladder.drafter(task, self.origins, "decompose_next"), schemas.NextReply, 1
         said = [squeeze(question) for question in self.required(task, form, draft).questions if question.strip()]
         return Decomposition(tuple(dict.fromkeys(said))[:most])
 
@@ -187,7 +185,7 @@ class _TaskRun:
     def answer(self, task: tasks.Read | tasks.Integrate, prompt: str = "") -> Reading:
         if not task.evidence:
             return Reading(None)
-        found = self.ask(task, schemas.ReadingReply, self._drafter(task, prompt))
+        found = self.ask(task, schemas.ReadingReply, self.ladder.drafter(task, self.origins, prompt))
         return reading_from(task.question, found, self.units) if found else Reading(None)
 
     def integrate(self, task: tasks.Integrate) -> Reading:
@@ -205,7 +203,7 @@ class _TaskRun:
         """
         if not task.evidence:
             return Samples((None,))
-        draft, ladder = self._drafter(task), self._ladder
+        draft, ladder = self.ladder.drafter(task, self.origins), self.ladder
         form = schemas.GuessReply if task.abstain is tasks.Abstain.NEVER else schemas.SampleReply
 
         def climb(seed: int) -> Climb[schemas.SampleReply] | TaskFailed:
@@ -237,20 +235,10 @@ class _TaskRun:
 
     def ask(self, task: Task[Any], form: type[R], draft: Drafter | None = None) -> R | None:
         """The reply; None if the model declined. Raises: TaskFailed: it gave nothing usable."""
-        climb = self._ladder.climb(TASK_NAMES[type(task)], draft or self._drafter(task), form)
+        climb = self.ladder.climb(TASK_NAMES[type(task)], draft or self.ladder.drafter(task, self.origins), form)
         self.usage += climb.usage
         self.documents, self.units = climb.draft.documents, climb.draft.units
         return climb.found
-
-    def _drafter(self, task: Task[Any], name: str = "") -> Drafter:
-        """Drafts a prompt, that of the task unless another is named, with as much as fits of the task's evidence."""
-        prompt = load_prompt(name or TASK_NAMES[type(task)], self._folder)
-        draft = Drafter(prompt, values_of(task, prompt), origins=self._origins)
-        if "evidence" not in prompt.names:
-            return draft
-        return replace(
-            draft, shown=partial(context.shown_units, prompt.name, "evidence", getattr(task, "evidence", ()))
-        )
 
 
 def _conclusion(said: schemas.ConclusionReply | schemas.RecallReply | None) -> Reading:

@@ -21,14 +21,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from hoptrail.errors import TaskFailed, UsageError
-from hoptrail.language.chat.context import FORMAT_TOKENS, MARGIN, Room, Shown, show_findings
+from hoptrail.language.chat.context import FORMAT_TOKENS, MARGIN, Room, Shown, show_findings, shown_units
 from hoptrail.language.tasks import Abstain
 from hoptrail.models.chat import Message, tokens_of
 from hoptrail.text.normal_forms import squeeze
@@ -210,8 +210,8 @@ class Drafter:
         return left if room.evidence is None else min(left, room.evidence)
 
 
-def values_of(task: object, prompt: Prompt) -> dict[str, str]:
-    """What a prompt says of a task, but for its evidence: the fields of the names that the prompt declares."""
+def drafter_of(task: object, prompt: Prompt, origins: tuple[str, ...] = ()) -> Drafter:
+    """Drafts a prompt for a task: with its fields of the names that the prompt declares, and as much as fits of its evidence."""
     values = {}
     for name in prompt.names:
         value = getattr(task, name, None)
@@ -221,4 +221,7 @@ def values_of(task: object, prompt: Prompt) -> dict[str, str]:
             values[name] = squeeze(str(value))
         elif name in {"findings", "turns"}:
             values[name] = show_findings(value or ())
-    return values
+    draft = Drafter(prompt, values, origins=origins)
+    if "evidence" not in prompt.names:
+        return draft
+    return replace(draft, shown=partial(shown_units, prompt.name, "evidence", getattr(task, "evidence", ())))
