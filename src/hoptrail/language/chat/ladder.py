@@ -21,7 +21,7 @@ from hoptrail.language.chat.context import Room
 from hoptrail.language.chat.prompting import Draft, Drafter, drafter_of, load_prompt
 from hoptrail.language.chat.replies import OutOfRoom, Repeated, read_reply
 from hoptrail.language.chat.reply_parsing import InvalidReply, answer_so_far
-from hoptrail.language.chat.schemas import Form, schema_of
+from hoptrail.language.chat.schemas import ReplyForm, schema_of
 from hoptrail.language.listener import ObservedLanguage
 from hoptrail.language.tasks import TASK_NAMES, Task
 from hoptrail.models.billing import Chat
@@ -31,7 +31,7 @@ from hoptrail.models.completion import ChatReply
 from hoptrail.models.prompt_text import estimated_tokens, start_of_loop
 from hoptrail.types import Usage
 
-R = TypeVar("R", bound=Form)
+R = TypeVar("R", bound=ReplyForm)
 
 QUOTED = 2_000
 """Characters of an unusable reply that a repair quotes to the model."""
@@ -83,7 +83,7 @@ class Ladder:
             reason = failure.reason
         raise kind(f"{task}: {self.chat.model} at {self.chat.place} {reason}", climb.usage)
 
-    def fetch(self, task: str, draft: Drafter, form: type[Form], seeds: Sequence[int]) -> Usage:
+    def fetch(self, task: str, draft: Drafter, form: type[ReplyForm], seeds: Sequence[int]) -> Usage:
         """Fetch the replies with these seeds for later `climb` calls, in one request if the endpoint can and the working rung is
         known. Returns the cost.
         Raises: TaskFailed: the prompt does not fit. EndpointRefused, EndpointBusy, BudgetExhausted: see `Chat.fetch`.
@@ -95,7 +95,7 @@ class Ladder:
         return Usage() if self.fully_priced else spent  # else counted with each reply
 
     def request(
-        self, task: str, draft: Draft, rung: Rung, room: Room, form: type[Form], seed: int | None
+        self, task: str, draft: Draft, rung: Rung, room: Room, form: type[ReplyForm], seed: int | None
     ) -> ChatRequest:
         """The request for a draft on a rung."""
         schema = schema_of(form, limited=rung is Rung.SCHEMA)

@@ -37,7 +37,7 @@ from hoptrail.text.normal_forms import squeeze, stands_in
 from hoptrail.types import Extraction, Kind, Unit, Usage, content_id
 
 T = TypeVar("T")
-R = TypeVar("R", bound=schemas.Form)
+R = TypeVar("R", bound=schemas.ReplyForm)
 
 MOST_QUESTIONS = 12
 """Most sub-questions of one decomposition."""

@@ -29,7 +29,7 @@ from hoptrail.language.chat.reply_parsing import (
     parse_reply,
     says_unknown,
 )
-from hoptrail.language.chat.schemas import Form
+from hoptrail.language.chat.schemas import ReplyForm
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply, Token
 from hoptrail.models.prompt_text import start_of_loop
@@ -37,7 +37,7 @@ from hoptrail.text.normal_forms import stands_in
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.types.json_object import JsonObject
 
-R = TypeVar("R", bound=Form)
+R = TypeVar("R", bound=ReplyForm)
 
 MARKS = {"entities": "NAME", "facts": "FACT", "questions": "QUESTION"}
 """Marks of fields with several items, each on its own line. Other fields are marked by their names."""
@@ -233,7 +233,7 @@ def _split_at_marks(text: str, fields: Sequence[str]) -> tuple[str, dict[str, li
     return parts[0].strip(), found
 
 
-def _parse_unmarked(text: str, reply: type[Form], needed: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
+def _parse_unmarked(text: str, reply: type[ReplyForm], needed: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
     """The reason, if it can be separated, and the value of the only required field, from a text without marks."""
     if text.lstrip().startswith(("{", "[", "```", "<")):
         raise InvalidReply("it holds neither a mark nor a reply in JSON")
@@ -258,7 +258,7 @@ def _parse_unmarked(text: str, reply: type[Form], needed: Sequence[str]) -> tupl
     return before, {name: [said[start:end]]}
 
 
-def _value(reply: type[Form], name: str, said: Sequence[str]) -> Any:
+def _value(reply: type[ReplyForm], name: str, said: Sequence[str]) -> Any:
     """The value of a field from the texts after its marks: the first text, or the items of all lists."""
     if name in reply.lists():
         return [item for words in said for item in _items(words) if not says_unknown(item.strip(" .<>()[]"))]
@@ -274,7 +274,7 @@ def _items(words: str) -> Iterator[str]:
     yield from dict.fromkeys(filter(None, lines))
 
 
-def _reasons(reply: type[Form], words: str, values: Mapping[str, Any]) -> JsonObject:
+def _reasons(reply: type[ReplyForm], words: str, values: Mapping[str, Any]) -> JsonObject:
     """The words before the first mark as a step or as the first field, if the reply has an optional one."""
     first, field = next(iter(reply.model_fields.items()))
     if not words or field.is_required():

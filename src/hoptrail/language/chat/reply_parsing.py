@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from hoptrail.language.chat.schemas import Form
+from hoptrail.language.chat.schemas import ReplyForm
 from hoptrail.models.prompt_text import start_of_loop
 from hoptrail.types.json_object import JsonObject
 
-R = TypeVar("R", bound=Form)
+R = TypeVar("R", bound=ReplyForm)
 
 LONGEST = 200_000
 """Characters of a reply that are parsed."""
@@ -260,7 +260,7 @@ def _no_number(name: str) -> Any:
 _DECODER = json.JSONDecoder(object_pairs_hook=_without_contradiction, parse_constant=_no_number, strict=False)
 
 
-def _unwrapped(content: JsonObject, reply: type[Form]) -> JsonObject:
+def _unwrapped(content: JsonObject, reply: type[ReplyForm]) -> JsonObject:
     """Unwrap a reply inside a tool call or under a single key."""
     if set(content) & set(reply.model_fields):
         return content

@@ -146,7 +146,7 @@ SYNONYMS = {
 """Field -> names that models use instead, in lower case with spaces between words."""
 
 
-class Form(BaseModel):
+class ReplyForm(BaseModel):
     """The form of a reply. Fields may have other names (one with two candidates stays missing); unknown ones are dropped."""
 
     @model_validator(mode="before")
@@ -184,14 +184,14 @@ def _words(key: str) -> str:
     return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", " ", key).split()).lower()
 
 
-class EntityReply(Form):
+class EntityReply(ReplyForm):
     """An entity and its type."""
 
     name: Text
     type: Text = ""
 
 
-class FactReply(Form):
+class FactReply(ReplyForm):
     """The number of a sentence, a fact that it states, the fact's entities, and its triple."""
 
     sentence: Numbers = []
@@ -200,14 +200,14 @@ class FactReply(Form):
     triple: Texts = []
 
 
-class ExtractReply(Form):
+class ExtractReply(ReplyForm):
     """Entities and facts of a text."""
 
     entities: Annotated[list[EntityReply], BeforeValidator(_as_records)]
     facts: list[FactReply]
 
 
-class SummariseReply(Form):
+class SummariseReply(ReplyForm):
     """A summary."""
 
     summary: Text
@@ -220,27 +220,27 @@ def summary_in(words: int) -> type[SummariseReply]:
     return create_model(SummariseReply.__name__, __base__=SummariseReply, summary=(summary, ...))
 
 
-class DecomposeReply(Form):
+class DecomposeReply(ReplyForm):
     """Which facts lead to the answer, and the sub-questions in the order to ask them."""
 
     plan: OptionalText = None
     questions: Texts
 
 
-class NextReply(Form):
+class NextReply(ReplyForm):
     """What is still missing, and the question to ask for it, or none."""
 
     missing: OptionalText = None
     questions: Texts
 
 
-class CompleteReply(Form):
+class CompleteReply(ReplyForm):
     """A question that stands alone."""
 
     question: Text
 
 
-class StepReply(Form):
+class StepReply(ReplyForm):
     """A step of reading: what it asks, the numbers of the evidence it rests on, a sentence quoted, what that says."""
 
     question: Text = ""
@@ -249,7 +249,7 @@ class StepReply(Form):
     answer: OptionalText = None
 
 
-class ReadingReply(Form):
+class ReadingReply(ReplyForm):
     """An answer with its steps, or none."""
 
     steps: list[StepReply] = []
@@ -257,7 +257,7 @@ class ReadingReply(Form):
     confidence: Confidence = UNSURE
 
 
-class ConclusionReply(Form):
+class ConclusionReply(ReplyForm):
     """What earlier answers come to, and the answer, or none."""
 
     reasoning: OptionalText = None
@@ -265,28 +265,28 @@ class ConclusionReply(Form):
     confidence: Confidence = UNSURE
 
 
-class AssessReply(Form):
+class AssessReply(ReplyForm):
     """What is missing, and whether the evidence is enough."""
 
     missing: OptionalText = None
     enough: Enough
 
 
-class VerifyReply(Form):
+class VerifyReply(ReplyForm):
     """What the evidence says of an answer, and whether it supports it."""
 
     reason: OptionalText = None
     supports: Supported
 
 
-class RecallReply(Form):
+class RecallReply(ReplyForm):
     """An answer from memory, or none."""
 
     answer: OptionalText
     confidence: Confidence = UNSURE
 
 
-class SampleReply(Form):
+class SampleReply(ReplyForm):
     """A thought, and the answer that it leads to, or none."""
 
     reasoning: OptionalText = None
@@ -299,7 +299,7 @@ class GuessReply(SampleReply):
     answer: Annotated[OptionalText, WithJsonSchema({"type": "string"})]
 
 
-class EquateReply(Form):
+class EquateReply(ReplyForm):
     """What sets two answers apart, and whether they mean the same."""
 
     difference: OptionalText = None
