@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -221,7 +221,8 @@ def drafter_of(task: object, prompt: Prompt, origins: tuple[str, ...] = ()) -> D
             values[name] = squeeze(str(value))
         elif name in {"findings", "turns"}:
             values[name] = show_findings(value or ())
-    draft = Drafter(prompt, values, origins=origins)
     if "evidence" not in prompt.names:
-        return draft
-    return replace(draft, shown=partial(shown_units, prompt.name, "evidence", getattr(task, "evidence", ())))
+        return Drafter(prompt, values, origins=origins)
+    return Drafter(
+        prompt, values, partial(shown_units, prompt.name, "evidence", getattr(task, "evidence", ())), origins
+    )
