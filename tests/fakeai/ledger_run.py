@@ -22,7 +22,7 @@ from fakeai.clients import paid_chat, replies_in, request
 from fakeai.server import Body, FakeAI, count_tokens, serving
 from hoptrail.errors import EndpointBusy
 from hoptrail.models.chat import ChatRequest
-from hoptrail.models.failures import CallFailed
+from hoptrail.models.client import CallFailed
 from hoptrail.models.ledger import FILE
 
 WORKERS = 4

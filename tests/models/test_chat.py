@@ -19,8 +19,8 @@ from hoptrail.errors import UsageError
 from hoptrail.index.settings import Settings, settings_from, to_toml
 from hoptrail.models import client
 from hoptrail.models.chat import ChatSettings, Rung
+from hoptrail.models.client import CallFailed, FailureKind, failure_of_status
 from hoptrail.models.environment import NO_KEY, Address, find_address
-from hoptrail.models.failures import CallFailed, FailureKind, failure_of_status
 from hoptrail_papers.hirag.web_search import WebSearch, WebSearchSettings
 
 WORDS = "日本の首都は東京です。 The capital is Tōkyō — 🗼."
@@ -286,7 +286,6 @@ def test_a6_a_reply_that_was_told_whole_counts_however_its_connection_ends(
 ) -> None:
     fake.always = fault
     endpoint = endpoint_at(fake, stream=stream, deadline_seconds=1.5)
-    endpoint.client()  # as for every call: what making it takes is not the server's
     reply = endpoint.send(request())
     assert (reply.text, reply.finish, reply.estimated) == (WORDS, "stop", False)
     assert (reply.prompt_tokens, reply.completion_tokens) == (fake.bill.prompt_tokens, fake.bill.completion_tokens)

@@ -96,9 +96,9 @@ def test_asked_anew_a_server_may_have_learned(fake: FakeAI, tmp_path: Path) -> N
 def test_a_server_that_was_replaced_by_an_older_one_is_asked_in_its_words(fake: FakeAI) -> None:
     refuse(fake, NEWER, words="{}: extra fields not permitted")
     endpoint = endpoint_at(fake)
-    endpoint.dialect.recall({OLDER})
+    endpoint.recall({OLDER})
     assert endpoint.send(request()).text == "fine"
-    assert endpoint.dialect.refused == frozenset()
+    assert endpoint.refused == frozenset()
     assert OLDER in fake.log[-1].body
 
 

@@ -24,8 +24,8 @@ from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import BudgetExhausted, Interrupted, StorageError, UsageError
 from hoptrail.models import ledger as ledger_module
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.models.client import CallFailed
 from hoptrail.models.completion import TOO_LONG, ChatReply
-from hoptrail.models.failures import CallFailed
 from hoptrail.models.ledger import FILE, Cost, Ledger, RememberedReplies, cost_of
 
 MOST = Cost(10, 20, None)
@@ -178,13 +178,15 @@ def test_e1_a_call_is_in_the_ledger_before_the_server_answers(fake: FakeAI, tmp_
 
 
 def test_a_file_of_the_last_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    """Its replies do not say whether their prompt was cut."""
+    """Its replies have fields that are gone."""
     replies = replies_in(tmp_path)
     call = entered(replies, request())
     replies.settle(call, {request(): ChatReply("kept", "stop", 3, 1)}, Cost(3, 1, None))
     replies.close()
     connection = sqlite3.connect(tmp_path / FILE, isolation_level=None)
-    connection.executescript("UPDATE replies SET reply = json_remove(reply, '$.cut'); PRAGMA user_version = 5;")
+    connection.executescript(
+        "UPDATE replies SET reply = json_set(reply, '$.cut', 0, '$.shared', 0); PRAGMA user_version = 5;"
+    )
     connection.close()
     with ThreadPoolExecutor(4) as workers:
         ledgers = list(workers.map(lambda _: replies_in(tmp_path).ledger(), range(4)))

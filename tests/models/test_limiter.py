@@ -14,7 +14,7 @@ from fakeai.server import FakeAI, serving
 from hoptrail.errors import EndpointBusy, EndpointRefused
 from hoptrail.models.billing import REFUSED_SECONDS, Limiter
 from hoptrail.models.chat import ChatSettings
-from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.client import CallFailed, FailureKind
 
 
 @pytest.fixture
@@ -36,7 +36,6 @@ def test_a1_when_one_is_told_to_wait_everybody_waits(fake: FakeAI, tmp_path: Pat
     during = [asked for asked in fake.log[5:] if asked.seconds - told < least - 0.02]
     assert len(during) <= 3
     assert len(fake.log) == 21
-    assert chat.limiter.pauses == 1
     ledger = replies_in(tmp_path).ledger()
     assert (ledger.calls, ledger.refused) == (20, 1)
 
@@ -47,15 +46,6 @@ def test_a1_without_a_time_the_waits_grow(fake: FakeAI, tmp_path: Path) -> None:
     waits = [after.seconds - before.seconds for before, after in zip(fake.log, fake.log[1:], strict=False)]
     assert len(waits) == 3
     assert 0.07 < waits[0] < waits[1] < waits[2] < 0.9
-
-
-def test_a1_jitter_depends_on_the_seed_alone() -> None:
-    def waits(seed: int) -> list[float]:
-        limiter = Limiter(ChatSettings(), "test", seed)
-        return [limiter._backoff(number) for number in range(1, 8)]
-
-    assert waits(1) == waits(1) != waits(2)
-    assert all(0.375 * 2**at <= wait <= 0.625 * 2**at for at, wait in enumerate(waits(3)))
 
 
 def test_a2_busy_for_ever_ends_resumably_at_the_limit_of_tries(fake: FakeAI, tmp_path: Path) -> None:
@@ -136,13 +126,18 @@ def test_a4_a_chat_opened_anew_asks_a_refusing_endpoint_once(fake: FakeAI, tmp_p
 
 
 class Clock:
-    """Stands still but for what is added."""
+    """Stands still but for what is added and slept."""
 
     def __init__(self) -> None:
         self.now = 1000.0
+        self.slept: list[float] = []
 
     def monotonic(self) -> float:
         return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.slept.append(seconds)
 
 
 @pytest.fixture
@@ -150,6 +145,18 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(billing, "time", made)
     return made
+
+
+def test_a3_the_waits_double_and_are_never_all_alike(clock: Clock) -> None:
+    def passes() -> str:
+        raise CallFailed(FailureKind.PASSING, "answered with status 500")
+
+    for _ in range(2):
+        with pytest.raises(CallFailed):
+            Limiter(ChatSettings(attempts=8), "test").run(passes)
+    first, second = clock.slept[:7], clock.slept[7:]
+    assert all(0.375 * 2**at <= wait <= 0.625 * 2**at for waits in (first, second) for at, wait in enumerate(waits))
+    assert first != second
 
 
 def refuses() -> str:

@@ -11,8 +11,8 @@ import pytest
 
 from fakeai.clients import KEY, endpoint_at, paid_chat, replies_in, request
 from fakeai.server import Body, FakeAI, serving
+from hoptrail.models.client import FailureKind, failure_of_status
 from hoptrail.models.completion import KEPT, read_logprobs
-from hoptrail.models.failures import FailureKind, failure_of_status
 from hoptrail.models.recording import RecordedChat, write_recording
 
 

@@ -11,9 +11,9 @@ import pytest
 from fakeai.clients import KEY, Endpoint, quick_settings, request
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import ModelUnavailable
+from hoptrail.models.client import CallFailed
 from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import Address, without, without_whole
-from hoptrail.models.failures import CallFailed
 
 PASSWORD, TOKEN = "pass-word%2F-1", "token-0123456789abcdef"
 

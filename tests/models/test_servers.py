@@ -16,7 +16,7 @@ from fakeai.clients import endpoint_at, request
 from fakeai.faults import FAULTS
 from fakeai.server import Asked, FakeAI, Handler, serving
 from hoptrail.models.chat import Rung
-from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.client import CallFailed, FailureKind
 
 SERVERS = sorted((Path(__file__).parent / "servers").glob("*.json"))
 CASES = [

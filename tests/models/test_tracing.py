@@ -23,9 +23,9 @@ from hoptrail.index.settings import Settings
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.task_batches import perform_all
 from hoptrail.language.tasks import Sample, Summarise
+from hoptrail.models.client import CallFailed
 from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import Address
-from hoptrail.models.failures import CallFailed
 from language_chat import ANSWER, ISK, QUESTION, passage
 from world import FACTS, HashingEncoder
 

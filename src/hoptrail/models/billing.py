@@ -1,12 +1,9 @@
 """A paid chat model: maps a request to its reply, never pays twice, never passes the limits.
 
-It combines remembered replies (`ledger.py`), a limiter and the call itself (`chat_endpoint.py`). Language tasks use it as a
-`Chat`, which a recording is too (`recording.py`).
-
-There are at most `concurrency` calls at a time. When the server is busy, all calls wait: as long as it asks, or for growing times
-with seeded jitter. The client's own retries are off: they would not make the others wait, enter no try in the ledger, and not see
-a reply that breaks off. After a refusal no call is made for a while; then one call tests whether it still applies, as does the
-first call after the endpoint was opened again.
+It combines remembered replies (`ledger.py`), a limiter and the call itself (`chat_endpoint.py`). When the server is busy, all
+calls wait: as long as it asks, or for growing times with jitter. The client's own retries are off: they would not make the others
+wait, enter no try in the ledger, and not see a reply that breaks off. After a refusal no call is made for a while; then one call
+tests whether it still applies, as does the first call after the endpoint was opened again.
 """
 
 from __future__ import annotations
@@ -17,24 +14,21 @@ import random
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from hoptrail.errors import EndpointBusy, EndpointRefused, UsageError
 from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
+from hoptrail.models.client import CallFailed, FailureKind
 from hoptrail.models.completion import TOO_LONG, ChatReply
-from hoptrail.models.environment import Address
-from hoptrail.models.failures import CallFailed, FailureKind
 from hoptrail.models.ledger import RememberedReplies, cost_of
 from hoptrail.models.tracing import said, span
 from hoptrail.types import Usage
 
-K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 JITTER = 0.25
@@ -58,17 +52,12 @@ class Chat(ABC):
     stored under it.
     """
 
+    working_rung: Rung | None = None
+    """The rung of the ladder that is known to work, if any: requests start there."""
+
     def __init__(self, place: str, model: str) -> None:
         self.place = place
         self.model = model
-
-    @property
-    def working_rung(self) -> Rung | None:
-        """The rung of the ladder that is known to work, if any."""
-        return None
-
-    def remember_rung(self, rung: Rung) -> None:  # noqa: B027 - what sends nothing tries no rung
-        """Note that requests on this rung work, so that the next ones start there."""
 
     @abstractmethod
     def remembered(self, request: ChatRequest) -> PaidReply | None:
@@ -91,43 +80,34 @@ class Chat(ABC):
         return Usage()
 
 
-class Shared(Generic[K, V]):
-    """A process-wide registry of objects by key, held by weak references. Thread-safe. A forked child starts with an empty one:
-    locks held by a thread of the parent would never be released there.
+_SHARED: WeakValueDictionary[object, Any] = WeakValueDictionary()
+_GUARD = threading.Lock()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=_GUARD.acquire, after_in_parent=_GUARD.release, after_in_child=_GUARD.release)
+
+
+def _shared(key: object, make: Callable[[], V]) -> V:
+    """The object of a key for this process, made if nobody holds one. A forked child starts with none: locks held by a thread of
+    the parent would never be released there.
     """
-
-    def __init__(self) -> None:
-        self._start_anew()
-        if hasattr(os, "register_at_fork"):  # not on Windows
-            os.register_at_fork(after_in_child=self._start_anew)
-
-    def of(self, key: K, make: Callable[[], V]) -> V:
-        """The object of `key`, made if there is none."""
-        with self._guard:
-            value = self._objects.get(key)
-            if value is None:
-                value = self._objects[key] = make()
-            return value
-
-    def _start_anew(self) -> None:
-        self._guard = threading.Lock()
-        self._objects: WeakValueDictionary[K, V] = WeakValueDictionary()
+    with _GUARD:
+        found: V | None = _SHARED.get((os.getpid(), key))
+        if found is None:
+            found = _SHARED[os.getpid(), key] = make()
+        return found
 
 
 class Limiter:
     """Limits the calls to one endpoint. Thread-safe. `name` is the name of the endpoint in messages."""
 
-    def __init__(self, settings: ChatSettings, name: str, seed: int = 0) -> None:
+    def __init__(self, settings: ChatSettings, name: str) -> None:
         self._settings = settings
         self._name = name
         self._slots = threading.BoundedSemaphore(settings.concurrency)
         self._lock = threading.Lock()
-        self._random = random.Random(seed)  # noqa: S311 - jitter is no secret
         self._not_before = 0.0
         self._refusal = ""
         self._refused_until = 0.0
-        self.pauses = 0
-        """How often the server made all calls wait."""
 
     def run(self, one_try: Callable[[], V]) -> V:
         """Run `one_try` when allowed, and retry it after temporary failures.
@@ -155,7 +135,7 @@ class Limiter:
         while (left := self._not_before - time.monotonic()) > 0:
             time.sleep(left)
         with self._lock:
-            tested, now = self._refusal, time.monotonic()
+            tested, heard, now = self._refusal, "", time.monotonic()
             if tested and now < self._refused_until:
                 raise EndpointRefused(tested)
             self._refused_until = now + REFUSED_SECONDS  # applies to all other calls meanwhile
@@ -164,23 +144,22 @@ class Limiter:
         except CallFailed as failure:
             if failure.kind is not FailureKind.REFUSED:
                 raise
-            tested = ""
-            self._refused_until = time.monotonic() + REFUSED_SECONDS
-            self._refusal = (
+            heard = (
                 f"{self._name} {failure.reason}. No further calls are made for now; what was finished is kept. Check the key, "
                 "the credit and the model's name, then run the same command again"
             )
-            raise EndpointRefused(self._refusal) from None
+            raise EndpointRefused(heard) from None
         finally:
-            if tested == self._refusal:
-                self._refusal = ""
+            if heard or tested == self._refusal:
+                self._refusal, self._refused_until = heard, time.monotonic() + REFUSED_SECONDS
 
     def _wait(self, failure: CallFailed, number: int) -> None:
         """Wait and return if there is another try; raise if not."""
         last, busy = number >= self._settings.attempts, failure.kind is FailureKind.BUSY
         if not busy and (last or failure.kind not in {FailureKind.PASSING, FailureKind.UNREACHED}):
             raise failure
-        wait = self._backoff(number) if failure.wait is None else failure.wait
+        grown = self._settings.backoff_seconds * 2.0 ** (number - 1) * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
+        wait = min(grown, LONGEST_WAIT) if failure.wait is None else failure.wait
         if busy and (last or wait > LONGEST_WAIT):
             raise EndpointBusy(
                 f"{self._name} {failure.reason} (try {number} of {self._settings.attempts}, to wait {wait:.3g} s). What "
@@ -190,18 +169,8 @@ class Limiter:
             time.sleep(wait)
             return
         with self._lock:
-            self.pauses += 1
-            spread = self._random.uniform(0, JITTER) * min(wait, self._settings.backoff_seconds)
+            spread = random.uniform(0, JITTER) * min(wait, self._settings.backoff_seconds)  # noqa: S311 - no secret
             self._not_before = max(self._not_before, time.monotonic() + wait + spread)
-
-    def _backoff(self, number: int) -> float:
-        with self._lock:
-            jitter = self._random.uniform(1 - JITTER, 1 + JITTER)
-        return min(self._settings.backoff_seconds * 2.0 ** (number - 1) * jitter, LONGEST_WAIT)
-
-
-_LOCKS: Shared[tuple[Path, str], threading.Lock] = Shared()
-_LIMITERS: Shared[tuple[Address, ChatSettings], Limiter] = Shared()
 
 
 class PaidChat(Chat):
@@ -225,15 +194,14 @@ class PaidChat(Chat):
             )
         self._anew = anew
         self.gives_logprobs = False
-        """Whether a reply that was asked for anew had any."""
+        """Whether a reply that was asked for had any."""
         self._endpoint = endpoint
         self._settings = settings
         self._replies = replies
         self._refused: frozenset[str] | None = None  # the stored dialect of the endpoint, once it was read
         self._file = replies.path.resolve()
-        self.limiter = _LIMITERS.of(
-            (endpoint.address, settings), lambda: Limiter(settings, f"{self.model} at {self.place}")
-        )
+        name = f"{self.model} at {self.place}"
+        self.limiter = _shared((endpoint.address, settings), lambda: Limiter(settings, name))
         self.limiter.retest_refusal()  # else an earlier chat's refusal would hold or not depending on garbage collection
 
     def anew(self) -> PaidChat:
@@ -242,13 +210,13 @@ class PaidChat(Chat):
 
     @property
     def working_rung(self) -> Rung | None:
-        """The rung that worked for this model at this place, in this process or an earlier one."""
+        """The rung that worked for this model at this place, in this process or an earlier one; stored beside the replies."""
         known = "" if self._anew else self._replies.known("rungs", self.place, self.model)
         return Rung(known) if known in set(Rung) else None
 
-    def remember_rung(self, rung: Rung) -> None:
-        """Store the rung beside the replies, for later processes too."""
-        if not self._anew:  # what works for one question need not work for all
+    @working_rung.setter
+    def working_rung(self, rung: Rung | None) -> None:
+        if rung and not self._anew:  # what works for one question need not work for all
             self._replies.note("rungs", self.place, self.model, rung.value)
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
@@ -258,15 +226,11 @@ class PaidChat(Chat):
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The reply, remembered or paid for; see `Chat.ask`."""
-        if self._anew:
-            (reply,) = self._called([request])
-            self.gives_logprobs = self.gives_logprobs or bool(reply.logprobs)
-            return PaidReply(reply, reply.usage)
-        with _LOCKS.of((self._file, request.key), threading.Lock):  # two threads pay once for the same request
+        with _shared((self._file, request.key), threading.Lock):  # two threads pay once for the same request
             while True:
-                if known := self._replies.reply(request.key, self._settings.deadline_seconds):
+                known = None if self._anew else self._replies.reply(request.key, self._settings.deadline_seconds)
+                if known:
                     return PaidReply(known)
-                self._recall()
                 if replies := self._called([request]):
                     return PaidReply(replies[0], replies[0].usage)
 
@@ -276,7 +240,7 @@ class PaidChat(Chat):
         self._recall()
         if len(missing) < 2 or not self._endpoint.takes_several:
             return Usage()
-        with _LOCKS.of((self._file, missing[0].key), threading.Lock):
+        with _shared((self._file, missing[0].key), threading.Lock):
             try:
                 return _usage_of(self._called(missing))
             except CallFailed:
@@ -284,6 +248,7 @@ class PaidChat(Chat):
 
     def _called(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
         """Pay as often as is allowed, in one span."""
+        self._recall()
         asked, place = requests[0], urlsplit(self.place)
         about = {
             "gen_ai.provider.name": "openai",  # whose API it is
@@ -306,13 +271,15 @@ class PaidChat(Chat):
                 "gen_ai.usage.output_tokens": spent.completion_tokens,
             }
             note(found | said("output", (("assistant", reply.text) for reply in replies)))
+        self.gives_logprobs = self.gives_logprobs or any(reply.logprobs for reply in replies)
         return replies
 
     def _pay(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
         """Ask once for all requests, and store the replies for them in order. Returns none where another process was faster,
         unless they are asked anew.
         """
-        self._endpoint.client()
+        import openai  # noqa: F401 - takes up to a second, before a call is entered as sent
+
         asked = requests[0]
         most = cost_of(asked.prompt_tokens, asked.max_output_tokens * len(requests), self._settings)
         longest = None if self._anew else self._settings.deadline_seconds
@@ -331,18 +298,18 @@ class PaidChat(Chat):
         spent = _usage_of(replies)
         cost = cost_of(spent.prompt_tokens, spent.completion_tokens, self._settings)
         self._replies.settle(call, dict(zip(requests, replies, strict=False)), cost)
-        if (refused := self._endpoint.dialect.refused) != self._refused:
+        if (refused := self._endpoint.refused) != self._refused:
             self._replies.note("dialects", self.place, self.model, json.dumps({"refused": sorted(refused)}))
             self._refused = refused
         return replies
 
     def _recall(self) -> None:
         """Use the stored dialect of this server and model."""
-        if self._refused is None:
+        if self._refused is None and not self._anew:
             known = self._replies.known("dialects", self.place, self.model)
             self._refused = frozenset(json.loads(known)["refused"]) if known else frozenset()
             if self._refused:
-                self._endpoint.dialect.recall(self._refused)
+                self._endpoint.recall(self._refused)
 
 
 def _usage_of(replies: Sequence[ChatReply]) -> Usage:

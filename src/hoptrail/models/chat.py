@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
@@ -124,6 +124,11 @@ class Message:
     text: str
 
 
+def tokens_of(messages: Iterable[Message]) -> int:
+    """An estimate."""
+    return sum(estimated_tokens(message.text) + MESSAGE_TOKENS for message in messages)
+
+
 @dataclass(frozen=True)
 class ChatRequest:
     """Everything that determines a reply, and its purpose.
@@ -159,12 +164,12 @@ class ChatRequest:
     def prompt_tokens(self) -> int:
         """An estimate, including the schema."""
         form = self.schema if self.rung is Rung.SCHEMA else ""
-        return estimated_tokens(form) + sum(
-            estimated_tokens(message.text) + MESSAGE_TOKENS for message in self.messages
-        )
+        return estimated_tokens(form) + tokens_of(self.messages)
 
     @property
     def fewest_tokens(self) -> int:
-        """Fewer tokens no tokeniser makes of the messages; 0 for short ones, where nothing is worth cutting."""
+        """Fewer tokens no tokeniser makes of the messages: a server that counts fewer has cut them. 0 for short ones, which any
+        server takes whole.
+        """
         words = sum(fewest_tokens(message.text) for message in self.messages)
         return words if words > SHORT_PROMPT else 0

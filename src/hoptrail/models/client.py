@@ -1,4 +1,4 @@
-"""The HTTP client of chat models and encoders for endpoints with an OpenAI API.
+"""The HTTP client of chat models and encoders for endpoints with an OpenAI API, and how a single try of a call can fail.
 
 Redirects are not followed. The size of everything that is read is bounded, including what the library reads by itself: bodies of
 error statuses, single events of a stream. A query in the address (`?api-version=...`) is sent with every request.
@@ -6,32 +6,55 @@ error statuses, single events of a stream. A query in the address (`?api-version
 A deadline applies to a whole exchange: the library's own time limits are per read, and one byte per second passes them all. At
 the deadline another thread shuts the connection down, which wakes the thread that waits for the status line, headers or body; so
 a connection serves one request. Looking up host names is not covered; the operating system limits that.
+
+The number of a status other than 200 decides what a failure is, and where that is not enough the server's message; servers agree
+on neither. Some respond with 500 or 404 when they do not know a reply format.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import socket
 import threading
-from collections.abc import Iterator
-from contextvars import ContextVar
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from hoptrail.models.environment import Address, certificates, hide_in_logs
-from hoptrail.models.failures import CallFailed, FailureKind
+from hoptrail.models.environment import Address, certificates, hide_in_logs, without
+from hoptrail.models.prompt_text import whole_text
+
+V = TypeVar("V")
 
 LARGEST_BODY = 64_000_000
 """The most bytes of a reply, decompressed, that are read."""
 
-_CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
-
-def open_client(address: Address, seconds: float, retries: int = 0) -> Any:
-    """A client with a time limit of `seconds` per read, whose log shows no secret of the address.
-
-    Beside the library's own errors it raises CallFailed for replies that are too large.
+def exchanged(
+    address: Address, seconds: float, exchange: Callable[[Any], V], body: Collection[str] = (), retries: int = 0
+) -> V:
+    """What `exchange` makes of the client for an address, with `seconds` for each try, and one deadline for all. No log of the
+    client shows a secret of the address. `body` has the parameters of the request.
+    Raises: CallFailed: whatever went wrong, without any secret.
     """
+    deadline = Deadline(seconds * (retries + 1))
+    client = _client(address, seconds, retries, deadline)  # importing it takes up to a second, before the deadline runs
+    try:
+        with client, deadline:
+            return exchange(client)
+    except Exception as error:  # noqa: BLE001 - untrusted bytes may raise anything in the libraries; only this call fails
+        failure = failure_of(error, body)
+    if deadline.expired:
+        failure = CallFailed(FailureKind.PASSING, f"did not finish within {deadline.seconds:g} seconds", paid=True)
+    reason = without(whole_text(failure.reason), address.secrets)
+    # Without its cause: the library's errors contain the request, and servers echo the key.
+    raise CallFailed(failure.kind, reason, paid=failure.paid, wait=failure.wait, status=failure.status) from None
+
+
+def _client(address: Address, seconds: float, retries: int, deadline: Deadline) -> Any:
     import httpx2
     import openai
 
@@ -45,7 +68,7 @@ def open_client(address: Address, seconds: float, retries: int = 0) -> Any:
             follow_redirects=False,
             verify=certificates(),
             params=parts.query,
-            event_hooks={"request": [attach], "response": [_bound]},
+            event_hooks={"request": [deadline.attach], "response": [_bound]},
             limits=httpx2.Limits(max_keepalive_connections=0),
         ),
     )
@@ -71,29 +94,32 @@ def _bound(response: Any) -> None:
 
 
 class Deadline:
-    """Applies to every request of this thread inside `with` that `attach` is a hook of. Connections must not be reused."""
+    """Cuts the connections of a client that `attach` is a hook of, `seconds` after `with` began. They must not be reused."""
 
     def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.expired = False
         self._timer = threading.Timer(seconds, self._expire)
         self._timer.daemon = True
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
-        self.expired = False
 
     def __enter__(self) -> Deadline:
-        self._token = _CURRENT.set(self)
         self._timer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
-        _CURRENT.reset(self._token)
         with self._lock:
             for copy in self._sockets:
                 copy.close()
             self._sockets.clear()
 
-    def watch(self, event: str, details: dict[str, Any]) -> None:
+    def attach(self, request: Any) -> None:
+        """A request hook for the HTTP client: watches the request's connection."""
+        request.extensions = {**request.extensions, "trace": self._watch}
+
+    def _watch(self, event: str, details: dict[str, Any]) -> None:
         """Called by the HTTP library at every step. Notes new connections."""
         if not event.endswith(("connect_tcp.complete", "connect_unix_socket.complete")):
             return
@@ -114,13 +140,168 @@ class Deadline:
                 _shut(copy)
 
 
-def attach(request: Any) -> None:
-    """A request hook for the HTTP client: lets the current deadline watch the request's connection."""
-    deadline = _CURRENT.get()
-    if deadline is not None:
-        request.extensions = {**request.extensions, "trace": deadline.watch}
-
-
 def _shut(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):  # it is closed already
         connection.shutdown(socket.SHUT_RDWR)
+
+
+SHOWN = 500
+"""The most characters of a server's message that are passed on."""
+
+
+class FailureKind(StrEnum):
+    """What to do after a failed try."""
+
+    BUSY = "busy"  # all calls wait, then retry
+    PASSING = "passing"  # this call waits, then retries
+    UNREACHED = "unreached"  # the same; no connection was made
+    REFUSED = "refused"  # stop at once
+    FORMAT = "format"  # the request is not understood; one without a reply format may be
+    CONTEXT = "context"  # the prompt is too long for the model
+    NONSENSE = "nonsense"  # not a reply of a chat endpoint, or not to this request
+
+
+class CallFailed(Exception):
+    """One try failed.
+
+    `paid`: the server may have billed it, because the model may have run. `wait`: the seconds that the server asked us to wait.
+    `status`: the number of its reply, if that was the failure.
+    """
+
+    def __init__(
+        self, kind: FailureKind, reason: str, *, paid: bool = False, wait: float | None = None, status: int = 0
+    ) -> None:
+        super().__init__(reason)
+        self.kind, self.reason, self.paid, self.wait, self.status = kind, reason, paid, wait, status
+
+
+_NO_CREDIT = re.compile(
+    r"insufficient[_ ](?:quota|funds|balance|credit)|exceeded[_ ](?:your )?current[_ ]quota", re.IGNORECASE
+)
+_RATE = re.compile(r"\bper[ -](?:sec|min|hour|day)|rate[ _-]?limit|(?:try again|retry) (?:in|after)", re.IGNORECASE)
+_TIME = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)(?:ec(?:ond)?s?|in(?:ute)?s?|ours?|ays?)?(?![a-z])"
+_WAIT = re.compile(rf"(?:try again|retry) (?:in|after)\s+((?:{_TIME}\s*)+)", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_TOO_LONG = re.compile(
+    r"context[_ ]length|context (?:window|size)|maximum (?:context|(?:prompt|model) length)|maximum.{0,20}tokens|too many tokens|"
+    r"(?:prompt|input) is too long|`inputs` (?:tokens|must have less)",
+    re.IGNORECASE,
+)
+_MODERATED = re.compile(r"flagged|moderat|content[_ ]policy|guardrail", re.IGNORECASE)
+NAMES_FORMAT = re.compile(
+    r"response[_ ]format|json[_ ]?(?:schema|object|mode)|structured[_ ]?outputs?|\btools?\b|tool[_ ](?:choice|call|use)|"
+    r"function[_ ]call|\bgrammar|guided[_ ](?:json|decoding)",
+    re.IGNORECASE,
+)
+"""Finds words about the requested form of a reply, and about what servers make of it."""
+NAMES_LOGPROBS = re.compile(r"logprobs|log[ -]?probabilit", re.IGNORECASE)
+_GATEWAY_TIMEOUTS = {504, 524}
+"""A gateway stopped waiting for the server; the model may have continued, and been billed."""
+
+
+def failure_of(error: Exception, body: Collection[str] = ()) -> CallFailed:
+    """The failure that an error stands for, in reply to a request with these parameters. A connection that was never made cost
+    nothing; a lost one may have.
+    """
+    import httpx2
+    import openai
+
+    if isinstance(error, CallFailed):
+        return error
+    if isinstance(error, openai.APIStatusError):
+        formed, words = "response_format" in body, words_of(error.body) or _words(error)
+        failure = failure_of_status(
+            *(error.status_code, error.response.headers, words), formed=formed, logprobs="logprobs" in body
+        )
+        failure.status = error.status_code
+        return failure
+    if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
+        cause = error.__cause__ or error
+        never = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
+        words = " ".join(dict.fromkeys((str(error).rstrip("."), str(cause)))).strip()
+        kind = FailureKind.UNREACHED if never else FailureKind.PASSING
+        return CallFailed(kind, f"could not be asked: {words or type(cause).__name__}", paid=not never)
+    if isinstance(error, openai.APIError) and error.body:  # an event of a stream
+        failure = failure_within(error.body, "sent within its reply")
+        failure.paid = True
+        return failure
+    return CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words(error)[:SHOWN]})", paid=True)
+
+
+def _words(error: Exception) -> str:
+    words = " ".join(str(getattr(error, "message", None) or error).split())
+    return re.sub(r"^Error code: \d+(?: - )?", "", words)
+
+
+def failure_of_status(
+    status: int, headers: Mapping[str, str], words: str, *, formed: bool = False, logprobs: bool = False
+) -> CallFailed:
+    """The failure for a status. `formed`: the request asked for a reply format; `logprobs`: for log-probabilities. The server's
+    words may be about these.
+    """
+    reason = f"answered with status {status}" + (f": {words[:SHOWN]}" if words else "")
+    if logprobs and status != 429 and NAMES_LOGPROBS.search(words):
+        return CallFailed(FailureKind.FORMAT, reason)  # some forbid them (403), some break (500)
+    wait = _wait(headers, words)
+    if status == 403 and _MODERATED.search(words):
+        return CallFailed(FailureKind.NONSENSE, reason)  # the content was refused, not the user
+    # Servers say "check your plan and billing" also when only the rate of requests is too high.
+    no_credit = wait is None and _NO_CREDIT.search(words) and not _RATE.search(words)
+    about_format = formed and NAMES_FORMAT.search(words)
+    if status in {401, 402, 403} or (status == 404 and not about_format) or (status == 429 and no_credit):
+        return CallFailed(FailureKind.REFUSED, reason)
+    if status == 429 or (status in {503, 529} and wait is not None):
+        return CallFailed(FailureKind.BUSY, reason, wait=wait)
+    if status in {400, 413, 422, 500} and _TOO_LONG.search(words):
+        return CallFailed(FailureKind.CONTEXT, reason)
+    if status in {400, 422, 501} or about_format:
+        return CallFailed(FailureKind.FORMAT, reason)
+    if status in {408, 409, 425} or status >= 500:
+        return CallFailed(FailureKind.PASSING, reason, paid=status in _GATEWAY_TIMEOUTS)
+    return CallFailed(FailureKind.NONSENSE, reason)
+
+
+def failure_within(error: Any, told: str) -> CallFailed:
+    """The failure for an `error` inside a reply with status 200, by its code as the status would be; `told`: where it stood."""
+    words = words_of(error)
+    code = str(error.get("code", "")) if isinstance(error, dict) else ""
+    status = int(code) if re.fullmatch(r"[45]\d\d", code) else 429 if _RATE.search(words.replace("_", " ")) else 502
+    failure = failure_of_status(status, {}, words)
+    failure.reason = f"{told} the error {words[:SHOWN] or status}"
+    return failure
+
+
+def words_of(content: Any) -> str:
+    """A server's words for a fault, and its names for it (sometimes only `insufficient_quota`), from the body of an error; empty
+    where it has none. Some send a list, some an object for the message, some pass on what their provider said (`metadata.raw`).
+    """
+    content = content[0] if isinstance(content, list) and content else content
+    content = content.get("error", content) if isinstance(content, dict) else content
+    parts = [content]
+    if isinstance(content, dict):
+        parts = [content.get(name) for name in ("message", "type", "code", "status", "param")]
+        about = content.get("metadata")
+        parts.append(about.get("raw") if isinstance(about, dict) else None)
+    parts = [
+        text if isinstance(text, str) else json.dumps(text) for text in parts if isinstance(text, str | list | dict)
+    ]
+    words = [" ".join(text.split()) for text in parts]
+    return " ".join(dict.fromkeys(filter(None, words)))
+
+
+def _wait(headers: Mapping[str, str], words: str) -> float | None:
+    """The seconds to wait, from `Retry-After` (seconds, or a date by the server's clock), else from the server's words ("try
+    again in 1m3.5s"); None where neither says so.
+    """
+    named = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(?:\.\d+)?", named):
+        return float(named)
+    try:
+        until = parsedate_to_datetime(named)
+        now = parsedate_to_datetime(headers.get("date", ""))
+        return max(0.0, (until - now).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        said = _WAIT.search(words)
+    if said is None:
+        return None
+    return sum(float(number) * _SECONDS[unit.lower()] for number, unit in re.findall(_TIME, said[1], re.IGNORECASE))

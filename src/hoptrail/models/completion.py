@@ -12,13 +12,12 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from io import StringIO
-from itertools import accumulate
 from typing import Any, TypeVar
 
 from hoptrail.models.chat import ChatRequest
-from hoptrail.models.failures import CallFailed, FailureKind, failure_within
+from hoptrail.models.client import CallFailed, FailureKind, failure_within
 from hoptrail.models.prompt_text import estimated_tokens, start_of_loop, whole_text
 from hoptrail.types import Usage
 
@@ -55,9 +54,8 @@ class ChatReply:
     """A reply as received: its text (reasoning in a field of its own only if there is nothing else), why it ended, what it cost.
 
     `finish` is the server's word, usually `stop`, `length` or `content_filter`; `refusal` is the field of that name. `estimated`:
-    the server's count was missing or implausible. `shared`: another reply to the same request accounts for the call and its
-    prompt. `logprobs` are those of its last tokens, if requested and sent. `cut`: the server counted fewer tokens than the prompt
-    can have, so it has cut it.
+    the server's count was missing or implausible. Without prompt tokens it is a placeholder, or another reply to the same request
+    accounts for the call. `logprobs` are those of its last tokens, if requested and sent.
     """
 
     text: str
@@ -66,39 +64,33 @@ class ChatReply:
     completion_tokens: int = 0
     estimated: bool = False
     refusal: str = ""
-    shared: bool = False
     logprobs: tuple[Token, ...] = ()
-    cut: bool = False
 
     @property
     def usage(self) -> Usage:
-        """The usage of this reply. The call counts once for replies that share it, and not for a placeholder."""
-        calls = int(self.finish != TOO_LONG and not self.shared)
-        return Usage(calls, self.prompt_tokens, self.completion_tokens)
+        """The usage of this reply. The call counts once for replies that share it."""
+        return Usage(int(self.prompt_tokens > 0), self.prompt_tokens, self.completion_tokens)
 
 
-@dataclass
 class _Written:
-    """A reply as far as it was read; `arguments` are those of a function that it calls in place of a text, as some do unasked."""
+    """A reply as far as it was read."""
 
-    content: StringIO = field(default_factory=StringIO)
-    thought: StringIO = field(default_factory=StringIO)
-    refusal: StringIO = field(default_factory=StringIO)
-    arguments: StringIO = field(default_factory=StringIO)
-    tokens: tuple[Token, ...] = ()
-    finish: str = ""
+    def __init__(self, finish: str = "") -> None:
+        self.finish = finish
+        self.content, self.thought, self.refusal, self.arguments = StringIO(), StringIO(), StringIO(), StringIO()
+        self.tokens: tuple[Token, ...] = ()
 
     def add(self, choice: Any, message: Any) -> None:
         """Add a message, or a piece of one. Raises: CallFailed: the reply ended with a fault of the server."""
         self.content.write(_text_of(message.get("content")))
         self.thought.write(_text_of(message.get("reasoning_content") or message.get("reasoning")))
-        refusal = message.get("refusal")
-        self.refusal.write(refusal if isinstance(refusal, str) else "")
-        with suppress(LookupError, TypeError, AttributeError):  # of the first function, where it is as in the protocol
-            arguments = message["tool_calls"][0]["function"]["arguments"]
-            self.arguments.write(
-                arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
-            )
+        if isinstance(refusal := message.get("refusal"), str):
+            self.refusal.write(refusal)
+        with suppress(
+            LookupError, TypeError, AttributeError
+        ):  # a function called in place of a text, as some do unasked
+            given = message["tool_calls"][0]["function"]["arguments"]
+            self.arguments.write(given if isinstance(given, str) else json.dumps(given) if given else "")
         self.tokens = (*self.tokens, *read_logprobs(choice.get("logprobs")))[-KEPT:]
         self.finish = whole_text(str(choice.get("finish_reason") or self.finish))
         error = choice.get("error")
@@ -131,17 +123,17 @@ def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatRepl
         content = json.loads(body)
         if content.get("error") and not content.get("choices"):
             raise failure_within(content["error"], "answered with status 200 and")
-        written = [_Written(finish="stop") for _ in content["choices"]]
+        written = [_Written("stop") for _ in content["choices"]]
         for one, choice in zip(written, content["choices"], strict=True):
             one.add(choice, choice["message"])
         return _counted(written, content.get("usage"), request)
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         start = " ".join(body[:200].decode("utf-8", "replace").split())
-        if start.lower().startswith(("<!doctype", "<html")):
-            said = f"answered with a web page, perhaps a login, not with a chat reply: {start[:80]}"
-            raise CallFailed(FailureKind.NONSENSE, said) from error
-        said = f"answered with something that is not a chat reply: {start[:80]!r}"
-        raise CallFailed(FailureKind.PASSING, said, paid=True) from error
+    if start.lower().startswith(("<!doctype", "<html")):
+        said = f"answered with a web page, perhaps a login, not with a chat reply: {start[:80]}"
+        raise CallFailed(FailureKind.NONSENSE, said)
+    said = f"answered with something that is not a chat reply: {start[:80]!r}"
+    raise CallFailed(FailureKind.PASSING, said, paid=True)
 
 
 def read_stream(events: Any, request: ChatRequest) -> ChatReply:
@@ -149,7 +141,7 @@ def read_stream(events: Any, request: ChatRequest) -> ChatReply:
     repetition is cut off, because reading on would cost.
     Raises: CallFailed: the stream ended before the model did.
     """
-    written = _Written()
+    written, heard = _Written(), request.heard or (lambda _: None)
     usage, checked, told = None, 0, 0.0
     for event in until_complete(events, lambda: bool(written.finish)):
         content = event.model_dump(warnings=False)
@@ -161,16 +153,15 @@ def read_stream(events: Any, request: ChatRequest) -> ChatReply:
             if checked > LARGEST_TEXT or start_of_loop(said) is not None:
                 written.finish = "length"
                 break
-        if request.heard and time.monotonic() - told >= TELL_EVERY:
-            request.heard(written.content.getvalue())
+        if time.monotonic() - told >= TELL_EVERY:
+            heard(written.content.getvalue())
             told = time.monotonic()
     if not written.finish and _is_json(written.content.getvalue()):
         written.finish = "stop"  # some servers never say so
     if not written.finish:
         raise CallFailed(FailureKind.PASSING, f"broke off after {written.length} characters of a stream", paid=True)
     [reply] = _counted([written], usage, request)
-    if request.heard:
-        request.heard(reply.text)
+    heard(reply.text)
     return reply
 
 
@@ -211,25 +202,15 @@ def _counted(written: Sequence[_Written], usage: Any, request: ChatRequest) -> l
     prompt, completion = (
         count if type(count := counted.get(name)) is int else -1 for name in ("prompt_tokens", "completion_tokens")
     )
-    lengths = [len(reply.text) for reply in replies]
     near = estimate / ABSURD_FACTOR <= prompt <= (estimate + 1) * ABSURD_FACTOR
-    estimated = not near or not min(sum(lengths), 1) <= completion <= ABSURD_COMPLETION
+    estimated = not near or not any(reply.text for reply in replies) <= completion <= ABSURD_COMPLETION
     if estimated:
         texts = sum(estimated_tokens(reply.text) for reply in replies)
         prompt, completion = estimate, max(texts, sum(one.length for one in written) // 4)
-    ends = [completion * length // max(sum(lengths), 1) for length in accumulate(lengths)]
-    ends[-1] = completion
-    return [
-        replace(
-            *(reply,),
-            prompt_tokens=0 if number else prompt,
-            completion_tokens=end - before,
-            estimated=estimated,
-            shared=number > 0,
-            cut=not estimated and prompt < request.fewest_tokens,
-        )
-        for number, (reply, before, end) in enumerate(zip(replies, [0, *ends], ends, strict=False))
-    ]
+    share = completion // max(len(replies), 1)
+    first, *others = (replace(reply, completion_tokens=share, estimated=estimated) for reply in replies)
+    rest = completion - share * len(others)
+    return [replace(first, prompt_tokens=prompt, completion_tokens=rest), *others]
 
 
 def read_logprobs(entry: Any) -> tuple[Token, ...]:

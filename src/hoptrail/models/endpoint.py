@@ -13,17 +13,16 @@ import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BeforeValidator, ValidationError
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.client import Deadline, open_client
+from hoptrail.models.client import CallFailed, exchanged
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
-from hoptrail.models.environment import Address, without
-from hoptrail.models.failures import CallFailed, failure_of
+from hoptrail.models.environment import Address
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.tracing import span
 from hoptrail.types.json_object import reader_of
@@ -77,68 +76,38 @@ class EndpointEncoder:
 
     def _encoded(self, texts: list[str]) -> FloatMatrix:
         """The vectors of a batch; in halves, or of a shortened text, where the server refuses that."""
+        address, model = self._address, self._address.model
+        ask = partial(_asked, model=model, texts=texts, dimension=self._dimension)
         try:
-            vectors = _unit_vectors(self._ask(texts), len(texts), self._dimension)
-        except ValueError as error:
-            raise self._refusal(f"sent {error}") from error
-        except _Refused as refused:
+            with span("embeddings", model, {"gen_ai.request.model": model}):
+                vectors = exchanged(address, self._seconds, ask, retries=self._retries)
+        except CallFailed as failed:
+            short = len(texts) == 1 and len(texts[0]) < 64  # it is not refused for its length
+            if short or failed.status not in {400, 413, 422}:
+                raise ModelUnavailable(
+                    f"the embeddings endpoint {address.place}, asked for {model}, {failed.reason.strip()}. Nothing of this call "
+                    "is kept; check the model's name, the address and the server's log"
+                ) from None
             if len(texts) > 1:
                 middle, shortened = (len(texts) + 1) // 2, self._shortened
                 halves = [self._encoded(texts[:middle]), self._encoded(texts[middle:])]
                 if self._shortened == shortened and middle < self._batch:  # else one text was the reason
-                    _log.info("the embeddings endpoint takes no %d texts at once: %s", len(texts), refused)
+                    _log.info("the embeddings endpoint takes no %d texts at once: %s", len(texts), failed)
                     self._batch = middle
                 return np.concatenate(halves)
             (text,) = texts
-            if len(text) < 64:  # which is not refused for its length
-                raise
             self._shortened += 1
-            _log.warning(
-                "the embeddings endpoint refuses a text of %d characters, half of it is encoded (%r): %s",
-                *(len(text), text[:60], refused),
-            )
+            warning = "the embeddings endpoint refuses a text of %d characters, half of it is encoded (%r): %s"
+            _log.warning(warning, len(text), text[:60], failed)
             return self._encoded([text[: len(text) // 2]])
         self._dimension = vectors.shape[1]
         return vectors
 
-    def _ask(self, texts: list[str]) -> bytes:
-        import httpx2
-        import openai
 
-        seconds = self._seconds * (self._retries + 1)
-        deadline = Deadline(seconds)
-        kind: type[ModelUnavailable] = ModelUnavailable
-        try:
-            with deadline, span("embeddings", self._address.model, {"gen_ai.request.model": self._address.model}):
-                reply = self._client.embeddings.with_raw_response.create(
-                    model=self._address.model, input=texts, encoding_format="float"
-                )
-                content: bytes = reply.content
-            if not deadline.expired:  # a connection that was cut looks like the end of a body of unknown length
-                return content
-        except (CallFailed, openai.OpenAIError, httpx2.HTTPError) as error:
-            reason = failure_of(error).reason
-            kind = _Refused if getattr(error, "status_code", 0) in {400, 413, 422} else kind
-        if deadline.expired:
-            reason = f"did not finish within {seconds:g} seconds"
-        # Without its cause: the library's errors contain the request.
-        raise self._refusal(reason, kind) from None
-
-    @cached_property
-    def _client(self) -> Any:
-        return open_client(self._address, self._seconds, self._retries)
-
-    def _refusal(self, reason: str, kind: type[ModelUnavailable] = ModelUnavailable) -> ModelUnavailable:
-        address = self._address
-        message = without(whole_text(reason.strip()), address.secrets)
-        return kind(
-            f"the embeddings endpoint {address.place}, asked for {address.model}, {message}. Nothing of this call is kept; check "
-            "the model's name, the address and the server's log"
-        )
-
-
-class _Refused(ModelUnavailable):
-    """The server refuses the texts of a request: they may be too many, or too long."""
+def _asked(client: Any, model: str, texts: list[str], dimension: int | None) -> FloatMatrix:
+    """See `_unit_vectors`."""
+    reply = client.embeddings.with_raw_response.create(model=model, input=texts, encoding_format="float")
+    return _unit_vectors(reply.content, len(texts), dimension)
 
 
 def _floats(value: Any) -> Any:

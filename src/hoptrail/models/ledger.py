@@ -8,16 +8,8 @@ paid again. Safe for several threads and processes: a call that another live pro
        |-----> lost        no reply, or a broken one; the server may have billed it
        |-----> refused     the server refused it, or was not reached: costs nothing
 
-The tables:
-
-    calls      one row per try: its state, its cost
-    replies    one row per answered request: the reply, and the call that paid for it; for a prompt that did not fit, a
-               placeholder, and the call that was refused
-    mentions   the documents whose text is in a request, so that removing a document removes its replies
-    rungs      the working rung of the ladder, per endpoint and model
-    dialects   the refused parameters, per endpoint and model
-
-Files of earlier formats are upgraded when they are opened. Prices are per million tokens, in any currency of the user's choice.
+A prompt that did not fit has a placeholder for a reply, and the call that was refused. Files of earlier formats are upgraded when
+they are opened. Prices are per million tokens, in any currency of the user's choice.
 """
 
 from __future__ import annotations
@@ -29,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,7 +34,7 @@ FILE = "replies.sqlite"
 STANDS_SECONDS = 600.0
 """How long a prompt that did not fit is not sent again. A restarted server may have a larger window, and asking is free."""
 FORMAT = 7
-"""Format 6 had a table of totals; up to format 5 a reply did not say whether its prompt was cut; earlier ones lack tables."""
+"""Format 6 had a table of totals; earlier ones lack tables."""
 WAIT_SECONDS = 60.0
 """How long a writer waits for the transaction of another."""
 POLL_SECONDS = 0.05
@@ -193,10 +185,8 @@ class RememberedReplies:
             if settings.limit_calls or settings.limit_tokens or settings.limit_money:
                 Ledger(*connection.execute(_SUMS).fetchone()).check(most, settings, self.path)
             about = (request.key, request.task, request.place, request.model)
-            cost = (most.prompt_tokens, most.completion_tokens, most.money)
-            made = connection.execute(_ENTER, (*about, *cost, os.getpid(), time.time()))
             _mention(connection, request)
-            return made.lastrowid
+            return connection.execute(_ENTER, (*about, *astuple(most), os.getpid(), time.time())).lastrowid
 
     def settle(self, call: int, answered: Mapping[ChatRequest, ChatReply], cost: Cost | None = None) -> None:
         """Store the real cost of a call and its replies, by request, in one transaction. Without a cost, the call was refused,
@@ -205,7 +195,7 @@ class RememberedReplies:
         estimated = any(reply.estimated for reply in answered.values())
         with self._transaction() as connection:
             if cost:
-                connection.execute(_SETTLE, (cost.prompt_tokens, cost.completion_tokens, cost.money, estimated, call))
+                connection.execute(_SETTLE, (*astuple(cost), estimated, call))
             for request, reply in answered.items():
                 content = json.dumps(asdict(reply), ensure_ascii=True, sort_keys=True)
                 connection.execute(_KEEP, (request.key, request.task, request.place, request.model, content, call))
@@ -243,8 +233,8 @@ class RememberedReplies:
         """Remove the replies to requests with text taken or derived from these documents. Returns their number.
 
         Their cost stays in the ledger; the messages of failed calls are removed too. A request lists its documents
-        (`ChatRequest.documents`; `language.chat.performer` says which words of earlier replies are traced). Not covered: requests
-        of format 1 with words of earlier replies, and exported recordings.
+        (`ChatRequest.documents`; `language.chat.performer` says which words of earlier replies are traced). Not covered: exported
+        recordings.
         """
         if not self.path.exists():
             return 0
@@ -291,41 +281,34 @@ class RememberedReplies:
         if self._connection is None or self._owner != os.getpid():
             with disk_errors(f"cannot make the folder of {self.path}"):
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self.path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-            version = _prepare(connection)
-            if version > FORMAT:
-                connection.close()
-                raise StorageError(f"{self.path} was written by a newer hoptrail (format {version}). Update hoptrail.")
-            self._connection, self._owner = connection, os.getpid()
+            self._connection, self._owner = _connected_to(self.path), os.getpid()
         return self._connection
 
 
-def _prepare(connection: sqlite3.Connection) -> int:
-    """Make or upgrade the tables, unless another process was faster. Returns the format, which may be a newer one.
+def _connected_to(path: Path) -> sqlite3.Connection:
+    """A connection to the file, whose tables are made or upgraded. Raises: StorageError: it is of a newer format.
 
     SQLite does not wait for another process that changes the journal mode, so this does.
     """
+    connection = sqlite3.connect(path, WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     give_up = time.monotonic() + WAIT_SECONDS
     while True:
         try:
-            if not (version := _format_of(connection)):
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if not version:
                 connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;")
             if version < FORMAT:
-                with connection:
-                    connection.execute("BEGIN IMMEDIATE")
-                    if _format_of(connection) < FORMAT:
-                        for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {FORMAT}"):
-                            connection.execute(statement)
-            return _format_of(connection)
+                connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}; PRAGMA user_version = {FORMAT}; COMMIT")
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > give_up:
                 raise
             time.sleep(POLL_SECONDS)
-
-
-def _format_of(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+        else:
+            if version <= FORMAT:
+                return connection
+            connection.close()
+            raise StorageError(f"{path} was written by a newer hoptrail (format {version}). Update hoptrail.")
 
 
 def _is_asked_elsewhere(in_flight: Iterable[tuple[int, float]], longest: float) -> bool:

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from hoptrail.errors import RecordingError, UsageError, disk_errors
 from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatRequest, Rung
+from hoptrail.models.client import SHOWN
 from hoptrail.models.completion import ChatReply
-from hoptrail.models.failures import SHOWN
 from hoptrail.models.ledger import StoredReply
 from hoptrail.system.atomic_write import replace_file
 from hoptrail.types import Usage
@@ -36,6 +36,9 @@ def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
 
 class RecordedChat(Chat):
     """The chat model of a recording."""
+
+    working_rung = Rung.PLAIN
+    """The last one, so that replies recorded on any rung are found before one counts as missing."""
 
     def __init__(self, path: Path, replies: dict[str, ChatReply], place: str, model: str) -> None:
         super().__init__(place, model)
@@ -67,11 +70,6 @@ class RecordedChat(Chat):
         replies = {reply.key: reply.reply for reply in stored if (reply.place, reply.model) == origins[0]}
         return cls(path, replies, *origins[0])
 
-    @property
-    def working_rung(self) -> Rung | None:
-        """The last rung, so that replies recorded on any rung are found before one counts as missing."""
-        return Rung.PLAIN
-
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         """The recorded reply, the first time with its original usage, so that a replay reports what the run did."""
         reply = self._replies.get(request.key)
@@ -83,14 +81,13 @@ class RecordedChat(Chat):
 
     def ask(self, request: ChatRequest) -> PaidReply:
         """The recorded reply. Raises: RecordingError: there is none; the message names the call."""
-        reply = self.remembered(request)
-        if reply is None:
-            words = " ".join(request.messages[-1].text.split())
-            raise RecordingError(
-                f"the recording {self._path} has no reply to the call {request.key} ({request.task}, by {request.model}): "
-                f"...{words[-SHOWN:]} Record the run again with the same documents, settings and version"
-            )
-        return reply
+        if reply := self.remembered(request):
+            return reply
+        words = " ".join(request.messages[-1].text.split())
+        raise RecordingError(
+            f"the recording {self._path} has no reply to the call {request.key} ({request.task}, by {request.model}): "
+            f"...{words[-SHOWN:]} Record the run again with the same documents, settings and version"
+        )
 
 
 def _sum(content: JsonObject) -> str:
@@ -105,7 +102,7 @@ def _stored(line: str, place: str) -> StoredReply:
             call = f"{content.get('key')} ({content.get('task')})"
             raise RecordingError(f"{place} was altered: the reply to the call {call} does not match its checksum")
         reply: StoredReply = reader_of(StoredReply).validate_python(content, strict=False)
-    except (ValidationError, ValueError, RecursionError, AttributeError, TypeError) as error:
+    except (ValueError, RecursionError, AttributeError, TypeError) as error:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise RecordingError(f"{place} is not a line of a recording: {reason}. Record the run again") from None
     return reply

@@ -112,7 +112,7 @@ def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
         yield Check(f"replies by {rung}", works, says, advice, needed=not any_works)
     if any_works:
         if settings.structured == "auto":
-            chat.remember_rung(best)
+            chat.working_rung = best
         weighed = "weighted by log-probabilities" if chats[best].gives_logprobs else "taken as stated"
         yield Check("questions", works=True, says=f"will be asked by {best}; judgements are {weighed}")
 

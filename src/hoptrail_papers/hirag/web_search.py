@@ -15,7 +15,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from hoptrail.errors import ModelUnavailable, UsageError
-from hoptrail.models.client import Deadline, attach
+from hoptrail.models.client import Deadline
 from hoptrail.models.environment import NO_KEY, Address, certificates, find_key, hide_in_logs, without
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
@@ -80,7 +80,7 @@ class WebSearch:
         reason = ""
         try:
             with deadline:
-                return tuple(self._pages(self._exchange(question, limit)))[:limit]
+                return tuple(self._pages(self._exchange(question, limit, deadline)))[:limit]
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = f"could not be asked: {type(error).__name__}: {error}"
         except _Unfit as unfit:
@@ -92,14 +92,14 @@ class WebSearch:
         # Without its cause: the library's errors carry the request.
         raise ModelUnavailable(f"{message}. Check its address and key, or set engine to off") from None
 
-    def _exchange(self, question: str, limit: int) -> Any:
+    def _exchange(self, question: str, limit: int, deadline: Deadline) -> Any:
         import httpx2
 
         with httpx2.Client(
             follow_redirects=False,
             verify=certificates(),
             timeout=SECONDS,
-            event_hooks={"request": [attach]},
+            event_hooks={"request": [deadline.attach]},
             limits=httpx2.Limits(max_keepalive_connections=0),
         ) as client:
             hide_in_logs(self._address.secrets)

@@ -20,8 +20,8 @@ from hoptrail.language.chat.context import (
     show_sentences,
     show_units,
 )
+from hoptrail.language.chat.prompting import Drafter, load_prompt
 from hoptrail.language.tasks import Finding
-from hoptrail.models.chat import Message
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import BlockKind, Kind, Span, Unit
 from pieces import document_of
@@ -86,13 +86,13 @@ def test_cutting_ends_and_fits(text: str, tokens: int) -> None:
 
 
 def test_room_is_left_for_the_reply() -> None:
-    messages = (Message("user", "x" * 400),)
-    wide = Room(8192, 1024).left_beside("answer", messages)
+    recall = Drafter(load_prompt("recall"), {"question": "x" * 400, "abstain": ""})
+    wide = recall.tokens_left(Room(8192, 1024))
     assert 5000 < wide < 8192 - 1024 - 100
-    assert Room(8192, 2048).left_beside("answer", messages) == wide - 1024
-    assert Room(8192, 1024, evidence=100).left_beside("answer", messages) == 100
-    with pytest.raises(TaskFailed, match=r"^answer: the question and what was found are too long"):
-        Room(512, 256).left_beside("answer", (Message("user", "x" * 4000),))
+    assert recall.tokens_left(Room(8192, 2048)) == wide - 1024
+    assert recall.tokens_left(Room(8192, 1024, evidence=100)) == 100
+    with pytest.raises(TaskFailed, match=r"^recall: the question and what was found are too long"):
+        Drafter(load_prompt("recall"), {"question": "x" * 4000, "abstain": ""}).tokens_left(Room(512, 256))
 
 
 def test_sentences_are_numbered() -> None:

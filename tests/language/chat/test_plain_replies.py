@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.grounding import reading_from
@@ -17,7 +16,7 @@ from hoptrail.types import Unit
 from language_chat import QUESTION
 
 
-def plain(text: str, reply: type[BaseModel], finish: str = "stop") -> Any:
+def plain(text: str, reply: type[schemas.ReplyForm], finish: str = "stop") -> Any:
     return read_plain(ChatReply(text, finish), reply)
 
 
@@ -57,7 +56,7 @@ def test_an_answer_stands_after_its_mark_or_is_the_first_sentence(text: str, ans
         ("The Isk and the Marn are rivers.", schemas.ExtractReply),
     ],
 )
-def test_a8_what_would_have_to_be_guessed_is_refused(text: str, reply: type[BaseModel]) -> None:
+def test_a8_what_would_have_to_be_guessed_is_refused(text: str, reply: type[schemas.ReplyForm]) -> None:
     with pytest.raises(InvalidReply):
         plain(text, reply)
 

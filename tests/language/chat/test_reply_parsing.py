@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from counting import steps
 from hoptrail.language.chat.grounding import parse_answer
-from hoptrail.language.chat.reply_parsing import InvalidReply, is_refusal, own_channel, parse_reply
+from hoptrail.language.chat.reply_parsing import InvalidReply, channels, is_refusal, parse_reply
 from hoptrail.language.chat.schemas import AssessReply, DecomposeReply, ExtractReply, ReadingReply, schema_of
 
 GOOD = {
@@ -211,7 +211,7 @@ def test_a13_what_is_quoted_inside_the_reply_is_not_stripped() -> None:
     assert reply.answer == quote
     reply = parse_reply(f"<think>so</think>{json.dumps(GOOD | {'answer': quote})}", ReadingReply)
     assert reply.answer == quote
-    assert own_channel(f'{{"a": "{quote}"}}') == f'{{"a": "{quote}"}}'
+    assert channels(f'{{"a": "{quote}"}}')[0] == f'{{"a": "{quote}"}}'
 
 
 @pytest.mark.parametrize(

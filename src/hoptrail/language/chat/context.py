@@ -3,27 +3,25 @@
 A passage has its headings and its date beside its title, and table rows as `header: value`; what is counted is what is sent.
 Passages are taken by rank while they fit beside the prompt and the reply; omissions are marked. Tokens are estimated
 (`models.prompt_text`) with a margin; if the endpoint still finds the prompt too long, it is asked once more with less.
-
-More text than fits a window is summarised in parts: first parts, then their summaries, so that every source is read.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise, takewhile
 from math import inf
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.tasks import Finding
-from hoptrail.models.chat import MESSAGE_TOKENS, Message
+from hoptrail.language.tasks import Exchange, Finding
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.text.dates import find_date, unit_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences
-from hoptrail.text.statements import statements_of
-from hoptrail.types import Kind, Span, Unit, content_id
+from hoptrail.text.statements import UnitStatement, statements_of
+from hoptrail.types import Kind, Span, Unit
 
 MARGIN = 0.85
 """Usable share of the window, because estimates of tokens may be too low."""
@@ -31,6 +29,8 @@ FORMAT_TOKENS = 400
 """Tokens that a schema may add to a prompt."""
 TAG_TOKENS = 24
 """Tokens of the tags around a passage."""
+BEFORE_TOKENS = 300
+"""Most tokens of the end of the preceding passage, shown when extracting."""
 MOST_SENTENCES = 400
 SMALL_WINDOW = 4000
 """Windows with fewer tokens get the short forms of prompts, to leave room for evidence."""
@@ -40,12 +40,11 @@ YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
 """Answers that are not quoted from a text."""
 NEAR = 2
 """Most characters of white space between consecutive sentences."""
-WORD_TOKENS = 3
-"""Generous number of tokens per word of a summary."""
 
-Summarised = Callable[[Sequence[Unit], int], tuple[str, tuple[Unit, ...]]]
-"""Summarises the first of some units in a number of words; returns the summary and the units it covers."""
+Shown = tuple[dict[str, str], tuple[Unit, ...]]
+"""Evidence as the texts of a prompt, by their names there, and the units that they show."""
 
+_log = logging.getLogger(__name__)
 _OUR_TAG = re.compile(r"<(?=\s*/?\s*(?:passage|title|before|s)\b)", re.IGNORECASE)
 
 
@@ -61,23 +60,6 @@ class Room:
     def small(self) -> bool:
         """Whether prompts use their short form."""
         return self.tokens < SMALL_WINDOW
-
-    def left_beside(self, prompt: str, messages: Sequence[Message]) -> int:
-        """Tokens for evidence beside the messages of a prompt, which have none yet. Raises: TaskFailed: they are too long."""
-        fixed = sum(estimated_tokens(message.text) + MESSAGE_TOKENS for message in messages) + FORMAT_TOKENS
-        left = int(self.tokens * MARGIN) - self.output - fixed
-        if left < 0:
-            raise TaskFailed(f"{prompt}: the question and what was found are too long for context_window under [chat]")
-        return left if self.evidence is None else min(left, self.evidence)
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence, or a table row as `header: value`, of a unit, and its offsets in the unit's text."""
-
-    text: str
-    start: int
-    end: int
 
 
 def cost_of(unit: Unit) -> int:
@@ -142,40 +124,60 @@ def _shown(unit: Unit) -> str:
     )
 
 
-def sentences_of(unit: Unit, tokens: float = inf) -> tuple[Sentence, ...]:
-    """The first sentences of a unit that fit, at least one and at most `MOST_SENTENCES`."""
-    taken: list[Sentence] = []
-    found: Iterable[Sentence] = (Sentence(unit.text[start:end], start, end) for start, end in unit_sentences(unit))
+def sentences_of(unit: Unit, tokens: float = inf) -> tuple[UnitStatement, ...]:
+    """The first sentences of a unit that fit, table rows as `header: value`, at least one and at most `MOST_SENTENCES`."""
+    found = (UnitStatement(unit, start, end, unit.text[start:end]) for start, end in unit_sentences(unit))
     if any(block.cells for block in unit.blocks):
-        found = (Sentence(row.alone, row.start, row.end) for row in statements_of(unit))
-    for sentence in islice(found, MOST_SENTENCES):
-        tokens -= estimated_tokens(sentence.text) + TAG_TOKENS // 2
-        if tokens < 0 and taken:
-            break
-        taken.append(sentence)
-    return tuple(taken)
+        found = (replace(row, said=row.alone) for row in statements_of(unit))
+    sentences = tuple(islice(found, MOST_SENTENCES))
+    spent = accumulate(estimated_tokens(sentence.said) + TAG_TOKENS // 2 for sentence in sentences)
+    return tuple(one for one, cost in zip(sentences, spent, strict=True) if cost <= tokens) or sentences[:1]
 
 
-def show_sentences(sentences: Sequence[Sentence], tokens: int) -> str:
+def show_sentences(sentences: Sequence[UnitStatement], tokens: int) -> str:
     """Each sentence in a numbered tag, cut to `tokens`."""
-    texts = (escaped(squeeze(sentence.text)) for sentence in sentences)
+    texts = (escaped(squeeze(sentence.said)) for sentence in sentences)
     return "\n".join(f'<s n="{number}">{cut_to(text, tokens)}</s>' for number, text in enumerate(texts, 1))
 
 
 def show_before(unit: Unit, tokens: int) -> str:
     """The last sentences of a preceding passage that fit; empty if none does."""
-    shown: list[str] = []
-    for sentence in reversed(sentences_of(unit)):
-        text = squeeze(sentence.text)
-        tokens -= estimated_tokens(text)
-        if tokens < 0:
-            break
-        shown.insert(0, text)
-    return f"Before it stands: <before>{escaped(' '.join(shown))}</before>\n" if shown else ""
+    texts = [squeeze(sentence.said) for sentence in reversed(sentences_of(unit))]
+    spent = accumulate(map(estimated_tokens, texts))
+    shown = [text for text, cost in zip(texts, spent, strict=True) if cost <= tokens]
+    return f"Before it stands: <before>{escaped(' '.join(reversed(shown)))}</before>\n" if shown else ""
 
 
-def show_findings(findings: Sequence[Finding]) -> str:
-    """One line for each finding, numbered as sub-questions refer to them."""
+def shown_units(prompt: str, slot: str, units: Sequence[Unit], tokens: int, *, partly: bool = False) -> Shown:
+    """The best units that fit, as the text of a slot. Logs omissions, unless the rest comes later (`partly`) and each is whole.
+    Raises: TaskFailed: there is no room for that.
+    """
+    shown = fit(units, tokens)
+    if partly and cost_of(shown[0]) > tokens:
+        raise TaskFailed(f"{prompt}: {shown[0].title!r} does not fit into context_window under [chat]")
+    omitted = 0 if partly else len(units) - len(shown)
+    if omitted:
+        warning = "%s: %d of %d passages do not fit into context_window under [chat]; they are not shown to the model"
+        _log.warning(warning, prompt, omitted, len(units))
+    return {slot: show_units(shown, tokens, omitted)}, shown
+
+
+def shown_sentences(unit: Unit, before: Unit | None, closing: str, tokens: int) -> Shown:
+    """The sentences that fit before `closing`, and the end of the passage before."""
+    led_by = show_before(before, min(BEFORE_TOKENS, tokens // 4)) if before else ""
+    tokens -= estimated_tokens(led_by)
+    sentences = sentences_of(unit, tokens)
+    if sentences and unit.text[sentences[-1].end :].strip():
+        warning = (
+            "extract: %r does not fit into context_window under [chat]; %d of its %d characters are shown to the model"
+        )
+        _log.warning(warning, unit.title, sentences[-1].end, len(unit.text))
+    text = f"{show_sentences(sentences, max(tokens, 1))}\n{closing}".rstrip()
+    return {"before": led_by, "sentences": text}, (unit,)
+
+
+def show_findings(findings: Sequence[Finding | Exchange]) -> str:
+    """One line for each, numbered as sub-questions refer to them."""
     lines = [
         f"#{number} {squeeze(finding.asked)} -> {'(not found)' if finding.answer is None else squeeze(finding.answer)}"
         for number, finding in enumerate(findings, 1)
@@ -195,56 +197,19 @@ def folded(text: str) -> str:
     return squeeze(text).strip("\"'“”‘’").casefold()
 
 
-def summarise_all(units: Sequence[Unit], words: int, tokens: int, summarised: Summarised) -> str:
-    """A summary of all `units` in `words` words; `summarised` takes up to about `tokens` tokens at a time.
-    Raises: TaskFailed: from `summarised`, or because summaries of parts are no shorter than the parts.
-    """
-    pieces = [piece for unit in units for piece in in_pieces(unit, tokens)]
-    while True:
-        at_once = sum(map(cost_of, pieces)) <= tokens
-        parts: list[Unit] = []
-        remaining = pieces
-        while remaining:
-            text, read = summarised(remaining, words if at_once else min(words, max(1, tokens // (2 * WORD_TOKENS))))
-            if len(read) == len(pieces):
-                return text
-            sources = tuple(dict.fromkeys(span for unit in read for span in unit.sources))
-            name = content_id("s", text, *(unit.id for unit in read))
-            parts.append(Unit(name, Kind.SUMMARY, "", text, sources))
-            covered = {unit.id for unit in read}
-            remaining = [unit for unit in remaining if unit.id not in covered]
-        if sum(map(cost_of, parts)) >= sum(map(cost_of, pieces)):
-            raise TaskFailed(
-                "summarise: context_window under [chat] is too small: summaries of parts are as long as the parts"
-            )
-        pieces = parts
-
-
 def in_pieces(unit: Unit, tokens: int) -> Iterator[Unit]:
     """The unit itself, or runs of its sentences with about `tokens` tokens at most; longer sentences are split."""
     if cost_of(unit) <= tokens:
         yield unit
         return
-    room = max(1, tokens - cost_of(_piece(unit, 0, 0)))
-    start = end = 0
-    for stop in _stops(unit, room):
-        if end > start and estimated_tokens(unit.text[start:stop]) > room:
-            yield _piece(unit, start, end)
-            start = end
-        end = stop
-    yield _piece(unit, start, len(unit.text))
-
-
-def _stops(unit: Unit, tokens: int) -> Iterator[int]:
-    """Where the text of a unit may be split: after sentences, and within those longer than `tokens`."""
-    at, text = 0, unit.text
-    ends = [end for _, end in islice(unit_sentences(unit), MOST_SENTENCES)]
-    for end in [*ends, len(text)]:
-        while end - at > 1 and estimated_tokens(text[at:end]) > tokens:
-            at += len(cut_to(text[at:end], tokens))
-            yield at
-        at = end
-        yield end
+    room, text, start = max(1, tokens - cost_of(_piece(unit, 0, 0))), unit.text, 0
+    ends = [*(end for _, end in islice(unit_sentences(unit), MOST_SENTENCES)), len(text)]
+    while start < len(text):
+        ends = [end for end in ends if end > start]
+        fitting = takewhile(lambda end: estimated_tokens(text[start:end]) <= room, ends)  # noqa: B023 - used at once
+        stop = max(fitting, default=start + len(cut_to(text[start : ends[0]], room)))
+        yield _piece(unit, start, stop)
+        start = stop
 
 
 def _piece(unit: Unit, start: int, end: int) -> Unit:

@@ -1,12 +1,10 @@
 """Estimate the cost of a chat model before spending anything.
 
 Asking: an interval for the mean of many questions. At the low end the model answers briefly at the first try from few passages.
-At the high end it fills every evidence budget, goes half the way from the fewest hops to the most, and repairs a tenth of the
-replies.
+At the high end it fills every evidence budget, takes half of the permitted hops, and repairs a tenth of the replies.
 
-Indexing is rehearsed: every prompt is drafted as it would be sent, but rules reply and nothing is sent. That counts what it would
-cost if the rules wrote as much as the model. Replies that are already paid for count nothing. Repairs are not counted: a model
-whose first replies are unusable costs more.
+Indexing is rehearsed: every prompt is drafted as it would be sent, but rules reply and nothing is sent. Replies that are already
+paid for count nothing. Repairs are not counted: a model whose first replies are unusable costs more.
 """
 
 from __future__ import annotations
@@ -18,9 +16,9 @@ from hoptrail.language.chat import schemas
 from hoptrail.language.chat.context import MARGIN
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.effort import Effort
-from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
+from hoptrail.language.tasks import Language, Reply, Summarise, Task
 from hoptrail.models.billing import Chat, PaidReply
-from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.models.chat import ChatRequest, ChatSettings
 from hoptrail.models.completion import ChatReply
 from hoptrail.models.ledger import Cost, cost_of
 from hoptrail.models.prompt_text import estimated_tokens
@@ -82,54 +80,48 @@ class RehearsedChat(Chat):
 
     def __init__(self, chat: Chat, text: str) -> None:
         super().__init__(chat.place, chat.model)
+        self.working_rung = chat.working_rung
         self._chat = chat
         self._text = text
-
-    @property
-    def working_rung(self) -> Rung | None:
-        return self._chat.working_rung
 
     def remembered(self, request: ChatRequest) -> PaidReply | None:
         return self._chat.remembered(request)
 
     def ask(self, request: ChatRequest) -> PaidReply:
-        """The text, counted as if the model had written it."""
-        prompt, completion = request.prompt_tokens, estimated_tokens(self._text)
-        reply = ChatReply(self._text, "stop", prompt, completion, estimated=True)
-        return PaidReply(reply, reply.usage)
+        """A remembered reply, or the text, counted as if the model had written it."""
+        reply = ChatReply(self._text, "stop", request.prompt_tokens, estimated_tokens(self._text), estimated=True)
+        return self.remembered(request) or PaidReply(reply, reply.usage)
 
 
 class RehearsalLanguage:
-    """Performs the tasks of indexing through the prompts of `chat` with replies by `rules`, other tasks by `rules` alone."""
+    """Performs the tasks of indexing through the prompts of `chat` with replies by `rules`, other tasks by `rules` alone.
+    `name` is the model's, because a rehearsal continues the model's own results.
+    """
 
     def __init__(self, chat: Chat, settings: ChatSettings, rules: Language) -> None:
         self._chat = chat
         self._settings = settings
         self._rules = rules
-
-    @property
-    def name(self) -> str:
-        """The model's name, because a rehearsal continues the model's own results."""
-        return ChatLanguage(self._chat, self._settings).name
+        self.name = ChatLanguage(chat, settings).name
 
     def perform(self, task: Task[T]) -> Reply[T]:
         """Perform one task; its usage is what the model would cost. Raises: TaskFailed: the prompt does not fit."""
         by_rules = self._rules.perform(task)
-        text = _as_reply(task, by_rules.value)
+        text = _as_reply(by_rules.value, task)
         if text is None:
             return by_rules
         return ChatLanguage(RehearsedChat(self._chat, text), self._settings).perform(task)
 
 
-def _as_reply(task: object, value: object) -> str | None:
+def _as_reply(value: object, task: object) -> str | None:
     """The model's reply for this output, if the task is one of indexing."""
-    if isinstance(task, Extract) and isinstance(value, Extraction):
+    if isinstance(value, Extraction):
         entities = [schemas.EntityReply(name=name, type="thing") for name in value.entities]
         facts = [
             schemas.FactReply(text=fact.text, entities=list(fact.entities), sentence=[number])
             for number, fact in enumerate(value.facts, 1)
         ]
         return schemas.ExtractReply(entities=entities, facts=facts).model_dump_json()
-    if isinstance(task, Summarise) and isinstance(value, str):
-        return schemas.SummariseReply(summary=value).model_dump_json()
+    if isinstance(task, Summarise):
+        return schemas.SummariseReply(summary=str(value)).model_dump_json()
     return None

@@ -1,14 +1,12 @@
 """Ground what a model says in the text that it was shown.
 
-The numbers and quotes of a reply become spans of documents. Citations of text that the model was not shown are dropped. Spans
-are whole sentences: the quoted one, else those with the step's answer, else the whole passage. All come from the units' own text,
-so a citation cannot say what the document does not. Rules then check whether the answer is in the cited sentences, the ones
-before them, or the title. They compare words and numbers. Conclusions from several facts (a yes or no, a count, a difference, a
-choice between two names in the question) cannot be checked and count as supported. Synonyms count as unsupported.
+The numbers and quotes of a reply become spans of documents: whole sentences, the quoted one, else those with the step's answer,
+else the whole passage. Rules then check whether the words and numbers of the answer are in the cited sentences, the ones before
+them, or the title. Conclusions from several facts (a yes or no, a count, a difference, a choice between two names in the
+question) cannot be checked and count as supported. Synonyms count as unsupported.
 
 Extracted entities that are not in the text are dropped; the others are spelt as in the text. Entities of facts may be in the
-preceding passage, which the text refers to. Dates and quantities are no entities, even if a model lists them, unless it was asked
-to. Summaries are shortened.
+preceding passage. Dates and quantities are no entities, even if a model lists them, unless it was asked to.
 """
 
 from __future__ import annotations
@@ -18,14 +16,14 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hoptrail.language.chat.context import YES_NO, Sentence, folded, heading_of, sentences_of
+from hoptrail.language.chat.context import YES_NO, folded, heading_of, sentences_of
 from hoptrail.language.chat.reply_parsing import is_refusal, says_unknown
 from hoptrail.language.chat.schemas import ExtractReply, FactReply, ReadingReply, StepReply
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze, stands_in, without_article
 from hoptrail.text.sentences import sentence_spans
-from hoptrail.text.statements import support_of
+from hoptrail.text.statements import UnitStatement, support_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import Extraction, Fact, Kind, Span, Triple, Unit
 
@@ -55,7 +53,7 @@ def reading_from(question: str, reply: ReadingReply, units: Sequence[Unit]) -> R
     """The reading in a reply. Its steps are checked, and kept even without an answer: later hops may use them."""
     answer = parse_answer(reply.answer, units)
     steps = [
-        _step(squeeze(step.question) or question, found, support_of_step(step, found, units), units)
+        _step(squeeze(step.question) or question, found, _support_of_step(step, found, units), units)
         for step in reply.steps
         if (found := parse_answer(step.answer, units)) is not None
     ]
@@ -93,25 +91,29 @@ def _names(unit: Unit, words: str) -> bool:
     return mixed and re.search(rf"[\w,;] [\"'“‘(]*{re.escape(words)}(?!\w)", squeeze(unit.text)) is not None
 
 
-def support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
+def _support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
     """The spans of the sentences that support a step, without repeats."""
-    cited = [units[number - 1] for number in dict.fromkeys(step.evidence) if 1 <= number <= len(units)]
     quote = folded(step.quote or "")
-    if not cited:
-        cited = [unit for unit in units if _holds(unit, quote)][:1]
+    quote = quote if len(quote) >= SHORTEST_QUOTE else ""
+    cited = [units[number - 1] for number in dict.fromkeys(step.evidence) if 1 <= number <= len(units)]
+    if not cited and quote:
+        cited = [unit for unit in units if quote in folded(unit.text) or _quoted(unit, quote)][:1]
     if not cited:
         return _first_mention(answer, units)
-    spans = [span for unit in cited for span in _sentences_in(unit, quote, folded(answer))]
-    return tuple(dict.fromkeys(spans))
+    return tuple(dict.fromkeys(span for unit in cited for span in _support_in(unit, quote, folded(answer))))
 
 
-def _sentences_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
-    found = [sentence for sentence in sentences_of(unit) if _quotes(quote, folded(sentence.text))]
+def _support_in(unit: Unit, quote: str, answer: str) -> tuple[Span, ...]:
+    found = _quoted(unit, quote) if quote else []
     if not found and answer not in YES_NO:
-        found = [sentence for sentence in sentences_of(unit) if stands_in(answer, folded(sentence.text))]
-    if not found:
-        return support_of(unit, 0, len(unit.text))
-    return tuple(span for sentence in found for span in support_of(unit, sentence.start, sentence.end))
+        found = [sentence for sentence in sentences_of(unit) if stands_in(answer, folded(sentence.said))]
+    return tuple(span for sentence in found for span in sentence.support) or support_of(unit, 0, len(unit.text))
+
+
+def _quoted(unit: Unit, quote: str) -> list[UnitStatement]:
+    """The sentences that contain the quote, or that it contains."""
+    said = ((sentence, folded(sentence.said)) for sentence in sentences_of(unit))
+    return [one for one, text in said if quote in text or (len(text) >= SHORTEST_QUOTE and text in quote)]
 
 
 def _first_mention(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
@@ -126,25 +128,13 @@ def _first_mention(answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
     for unit in units:
         before = unit.title
         for sentence in sentences_of(unit):
-            if stands_in(said, folded(sentence.text)):
-                return support_of(unit, sentence.start, sentence.end)
-            shared = len(stems & content_stems(sentence.text))
-            if shared > most and len(stems) >= NAME_STEMS and stems <= content_stems(f"{before}. {sentence.text}"):
-                most, found = shared, support_of(unit, sentence.start, sentence.end)
-            before = f"{unit.title}. {sentence.text}"
+            if stands_in(said, folded(sentence.said)):
+                return sentence.support
+            shared = len(stems & content_stems(sentence.said))
+            if shared > most and len(stems) >= NAME_STEMS and stems <= content_stems(f"{before}. {sentence.said}"):
+                most, found = shared, sentence.support
+            before = f"{unit.title}. {sentence.said}"
     return found
-
-
-def _holds(unit: Unit, quote: str) -> bool:
-    """Whether a unit contains the quote, or the quote contains one of its sentences."""
-    whole = len(quote) >= SHORTEST_QUOTE and quote in folded(unit.text)
-    return whole or any(_quotes(quote, folded(sentence.text)) for sentence in sentences_of(unit))
-
-
-def _quotes(quote: str, sentence: str) -> bool:
-    if len(quote) < SHORTEST_QUOTE:
-        return False
-    return quote in sentence or (len(sentence) >= SHORTEST_QUOTE and sentence in quote)
 
 
 def is_supported(question: str, answer: str, support: Sequence[Span], units: Sequence[Unit]) -> bool:
@@ -174,30 +164,29 @@ def _texts_at(span: Span, units: Sequence[Unit]) -> list[str]:
         exact = unit.kind in {Kind.PASSAGE, Kind.SENTENCE} and place.end - place.start == len(unit.text)
         start, end = (span.start - place.start, span.end - place.start) if exact else (0, len(unit.text))
         before = max((one.start for one in sentences_of(unit) if one.end <= start), default=start)
-        shown = [one.text for one in sentences_of(unit) if one.start < end and before < one.end]
+        shown = [one.said for one in sentences_of(unit) if one.start < end and before < one.end]
         texts += [heading_of(unit), "\n".join((unit.text[before:end], *shown))]
     return texts
 
 
 def extraction_from(
-    unit: Unit, reply: ExtractReply, sentences: Sequence[Sentence], before: Unit | None = None, *, figures: bool = False
+    unit: Unit, reply: ExtractReply, before: Unit | None = None, *, figures: bool = False
 ) -> Extraction:
     """The parts of `reply` that are grounded in the unit's text or the passage before it."""
     reply = reply if figures else _without_figures(reply)
     named = _find_named(unit, reply, before)
-    facts = tuple(_fact(unit, fact, named, sentences) for fact in _grounded(reply, named))
+    facts = tuple(_fact(unit, fact, named) for fact in _grounded(reply, named))
     return Extraction(tuple(dict.fromkeys(name for _, name in sorted(named.values()))), facts)
 
 
-def grounded_facts(
-    unit: Unit, reply: ExtractReply, before: Unit | None = None, *, figures: bool = False
-) -> list[FactReply]:
-    """The facts with a text and at least one known entity, if they have any: small models repeat the prompt's example."""
-    reply = reply if figures else _without_figures(reply)
-    return _grounded(reply, _find_named(unit, reply, before))
+def grounded_facts(unit: Unit, reply: ExtractReply) -> list[FactReply]:
+    """The facts of the extraction from a reply, as the model gave them."""
+    reply = _without_figures(reply)
+    return _grounded(reply, _find_named(unit, reply, None))
 
 
 def _grounded(reply: ExtractReply, named: Named) -> list[FactReply]:
+    """The facts with a text and at least one known entity, if they have any: small models repeat the prompt's example."""
     return [one for one in reply.facts if one.text.strip() and (not one.entities or set(one.entities) & named.keys())]
 
 
@@ -212,33 +201,27 @@ def _find_named(unit: Unit, reply: ExtractReply, before: Unit | None) -> Named:
 def _without_figures(reply: ExtractReply) -> ExtractReply:
     """The reply without dates and quantities, by the types that it gives."""
     figures = {_folded(one.name) for one in reply.entities if not FIGURES.isdisjoint(one.type.casefold().split())}
-
-    def kept(names: Iterable[str]) -> list[str]:
-        return [name for name in names if _folded(name) not in figures]
-
     entities = [one for one in reply.entities if _folded(one.name) not in figures]
-    facts = [fact.model_copy(update={"entities": kept(fact.entities)}) for fact in reply.facts]
-    return ExtractReply(entities=entities, facts=facts)
+    return ExtractReply(
+        entities=entities,
+        facts=[
+            one.model_copy(update={"entities": [name for name in one.entities if _folded(name) not in figures]})
+            for one in reply.facts
+        ],
+    )
 
 
 def shortened(summary: str, words: int) -> str:
     """The first sentences of a summary with at most `words` words; a longer first sentence is cut."""
     text = summary.strip()
-    kept, count = 0, 0
-    for start, end in sentence_spans(text, limit=words):
-        count += len(text[start:end].split())
-        if count > words:
-            break
-        kept = end
-    return text[:kept] if kept else " ".join(text.split()[:words])
+    ends = [end for _, end in sentence_spans(text, limit=words) if len(text[:end].split()) <= words]
+    return text[: ends[-1]] if ends else " ".join(text.split()[:words])
 
 
-def _fact(unit: Unit, fact: FactReply, named: Named, sentences: Sequence[Sentence]) -> Fact:
+def _fact(unit: Unit, fact: FactReply, named: Named) -> Fact:
+    sentences = sentences_of(unit)  # a second, smaller draft shows fewer under the same numbers
     number = next((number for number in fact.sentence if 1 <= number <= len(sentences)), None)
-    source = unit.sources[0]
-    if number is not None:
-        sentence = sentences[number - 1]
-        source = support_of(unit, sentence.start, sentence.end)[0]
+    source = unit.sources[0] if number is None else sentences[number - 1].support[0]
     entities = dict.fromkeys(named[name][1] for name in fact.entities if name in named)
     return Fact(squeeze(fact.text), tuple(entities), source, _triple(fact.triple, entities))
 

@@ -19,38 +19,26 @@ omissions.
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from hoptrail.errors import TaskFailed, UsageError
-from hoptrail.language.chat.context import (
-    Room,
-    cost_of,
-    fit,
-    heading_of,
-    sentences_of,
-    show_before,
-    show_sentences,
-    show_units,
-)
-from hoptrail.models.chat import Message
-from hoptrail.models.prompt_text import estimated_tokens
+from hoptrail.language.chat.context import FORMAT_TOKENS, MARGIN, Room, Shown, show_findings, shown_units
+from hoptrail.language.tasks import Abstain
+from hoptrail.models.chat import Message, tokens_of
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Unit
 
 SUFFIX = ".md"
 HEAD = ("names", "reply", "source")
-BEFORE_TOKENS = 300
-"""Most tokens of the end of the preceding passage, shown when extracting."""
 _SECTION = re.compile(r"^--- (\w+)$", re.MULTILINE)
 _PARTS = ("instructions", "short", "form", "example", "plain", "given")
 _SHIPPED = files("hoptrail.language.chat") / "prompts"
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +57,17 @@ class Prompt:
     given: str
     phrases: Mapping[str, str] = field(default_factory=dict)
 
-    def fill(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, Message]:
+    def fill(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, ...]:
         """The two messages. A `$` in `values` has no meaning. Raises: UsageError: lists all missing and surplus names."""
         parts = (self.short, self.form) if short and self.short else (self.instructions, self.form, self.example)
         return Message("system", "\n\n".join(filter(None, parts))), Message("user", self._given(values))
 
     def fill_plain(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, ...]:
         """The messages for a plain-text reply; none if the file has no section `plain`. The section comes last, where small
-        models follow it best.
-        Raises: UsageError: as for `fill`.
+        models follow it best. Raises: UsageError: as for `fill`.
         """
-        if not self.plain:
-            return ()
-        instructions = self.short if short and self.short else self.instructions
-        return Message("system", instructions), Message("user", f"{self._given(values)}\n\n{self.plain}")
+        told = Message("system", self.short if short and self.short else self.instructions)
+        return (told, Message("user", f"{self._given(values)}\n\n{self.plain}")) if self.plain else ()
 
     def _given(self, values: Mapping[str, str]) -> str:
         if faults := _differences(set(self.names), set(values)):
@@ -123,35 +108,29 @@ def check_prompts(folder: str) -> None:
             faults.append(f"{file} is none of the known files: {', '.join(one + SUFFIX for one in known)}")
             continue
         try:
-            faults += _faults_against(load_prompt(name), load_prompt(name, folder))
+            shipped, replacing = (_declared(load_prompt(name, place)) for place in ("", folder))
         except UsageError as error:
             faults.append(str(error))
+            continue
+        faults += [
+            f"the {what} of {name} must be as shipped; {differing}"
+            for what, needed in shipped.items()
+            if (differing := _differences(needed, replacing[what]))
+        ]
     if faults:
         raise UsageError(f"the prompts in {folder} cannot be used: {'; '.join(faults)}")
 
 
+def _declared(prompt: Prompt) -> dict[str, set[str]]:
+    return {"names": set(prompt.names), "sections": set(prompt.phrases), "reply": {prompt.reply}}
+
+
 def digest_of_prompts(folder: str) -> str:
     """Twelve hex digits over the prompts in the user's `folder`; empty without one. Raises: UsageError: as `check_prompts`."""
-    if not folder:
-        return ""
     check_prompts(folder)
-    digest = hashlib.sha256()
-    for place in sorted(Path(folder).glob(f"*{SUFFIX}")):
-        digest.update(f"{place.name}\x1f{hashlib.sha256(place.read_bytes()).hexdigest()}\n".encode())
-    return digest.hexdigest()[:12]
-
-
-def _faults_against(shipped: Prompt, own: Prompt) -> list[str]:
-    compared = (
-        ("names", shipped.names, own.names),
-        ("sections", shipped.phrases, own.phrases),
-        ("reply", [shipped.reply], [own.reply]),
-    )
-    return [
-        f"the {what} of {own.name} must be as shipped; {differing}"
-        for what, needed, there in compared
-        if (differing := _differences(set(needed), set(there)))
-    ]
+    files = sorted(Path(folder).glob(f"*{SUFFIX}")) if folder else []
+    lines = [f"{place.name}\x1f{hashlib.sha256(place.read_bytes()).hexdigest()}\n" for place in files]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:12] if folder else ""
 
 
 def parse_prompt(name: str, text: str) -> Prompt:
@@ -193,7 +172,7 @@ class Draft:
     earlier replies (`origins`), and the same prompt for a plain-text reply (may be empty).
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...] = ()
     units: tuple[Unit, ...] = ()
     origins: tuple[str, ...] = ()
     plain: tuple[Message, ...] = ()
@@ -205,78 +184,45 @@ class Draft:
         return tuple(dict.fromkeys((*shown, *self.origins)))
 
 
-Drafted = Callable[[Room], Draft]
-"""Makes a draft for a room."""
-
-
 @dataclass(frozen=True, slots=True)
-class Drafting:
-    """Makes drafts with `origins` from the shipped prompts, or from those of the user's `folder` that replace them."""
+class Drafter:
+    """Makes drafts of a prompt for rooms, with `values` and with as much of the evidence as fits (`shown`)."""
 
-    folder: str = ""
+    prompt: Prompt
+    values: Mapping[str, str]
+    shown: Callable[[int], Shown] = lambda _: ({}, ())
     origins: tuple[str, ...] = ()
 
-    def phrase(self, prompt: str, name: str) -> str:
-        """A phrase of a prompt by name."""
-        return self._prompt(prompt).phrases[name]
+    def __call__(self, room: Room) -> Draft:
+        """The draft that fits a room, in the short form if it is small. Raises: TaskFailed: it does not fit."""
+        texts, units = self.shown(self.tokens_left(room))
+        values, short = {**self.values, **texts}, room.small
+        plain = self.prompt.fill_plain(values, short=short)
+        return Draft(self.prompt.fill(values, short=short), units, self.origins, plain)
 
-    def fixed(self, prompt: str, **values: str) -> Drafted:
-        """A draft without evidence. Raises: TaskFailed: it does not fit (when drafted)."""
+    def tokens_left(self, room: Room) -> int:
+        """The tokens for evidence in a room, beside the prompt without it and the reply. Raises: TaskFailed: there are none."""
+        empty = self.prompt.fill({**dict.fromkeys(self.prompt.names, ""), **self.values}, short=room.small)
+        left = int(room.tokens * MARGIN) - room.output - tokens_of(empty) - FORMAT_TOKENS
+        if left < 0:
+            name = self.prompt.name
+            raise TaskFailed(f"{name}: the question and what was found are too long for context_window under [chat]")
+        return left if room.evidence is None else min(left, room.evidence)
 
-        def drafted(room: Room) -> Draft:
-            draft = self._filled(prompt, values, room)
-            room.left_beside(prompt, draft.messages)
-            return draft
 
-        return drafted
-
-    def with_units(
-        self, prompt: str, slot: str, units: Sequence[Unit], values: Mapping[str, str], *, partly: bool = False
-    ) -> Drafted:
-        """A draft with the best `units` that fit in `slot`. Logs omissions, unless the rest comes later (`partly`) and each is
-        whole. Raises: TaskFailed: no room (when drafted).
-        """
-
-        def draft(room: Room) -> Draft:
-            left = self.tokens_for(prompt, slot, room, **values)
-            shown = fit(units, left)
-            if partly and cost_of(shown[0]) > left:
-                raise TaskFailed(f"{prompt}: {shown[0].title!r} does not fit into context_window under [chat]")
-            omitted = 0 if partly else len(units) - len(shown)
-            if omitted:
-                warning = (
-                    "%s: %d of %d passages do not fit into context_window under [chat]; they are not shown to the model"
-                )
-                _log.warning(warning, prompt, omitted, len(units))
-            return self._filled(prompt, {**values, slot: show_units(shown, left, omitted)}, room, shown)
-
-        return draft
-
-    def tokens_for(self, prompt: str, slot: str, room: Room, **values: str) -> int:
-        """The tokens of a slot in a room. Raises: TaskFailed: there are none."""
-        return room.left_beside(prompt, self._prompt(prompt).fill({**values, slot: ""}, short=room.small))
-
-    def with_sentences(self, prompt: str, unit: Unit, before: Unit | None = None, closing: str = "") -> Drafted:
-        """A draft with the sentences that fit before `closing`, and the end of the passage before. Raises: TaskFailed (later)."""
-        title = heading_of(unit) or "(none)"
-
-        def draft(room: Room) -> Draft:
-            empty = self._prompt(prompt).fill({"title": title, "before": "", "sentences": ""}, short=room.small)
-            left = room.left_beside(prompt, empty)
-            led_by = show_before(before, min(BEFORE_TOKENS, left // 4)) if before else ""
-            left -= estimated_tokens(led_by)
-            sentences = sentences_of(unit, left)
-            if sentences and unit.text[sentences[-1].end :].strip():
-                warning = "%s: %r does not fit into context_window under [chat]; %d of its %d characters are shown to the model"
-                _log.warning(warning, prompt, unit.title, sentences[-1].end, len(unit.text))
-            shown = f"{show_sentences(sentences, max(left, 1))}\n{closing}".rstrip()
-            return self._filled(prompt, {"title": title, "before": led_by, "sentences": shown}, room, (unit,))
-
-        return draft
-
-    def _prompt(self, name: str) -> Prompt:
-        return load_prompt(name, self.folder)
-
-    def _filled(self, name: str, values: Mapping[str, str], room: Room, units: tuple[Unit, ...] = ()) -> Draft:
-        prompt, short = self._prompt(name), room.small
-        return Draft(prompt.fill(values, short=short), units, self.origins, prompt.fill_plain(values, short=short))
+def drafter_of(task: object, prompt: Prompt, origins: tuple[str, ...] = ()) -> Drafter:
+    """Drafts a prompt for a task: with its fields of the names that the prompt declares, and as much as fits of its evidence."""
+    values = {}
+    for name in prompt.names:
+        value = getattr(task, name, None)
+        if isinstance(value, Abstain):
+            values[name] = prompt.phrases[value]
+        elif isinstance(value, str | int):
+            values[name] = squeeze(str(value))
+        elif name in {"findings", "turns"}:
+            values[name] = show_findings(value or ())
+    if "evidence" not in prompt.names:
+        return Drafter(prompt, values, origins=origins)
+    return Drafter(
+        prompt, values, partial(shown_units, prompt.name, "evidence", getattr(task, "evidence", ())), origins
+    )

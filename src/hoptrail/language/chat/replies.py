@@ -1,16 +1,12 @@
 """Read the reply to a request: its content, the model's refusal, or the reason why it is neither.
 
-A reply that was cut off is used if its required fields are complete. A reply that repeats the placeholders or the example of its
-prompt is not used: small models do that, above all if a decoder constrains their form.
-
 Models that cannot write JSON reply in plain text: a few words after a mark, lists with one item a line.
 
     The lighthouse was designed by Ilse Marrow, says passage 2.
     ANSWER: Ilse Marrow
 
 The marks are the names of the required fields in capitals. Text before the first mark is the reason and may quote the evidence.
-If a model forgot the mark of its only field, "the answer is …" replaces it, or else its first sentence or its list counts. Text
-after a mark must be valid for the field: yes or no, a question.
+If a model forgot the mark of its only field, "the answer is …" replaces it, or else its first sentence or its list counts.
 """
 
 from __future__ import annotations
@@ -19,21 +15,21 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, TypeVar, get_origin
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from hoptrail.language.chat.reply_parsing import (
     InvalidReply,
     channels,
     is_refusal,
-    own_channel,
     parse_cut_off,
     parse_reply,
     says_unknown,
 )
-from hoptrail.language.chat.schemas import Scale
+from hoptrail.language.chat.schemas import ReplyForm
 from hoptrail.models.chat import ChatRequest, Rung
 from hoptrail.models.completion import TOO_LONG, ChatReply, Token
 from hoptrail.models.prompt_text import start_of_loop
@@ -41,7 +37,7 @@ from hoptrail.text.normal_forms import stands_in
 from hoptrail.text.sentences import sentence_spans
 from hoptrail.types.json_object import JsonObject
 
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R", bound=ReplyForm)
 
 MARKS = {"entities": "NAME", "facts": "FACT", "questions": "QUESTION"}
 """Marks of fields with several items, each on its own line. Other fields are marked by their names."""
@@ -59,19 +55,17 @@ _ANSWER_IS = re.compile(
 _PASSAGE = re.compile(r"passage (?:no\. |number |#)?(\d{1,3})(?!\d)", re.IGNORECASE)
 
 
+@dataclass(eq=False)
 class OutOfRoom(Exception):
     """The prompt (`less` is True) or the reply had too little room; `kept` is the complete part of the reply. `reasoned`: all of
     the room went into reasoning. `window`: the tokens to which the server cut the prompt.
     """
 
-    def __init__(
-        self, reason: str, *, less: bool = False, kept: Any = None, reasoned: bool = False, window: int = 0
-    ) -> None:
-        super().__init__(reason)
-        self.less = less
-        self.kept = kept
-        self.reasoned = reasoned
-        self.window = window
+    reason: str
+    less: bool = False
+    kept: Any = None
+    reasoned: bool = False
+    window: int = 0
 
 
 class Repeated(InvalidReply):
@@ -86,7 +80,7 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
         raise OutOfRoom("the prompt is too long for the model", less=True)
     if reply.refusal or reply.finish in {"content_filter", "sensitive"}:
         return None
-    if not reply.cut:
+    if reply.estimated or not 0 < reply.prompt_tokens < request.fewest_tokens:
         return _content(reply, request, form)
     kept = None
     with suppress(InvalidReply, OutOfRoom):
@@ -100,7 +94,7 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
 
 
 def _content(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
-    own = own_channel(reply.text)
+    own, _ = channels(reply.text)
     if not own and (reply.finish == "length" or reply.completion_tokens >= request.max_output_tokens):
         raise OutOfRoom(
             f"the model used all {request.max_output_tokens:,} tokens before it said anything, for reasoning if it is a model "
@@ -136,46 +130,31 @@ def _cut_off(text: str, form: type[R], fault: InvalidReply) -> R:
 
 def _without_examples(reply: R, request: ChatRequest) -> R:
     """The reply without list items that repeat the prompt's examples. Raises: Repeated: no required field has anything else."""
-    names = [name for name, field in type(reply).model_fields.items() if field.is_required()]
-    said = {name: getattr(reply, name) for name in names}
-    shown = [
-        value
-        for one in said.values()
-        for value in (one if isinstance(one, list) else [one])
-        if isinstance(value, str) and _is_example(value, request)
-    ]
-    if not shown:
-        return reply
-    kept = {name: [one for one in value if one not in shown] for name, value in said.items() if isinstance(value, list)}
-    if not any(kept.values()) and all(value in shown for value in said.values() if not isinstance(value, list)):
-        raise Repeated("it repeats the words that show the form in place of an answer")
-    return reply.model_copy(update=kept)
+    said = {name: getattr(reply, name) for name in reply.needed()}
+    lists = {name: value for name, value in said.items() if isinstance(value, list)}
+    kept = {name: [one for one in value if not _is_example(one, request)] for name, value in lists.items()}
+    words = [value for name, value in said.items() if name not in lists]
+    if any(kept.values()) or not (words or any(lists.values())) or not all(_is_example(one, request) for one in words):
+        return reply.model_copy(update=kept)
+    raise Repeated("it repeats the words that show the form in place of an answer")
 
 
-def _is_example(text: str, request: ChatRequest) -> bool:
+def _is_example(text: object, request: ChatRequest) -> bool:
     """Whether a text is dots, or several words of the prompt's example: there in quotes, or after a mark in plain text."""
-    said = text.casefold()
-    if not said.strip(". …"):
-        return bool(said.strip())
-    if " " not in said:
-        return False
+    said = text.casefold() if isinstance(text, str) else ""
+    if " " not in said or not said.strip(". …"):
+        return bool(said.strip()) and not said.strip(". …")
     if request.rung is Rung.PLAIN:  # the last paragraph of the prompt shows the lines to write
         lines = request.messages[-1].text.casefold().rpartition("\n\n")[2].splitlines()
         return said in {line.partition(": ")[2] for line in lines}
     return f'"{said}"' in request.messages[0].text.casefold()
 
 
-def scales_of(reply: type[BaseModel]) -> dict[str, Scale]:
-    """Field -> scale, for the fields of a reply that have one."""
-    fields = reply.model_fields.items()
-    return {name: one for name, field in fields for one in field.metadata if isinstance(one, Scale)}
-
-
 def apply_logprobs(reply: R, tokens: Sequence[Token]) -> R:
     """`reply` with the mean of each scale, weighted by the probabilities of its words in `tokens`: yes 60 %, no 40 % is .6."""
     numbers = {
         name: number
-        for name, scale in scales_of(type(reply)).items()
+        for name, scale in reply.scales().items()
         if (number := _mean(name, getattr(reply, name), scale.words, tokens)) is not None
     }
     return reply.model_copy(update=numbers) if numbers else reply
@@ -211,24 +190,25 @@ def read_plain(said: ChatReply, reply: type[R]) -> R:
         return parse_reply(said.text, reply)  # some models write JSON after all
     except InvalidReply:
         own, thought = channels(said.text)
-    text = own or thought
-    loop = start_of_loop(text)
-    text = text[:loop]
+    loop = start_of_loop(own or thought)
+    text = (own or thought)[:loop]
     if said.finish == "length" and "\n" in text.strip():  # its last line was cut off
         text = text.rpartition("\n")[0]
     if not text.strip():
         raise InvalidReply("it is empty" if loop is None else "it repeats itself without end")
-    needed = [name for name, field in reply.model_fields.items() if field.is_required()]
-    before, marked = _split_at_marks(text, [_mark(name) for name in needed])
+    needed = reply.needed()
+    before, marked = _split_at_marks(text, needed)
     if not marked:
         if loop is not None or thought:
             raise InvalidReply("all of it is reasoning" if thought else "it repeats itself without end")
         before, marked = _parse_unmarked(text, reply, needed)
-    values = {name: _value(reply, name, marked.get(_mark(name), [])) for name in needed}
+    values = {name: _value(reply, name, marked.get(name, [])) for name in needed}
     if "facts" in values:
-        names = values["entities"]
         values["facts"] = [
-            {"text": fact, "entities": [name for name in names if stands_in(name.casefold(), fact.casefold())]}
+            {
+                "text": fact,
+                "entities": [name for name in values["entities"] if stands_in(name.casefold(), fact.casefold())],
+            }
             for fact in values["facts"]
         ]
     try:
@@ -242,51 +222,45 @@ def _mark(field: str) -> str:
     return MARKS.get(field, field.upper())
 
 
-def _split_at_marks(text: str, marks: list[str]) -> tuple[str, dict[str, list[str]]]:
-    """The text before the first mark, and mark -> texts after it, up to the next mark."""
-    names = "|".join(marks)
+def _split_at_marks(text: str, fields: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
+    """The text before the first mark, and field -> texts after its marks, up to the next mark."""
+    by_mark = {_mark(field): field for field in fields}
+    names = "|".join(by_mark)
     parts = re.split(rf"^[ \t>*#_`•-]*({names})S?[ \t*_`]*[:：][ \t*_`]*", text, flags=re.MULTILINE | re.IGNORECASE)
     found: dict[str, list[str]] = {}
     for mark, words in zip(parts[1::2], parts[2::2], strict=True):
-        found.setdefault(mark.upper(), []).append(words)
+        found.setdefault(by_mark[mark.upper()], []).append(words)
     return parts[0].strip(), found
 
 
-def _parse_unmarked(text: str, reply: type[BaseModel], needed: list[str]) -> tuple[str, dict[str, list[str]]]:
+def _parse_unmarked(text: str, reply: type[ReplyForm], needed: Sequence[str]) -> tuple[str, dict[str, list[str]]]:
     """The reason, if it can be separated, and the value of the only required field, from a text without marks."""
     if text.lstrip().startswith(("{", "[", "```", "<")):
         raise InvalidReply("it holds neither a mark nor a reply in JSON")
     if len(needed) != 1:
         raise InvalidReply(f"none of the marks {', '.join(map(_mark, needed))} stands in it")
-    name = needed[0]
+    (name,) = needed
     if name in WITHOUT_LIMIT:
-        return "", {_mark(name): [text]}
-    if _is_list(reply, name):
+        return "", {name: [text]}
+    if name in reply.lists():
         questions = [line for line in _items(text) if line.endswith(("?", "？"))]
         if not questions and not says_unknown(text.strip(" .")):
             raise InvalidReply("it holds neither a mark nor a question")
-        return "", {_mark(name): ["\n".join(questions)]}
-    before, said = _split_at_answer(text) if name == "answer" else ("", text)
+        return "", {name: ["\n".join(questions)]}
+    before, *after = _ANSWER_IS.split(text) if name == "answer" else ["", text]
+    before, after = (before.strip(), after) if after else ("", [text])
+    said = next((part for part in after if part.strip(' \t\n.*_"')), "")  # some models repeat the words
     if not said:
-        return before, {_mark(name): []}
+        return before, {name: []}
     start, end = next(iter(sentence_spans(said, limit=2)), (0, 0))
-    sentence = said[start:end]
-    if not sentence or len(sentence.split()) > LONGEST_WORDS:
+    if start == end or len(said[start:end].split()) > LONGEST_WORDS:
         raise InvalidReply(f"the mark {_mark(name)} does not stand in it")
-    return before, {_mark(name): [sentence]}
+    return before, {name: [said[start:end]]}
 
 
-def _split_at_answer(text: str) -> tuple[str, str]:
-    """The text before and after "the answer is", which some models repeat; without these words, empty and the whole text."""
-    first, *others = _ANSWER_IS.split(text)
-    if not others:
-        return "", text
-    return first.strip(), next((part for part in others if part.strip(' \t\n.*_"')), "")
-
-
-def _value(reply: type[BaseModel], name: str, said: list[str]) -> Any:
+def _value(reply: type[ReplyForm], name: str, said: Sequence[str]) -> Any:
     """The value of a field from the texts after its marks: the first text, or the items of all lists."""
-    if _is_list(reply, name):
+    if name in reply.lists():
         return [item for words in said for item in _items(words) if not says_unknown(item.strip(" .<>()[]"))]
     words = (said[0] if said else "").strip()
     if name not in WITHOUT_LIMIT:
@@ -300,17 +274,13 @@ def _items(words: str) -> Iterator[str]:
     yield from dict.fromkeys(filter(None, lines))
 
 
-def _is_list(reply: type[BaseModel], name: str) -> bool:
-    return get_origin(reply.model_fields[name].annotation) is list
-
-
-def _reasons(reply: type[BaseModel], words: str, values: Mapping[str, Any]) -> JsonObject:
+def _reasons(reply: type[ReplyForm], words: str, values: Mapping[str, Any]) -> JsonObject:
     """The words before the first mark as a step or as the first field, if the reply has an optional one."""
-    if not words:
+    first, field = next(iter(reply.model_fields.items()))
+    if not words or field.is_required():
         return {}
-    if "steps" in reply.model_fields:
-        quoted = max(re.findall(r"[\"“]([^\"“”]+)[\"”]", words), key=len, default="")
-        passages = [int(number) for number in _PASSAGE.findall(words)]
-        return {"steps": [{"evidence": passages, "quote": quoted or words, "answer": values.get("answer")}]}
-    first = next(iter(reply.model_fields))
-    return {} if reply.model_fields[first].is_required() else {first: words}
+    if first != "steps":
+        return {first: words}
+    quoted = max(re.findall(r"[\"“]([^\"“”]+)[\"”]", words), key=len, default="")
+    passages = [int(number) for number in _PASSAGE.findall(words)]
+    return {"steps": [{"evidence": passages, "quote": quoted or words, "answer": values.get("answer")}]}

@@ -11,15 +11,17 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, TypeVar, get_args
+from contextlib import suppress
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import from_json
 
+from hoptrail.language.chat.schemas import ReplyForm
 from hoptrail.models.prompt_text import start_of_loop
 from hoptrail.types.json_object import JsonObject
 
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R", bound=ReplyForm)
 
 LONGEST = 200_000
 """Characters of a reply that are parsed."""
@@ -41,18 +43,16 @@ def parse_reply(text: str, reply: type[R]) -> R:
     """
     own, thought = channels(text)
     said = (own or thought)[:LONGEST]
-    if (listed := _parse_bare_list(said, reply)) is not None:
-        return listed
+    found = _from_bare_list(said, reply)
     fault = (
         "it holds no JSON object" if own else "all of it is reasoning, without a reply" if thought else "it is empty"
     )
-    found: R | None = None
-    for content in _objects(said):
+    for content in [] if found else _objects(said):
         if isinstance(content, str):
             fault = content
             continue
         try:
-            found = reply.model_validate(_rename_fields(_unwrapped(content, reply), reply))
+            found = reply.model_validate(_unwrapped(content, reply))
         except ValidationError as error:
             faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
             fault = f"wrong form: {'; '.join(faults)}"
@@ -76,7 +76,7 @@ def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
 
 def answer_so_far(text: str) -> str:
     """The answer in the beginning of a reply, as far as it is written; empty where it has not begun."""
-    own = own_channel(text)
+    own = channels(text)[0]
     if "{" not in own:
         return own.partition("ANSWER:")[2].strip()
     try:
@@ -147,11 +147,6 @@ def channels(text: str) -> tuple[str, str]:
         text = text[matched.end() :]
 
 
-def own_channel(text: str) -> str:
-    """`text` without reasoning and tool syntax around it; empty if all of it is reasoning."""
-    return channels(text)[0]
-
-
 _REFUSAL = re.compile(
     r"\W*(?:i['’]?m (?:very )?sorry|sorry|apologies|as an ai|i (?:cannot|can['’]?t|can not|won['’]?t|am (?:not able|unable))|"
     r"i['’]m (?:not able|unable)|unfortunately,? i)\b",
@@ -174,7 +169,7 @@ _UNKNOWN = re.compile(
 
 def is_refusal(text: str) -> bool:
     """Whether a plain-text reply declines to answer."""
-    return bool(_REFUSAL.match(own_channel(text)))
+    return bool(_REFUSAL.match(channels(text)[0]))
 
 
 def says_unknown(words: str) -> bool:
@@ -203,7 +198,9 @@ def _objects(text: str) -> Iterator[JsonObject | str]:
 
 
 def _repaired(text: str) -> JsonObject | None:
-    """An object with faults only in its syntax: commas, quotes, comments, Python literals; else None."""
+    """An object with faults only in its syntax (commas, quotes, comments, Python literals); else None. Two values for one field
+    are no such fault: to choose one would be a guess.
+    """
     if len(text) > LONGEST_REPAIRED or "NaN" in text or "Infinity" in text:
         return None
     import json_repair
@@ -212,14 +209,9 @@ def _repaired(text: str) -> JsonObject | None:
         content = json_repair.loads(text, skip_json_loads=True, strict=True)
     except (ValueError, RecursionError):
         return None
-    return content if isinstance(content, dict) and not _loses_values(content, text) else None
-
-
-def _loses_values(content: JsonObject, text: str) -> bool:
-    """Whether `text` has a field more often than the parsed object: to choose one of two values would be a guess."""
     written = Counter(key.strip() for key in _KEY.findall(text))
     kept = Counter(re.findall(r'"([^"\\]+)": ', json.dumps(content, ensure_ascii=False)))
-    return any(written[key] > count for key, count in kept.items())
+    return content if isinstance(content, dict) and all(written[key] <= kept[key] for key in kept) else None
 
 
 _KEY = re.compile(r"[{,]\s*+[\"'“”]?+([^\s\"'“”:{},][^\"'“”:{},]*+)[\"'“”]?+\s*+:")
@@ -236,22 +228,17 @@ def _closing(text: str, start: int) -> int:
     return 0
 
 
-def _parse_bare_list(text: str, reply: type[R]) -> R | None:
+def _from_bare_list(text: str, reply: type[R]) -> R | None:
     """A reply from a bare list, which can only belong to one of its fields; else None."""
-    bare = _FENCE.sub("", text).strip()
-    if not (bare.startswith("[") and bare.endswith("]")):
-        return None
     try:
-        content = _DECODER.decode(bare)
+        content = _DECODER.decode(_FENCE.sub("", text).strip())
     except (ValueError, RecursionError):
         return None
-    lists = [name for name, field in reply.model_fields.items() if "list" in str(field.annotation)]
-    found = []
-    for name in lists:
-        try:
-            found.append(reply.model_validate(_rename_fields({**{key: [] for key in lists}, name: content}, reply)))
-        except ValidationError:
-            continue
+    found: list[R] = []
+    empty: JsonObject = {name: [] for name in reply.lists() if isinstance(content, list)}
+    for name in empty:
+        with suppress(ValidationError):
+            found.append(reply.model_validate(empty | {name: content}))
     return found[0] if len(found) == 1 else None
 
 
@@ -273,61 +260,13 @@ def _no_number(name: str) -> Any:
 _DECODER = json.JSONDecoder(object_pairs_hook=_without_contradiction, parse_constant=_no_number, strict=False)
 
 
-def _unwrapped(content: JsonObject, reply: type[BaseModel]) -> JsonObject:
+def _unwrapped(content: JsonObject, reply: type[ReplyForm]) -> JsonObject:
     """Unwrap a reply inside a tool call or under a single key."""
     if set(content) & set(reply.model_fields):
         return content
     inner = content.get("arguments", content.get("parameters"))
     if inner is None and len(content) == 1:
         inner = next(iter(content.values()))
-    if isinstance(inner, str):
-        try:
-            inner = json.loads(inner)
-        except (ValueError, RecursionError):
-            return content
+    with suppress(ValueError, RecursionError):
+        inner = json.loads(inner) if isinstance(inner, str) else inner
     return inner if isinstance(inner, dict) else content
-
-
-SYNONYMS = {
-    "answer": ("final answer", "short answer", "result", "response"),
-    "confidence": ("certainty", "probability", "score"),
-    "enough": ("sufficient", "is enough"),
-    "entities": ("entity", "named entities", "names"),
-    "evidence": ("evidence numbers", "sources", "source", "citations", "passages", "passage"),
-    "facts": ("fact", "propositions", "statements"),
-    "name": ("entity", "entity name"),
-    "missing": ("what is missing", "reason"),
-    "question": ("rewritten question", "standalone question", "sub question", "query"),
-    "questions": ("question", "sub questions", "next question", "queries"),
-    "quote": ("quotation", "quoted sentence"),
-    "reason": ("reasoning", "rationale", "explanation"),
-    "reasoning": ("reason", "reasons", "rationale", "thought", "thoughts", "explanation"),
-    "sentence": ("sentence number", "sentences", "source"),
-    "summary": ("summarized text", "summarised text"),
-    "supports": ("supported", "support", "verdict"),
-    "text": ("fact", "statement", "proposition"),
-}
-"""Field -> names that models use instead, in lower case with spaces between words. A field with two candidates stays missing."""
-
-
-def _rename_fields(content: Any, reply: type[BaseModel]) -> Any:
-    """`content` with its fields under the names of `reply`, recursively; unknown fields are dropped."""
-    if not isinstance(content, dict):
-        return content
-    fields = reply.model_fields
-    named = {_words(key): value for key, value in content.items() if isinstance(key, str) and key not in fields}
-    found = {key: value for key, value in content.items() if key in fields}
-    for field in fields.keys() - found.keys():
-        meant = [named[name] for name in (_words(field), *SYNONYMS.get(field, ())) if name in named]
-        if len(meant) == 1:
-            found[field] = meant[0]
-    for field, value in found.items():
-        part = next((kind for kind in get_args(fields[field].annotation) if isinstance(kind, type)), None)
-        if part is not None and issubclass(part, BaseModel) and isinstance(value, list):
-            found[field] = [_rename_fields(one, part) for one in value]
-    return found
-
-
-def _words(key: str) -> str:
-    """`finalAnswer`, `final_answer` and `Final-Answer` become `final answer`."""
-    return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", " ", key).split()).lower()

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_origin
 
-from pydantic import BaseModel, BeforeValidator, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema, create_model, model_validator
 
 from hoptrail.models.prompt_text import whole_text
 
@@ -124,14 +124,74 @@ Supported = Annotated[float, SUPPORTS, SUPPORTS.of_word, SUPPORTS.schema]
 YesNo = Annotated[Literal["yes", "no"], BeforeValidator(lambda value: _first_word(value, ("yes", "no")))]
 
 
-class EntityReply(BaseModel):
+SYNONYMS = {
+    "answer": ("final answer", "short answer", "result", "response"),
+    "confidence": ("certainty", "probability", "score"),
+    "enough": ("sufficient", "is enough"),
+    "entities": ("entity", "named entities", "names"),
+    "evidence": ("evidence numbers", "sources", "source", "citations", "passages", "passage"),
+    "facts": ("fact", "propositions", "statements"),
+    "name": ("entity", "entity name"),
+    "missing": ("what is missing", "reason"),
+    "question": ("rewritten question", "standalone question", "sub question", "query"),
+    "questions": ("question", "sub questions", "next question", "queries"),
+    "quote": ("quotation", "quoted sentence"),
+    "reason": ("reasoning", "rationale", "explanation"),
+    "reasoning": ("reason", "reasons", "rationale", "thought", "thoughts", "explanation"),
+    "sentence": ("sentence number", "sentences", "source"),
+    "summary": ("summarized text", "summarised text"),
+    "supports": ("supported", "support", "verdict"),
+    "text": ("fact", "statement", "proposition"),
+}
+"""Field -> names that models use instead, in lower case with spaces between words."""
+
+
+class ReplyForm(BaseModel):
+    """The form of a reply. Fields may have other names (one with two candidates stays missing); unknown ones are dropped."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, content: Any) -> Any:
+        if not isinstance(content, dict):
+            return content
+        found = {key: value for key, value in content.items() if key in cls.model_fields}
+        named = {_words(key): value for key, value in content.items() if isinstance(key, str) and key not in found}
+        for field in cls.model_fields.keys() - found.keys():
+            meant = [named[name] for name in (_words(field), *SYNONYMS.get(field, ())) if name in named]
+            if len(meant) == 1:
+                found[field] = meant[0]
+        return found
+
+    @classmethod
+    def needed(cls) -> list[str]:
+        """The required fields."""
+        return [name for name, field in cls.model_fields.items() if field.is_required()]
+
+    @classmethod
+    def lists(cls) -> list[str]:
+        """The fields that are lists."""
+        return [name for name, field in cls.model_fields.items() if get_origin(field.annotation) is list]
+
+    @classmethod
+    def scales(cls) -> dict[str, Scale]:
+        """Field -> scale, for the fields that have one."""
+        fields = cls.model_fields.items()
+        return {name: one for name, field in fields for one in field.metadata if isinstance(one, Scale)}
+
+
+def _words(key: str) -> str:
+    """`finalAnswer`, `final_answer` and `Final-Answer` become `final answer`."""
+    return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", " ", key).split()).lower()
+
+
+class EntityReply(ReplyForm):
     """An entity and its type."""
 
     name: Text
     type: Text = ""
 
 
-class FactReply(BaseModel):
+class FactReply(ReplyForm):
     """The number of a sentence, a fact that it states, the fact's entities, and its triple."""
 
     sentence: Numbers = []
@@ -140,14 +200,14 @@ class FactReply(BaseModel):
     triple: Texts = []
 
 
-class ExtractReply(BaseModel):
+class ExtractReply(ReplyForm):
     """Entities and facts of a text."""
 
     entities: Annotated[list[EntityReply], BeforeValidator(_as_records)]
     facts: list[FactReply]
 
 
-class SummariseReply(BaseModel):
+class SummariseReply(ReplyForm):
     """A summary."""
 
     summary: Text
@@ -160,27 +220,27 @@ def summary_in(words: int) -> type[SummariseReply]:
     return create_model(SummariseReply.__name__, __base__=SummariseReply, summary=(summary, ...))
 
 
-class DecomposeReply(BaseModel):
+class DecomposeReply(ReplyForm):
     """Which facts lead to the answer, and the sub-questions in the order to ask them."""
 
     plan: OptionalText = None
     questions: Texts
 
 
-class NextReply(BaseModel):
+class NextReply(ReplyForm):
     """What is still missing, and the question to ask for it, or none."""
 
     missing: OptionalText = None
     questions: Texts
 
 
-class CompleteReply(BaseModel):
+class CompleteReply(ReplyForm):
     """A question that stands alone."""
 
     question: Text
 
 
-class StepReply(BaseModel):
+class StepReply(ReplyForm):
     """A step of reading: what it asks, the numbers of the evidence it rests on, a sentence quoted, what that says."""
 
     question: Text = ""
@@ -189,7 +249,7 @@ class StepReply(BaseModel):
     answer: OptionalText = None
 
 
-class ReadingReply(BaseModel):
+class ReadingReply(ReplyForm):
     """An answer with its steps, or none."""
 
     steps: list[StepReply] = []
@@ -197,7 +257,7 @@ class ReadingReply(BaseModel):
     confidence: Confidence = UNSURE
 
 
-class ConclusionReply(BaseModel):
+class ConclusionReply(ReplyForm):
     """What earlier answers come to, and the answer, or none."""
 
     reasoning: OptionalText = None
@@ -205,28 +265,28 @@ class ConclusionReply(BaseModel):
     confidence: Confidence = UNSURE
 
 
-class AssessReply(BaseModel):
+class AssessReply(ReplyForm):
     """What is missing, and whether the evidence is enough."""
 
     missing: OptionalText = None
     enough: Enough
 
 
-class VerifyReply(BaseModel):
+class VerifyReply(ReplyForm):
     """What the evidence says of an answer, and whether it supports it."""
 
     reason: OptionalText = None
     supports: Supported
 
 
-class RecallReply(BaseModel):
+class RecallReply(ReplyForm):
     """An answer from memory, or none."""
 
     answer: OptionalText
     confidence: Confidence = UNSURE
 
 
-class SampleReply(BaseModel):
+class SampleReply(ReplyForm):
     """A thought, and the answer that it leads to, or none."""
 
     reasoning: OptionalText = None
@@ -239,7 +299,7 @@ class GuessReply(SampleReply):
     answer: Annotated[OptionalText, WithJsonSchema({"type": "string"})]
 
 
-class EquateReply(BaseModel):
+class EquateReply(ReplyForm):
     """What sets two answers apart, and whether they mean the same."""
 
     difference: OptionalText = None
