@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, groupby, islice, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.limits import ReadingLimits, Unreadable
@@ -205,27 +204,6 @@ def grid_pieces(rows: Sequence[GridRow], marked: int = 0) -> Iterator[Piece]:
             yield header_piece(row.cells, row.place)
         else:
             yield row_piece(names, row.cells, row.place)
-
-
-def nested_pieces(
-    rows: Iterable[tuple[GridRow, Sequence[Any]]], marked: int, read: Callable[[Any, str], Iterable[Piece]]
-) -> Iterator[Piece]:
-    """Yield the rows of a table, given with the tables in their cells, see `grid_pieces`. These tables, which `read` reads at a
-    place, follow their row; each of their rows has the first text of that row before its cells.
-    """
-    grid: list[GridRow] = []
-    inner: dict[str, list[Piece]] = {}
-    for row, tables in rows:
-        grid.append(row)
-        name = next(filter(None, row.cells), "")
-        pieces = (piece for at, one in enumerate(tables, 1) for piece in read(one, f"{row.place}, table {at}"))
-        inner[row.place] = [
-            replace(piece, cells=(("", name), *piece.cells)) if name and piece.cells and not piece.level else piece
-            for piece in pieces
-        ]
-    for piece in grid_pieces(grid, marked):
-        yield piece
-        yield from inner.pop(piece.place, ())
 
 
 def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Piece]:
