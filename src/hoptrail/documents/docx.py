@@ -190,7 +190,7 @@ class _WordReader(office.OfficeReader):
         """Yield the rows of a table, of which the file may mark the first as headers."""
         marked = takewhile(lambda row: is_on(row, "trPr", "tblHeader") == "on", _within(table, _ROW))
         grid = OfficeGrid(place, self._package.limits, self.notes)
-        return grid.table(self._rows(table, grid), sum(1 for _ in marked), self._table)
+        return grid.table(self._rows(table, grid), sum(1 for _ in marked) or None, self._table)
 
     def _rows(self, table: Any, grid: OfficeGrid) -> Rows:
         above: dict[int, str] = {}

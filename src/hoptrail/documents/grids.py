@@ -113,7 +113,7 @@ class OfficeGrid:
         for place, waiting in self._comments.items():
             yield from (Piece(BlockKind.PARAGRAPH, f"{head}: {text}", place=place) for head, text in waiting)
 
-    def table(self, rows: Rows, marked: int, read: Callable[[Any, str], Iterable[Piece]]) -> Iterator[Piece]:
+    def table(self, rows: Rows, marked: int | None, read: Callable[[Any, str], Iterable[Piece]]) -> Iterator[Piece]:
         """Yield the pieces of a table, whose file marks so many rows as headers. The tables in its cells, which `read` reads at a
         place, follow their row; each row of these has the first text of that row before its cells.
         """

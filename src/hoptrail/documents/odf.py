@@ -123,7 +123,7 @@ class _Reader(OdfText):
         heads = table.iter(tag("table:table-header-rows"))
         marked = sum(1 for header in heads for _ in header.iter(tag("table:table-row")))
         grid = OfficeGrid(place, self._package.limits, self.notes)
-        return grid.table(self._rows(table, grid), marked, self._table)
+        return grid.table(self._rows(table, grid), marked or None, self._table)
 
     def _rows(self, table: Any, grid: OfficeGrid) -> Rows:
         """Yield the rows for the grid. Comments on hidden rows are left out."""

@@ -123,7 +123,7 @@ class _Slides:
             return
         if table is not None:
             grid = OfficeGrid(place, self._package.limits, self._notes)
-            pieces = grid.table(self._rows(table, grid), 0, lambda *_: ())
+            pieces = grid.table(self._rows(table, grid), None, lambda *_: ())
             yield from (replace(piece, place=place) for piece in pieces)
         elif drawn is not None:
             yield from graphic_pieces(drawn, self._package, path, place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain, groupby, islice, pairwise
+from itertools import chain, groupby, islice, pairwise, zip_longest
 from typing import NamedTuple
 
 from hoptrail.documents.blocks import Piece
@@ -126,7 +126,7 @@ def column_names(headers: Sequence[GridRow]) -> list[str]:
     """The names of the columns below these header rows."""
     width = max((len(row.cells) for row in headers), default=0)
     names = [""] * width
-    for row, below in zip(headers, [*headers[1:], None], strict=True):
+    for row, below in zip_longest(headers, headers[1:]):
         for start, columns in _groups(row, below).items():
             for column in range(start, min(start + columns, width)):
                 name, cell = names[column], row.cells[start].strip() if start < len(row.cells) else ""
@@ -186,16 +186,16 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str) -> Piece
     return Piece(BlockKind.ROW, cells=tuple(pair for pair in pairs if pair[1].strip()), place=place)
 
 
-def grid_pieces(rows: Sequence[GridRow], marked: int = 0) -> Iterator[Piece]:
-    """Yield the rows of a table. `marked`: the number of rows that its file marks as headers. A row that is one cell over all
-    columns is a paragraph.
+def grid_pieces(rows: Sequence[GridRow], marked: int | None = None) -> Iterator[Piece]:
+    """Yield the rows of a table. `marked`: the number of rows that are known to be headers; None if their content decides. A row
+    that is one cell over all columns is a paragraph.
     """
     width = max((len(row.cells) for row in rows), default=0)
     across = [width > 1 and (row.spans or {}).get(0, 1) >= width for row in rows]
     title = next((number for number, is_across in enumerate(across) if not is_across), 0)
     table = [row for row, is_across in zip(rows, across, strict=True) if not is_across]
-    count = min(max(0, marked - title), len(table) - 1)
-    count, names = (count, column_names(table[:count])) if count > 0 else header_of(table[:SAMPLE])
+    count = min(max(0, (marked or 0) - title), len(table) - 1)
+    count, names = header_of(table[:SAMPLE]) if marked is None else (count, column_names(table[:count]))
     headers = {id(row) for row in table[:count]}
     for row, is_across in zip(rows, across, strict=True):
         if is_across:
