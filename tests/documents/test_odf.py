@@ -99,7 +99,7 @@ def test_hidden_and_struck_out_text_is_left_out_and_told() -> None:
         '<text:p>10<text:span text:style-name="T3">6</text:span> m<text:span text:style-name="T3">2</text:span></text:p>'
     )
     result = parsed("text", body, styles)
-    assert result.text == "Price:  £52\n\n10^6 m²"
+    assert result.text == "Price: £52\n\n10^6 m²"
     assert set(result.notes) == {HIDDEN, STRUCK}
 
 
@@ -186,13 +186,12 @@ def test_a_sheet_has_displayed_values_merged_cells_and_comments() -> None:
     assert rows_of(result) == [
         *("Fares", ["Line", "Adult"], ["Line", "Single", "Return"]),
         {"Line": "Coast", "Adult Single": "4.00 €", "Adult Return": "7.00 €"},
-        "Comment by Rosa: Too dear.",
+        "Comment by Rosa (Coast): Too dear.",
         {"Line": "Coast", "Adult Single": "5.00 €", "Adult Return": "8.00 €"},
     ]
     assert result.blocks[3].place == "sheet Fares, row 3"
     assert set(result.notes) == {
-        "sheet Fares: hidden columns were left out",
-        "sheet Fares: hidden rows were left out",
+        "sheet Fares: 1 hidden rows and 1 hidden columns were left out",
         "hidden sheets were left out: Drafts",
     }
 

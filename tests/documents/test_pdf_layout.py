@@ -145,6 +145,18 @@ def test_a_ruled_table_gives_rows_and_cells_of_several_lines() -> None:
     ]
 
 
+def test_a_ruled_table_close_below_a_line_of_text_is_read() -> None:
+    xs, ys = (60, 160, 300), (700, 680, 660)
+    rules = [(60.0, float(y), 300.0, float(y)) for y in ys] + [(float(x), 660.0, float(x), 700.0) for x in xs]
+    cells = [(65, 686, "Ship"), (165, 686, "Fee"), (65, 666, "Ferry"), (165, 666, "1,200 EUR")]
+    page = [Placed(40, 701, "These are the fees of the year:"), *(Placed(*cell) for cell in cells)]
+    assert lines_of([page], rules) == [
+        "paragraph |  | page 1 | These are the fees of the year:",
+        "row header |  | page 1 | Ship ¦ Fee",
+        "row |  | page 1 | Ship=Ferry ¦ Fee=1,200 EUR",
+    ]
+
+
 def test_aligned_columns_are_a_table() -> None:
     rows = [
         ("Ship", "Length", "Fee"),

@@ -107,9 +107,9 @@ def test_struck_out_text_is_left_out_and_told() -> None:
     parts = "<r><rPr><strike/></rPr><t>£45</t></r><r><t>£52 for 10</t></r>"
     parts += "<r><rPr><vertAlign val='superscript'/></rPr><t>6</t></r>"
     row = f'<row r="1"><c r="A1" s="1"><v>7</v></c><c r="B1" s="0"><v>8</v></c><c r="C1" t="inlineStr"><is>{parts}</is></c></row>'
-    parsed = parse_xlsx(
-        with_members(workbook(row, name="Sheet1"), xl__styles__xml="", **{"xl__styles.xml": styles}), DEFAULT_LIMITS
-    )
+    links = relations(worksheet="worksheets/sheet1.xml", styles="styles.xml").replace('"r0"', '"rId1"')
+    members = {"xl__styles.xml": styles, "xl___rels__workbook.xml.rels": links}
+    parsed = parse_xlsx(with_members(workbook(row, name="Sheet1"), **members), DEFAULT_LIMITS)
     assert parsed.text == "8\t£52 for 10^6"
     assert parsed.notes == (STRUCK,)
 

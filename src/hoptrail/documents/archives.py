@@ -12,9 +12,9 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
@@ -69,19 +69,6 @@ def sound_office_file(data: bytes, limits: ReadingLimits, program: str, ending: 
                     member = re.sub(rb"<[^<>]*\bId=[\"']%b[\"'][^<>]*>" % re.escape(identifier.encode()), b"", member)
                 sound.writestr(name, _STRICT_NAME.sub(rb"http://schemas.openxmlformats.org/\1/2006", member))
     return out.getvalue(), notes
-
-
-def opened_office_file(
-    opener: Callable[[IO[bytes]], Any], data: bytes, limits: ReadingLimits, *names: str
-) -> tuple[Any, list[str]]:
-    """What `opener`, of the library for this program, makes of a file that `sound_office_file` accepts, with its notes."""
-    from lxml.etree import XMLSyntaxError  # type: ignore[import-untyped]
-
-    data, notes = sound_office_file(data, limits, *names)
-    try:
-        return opener(io.BytesIO(data)), notes
-    except (XMLSyntaxError, KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
-        raise Unreadable(f"is not a {names[0]} file, or a damaged one ({error})") from error
 
 
 def xml_root(archive: zipfile.ZipFile, name: str) -> Any:

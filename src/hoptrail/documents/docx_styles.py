@@ -7,15 +7,16 @@ clauses and list items (`2.1`, `(b)`, `Article 3`) are computed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Piece
-from hoptrail.documents.office_text import inherited
+from hoptrail.documents.office_package import Package
+from hoptrail.documents.office_text import inherited, roman
 from hoptrail.types import BlockKind
 
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _TITLE = re.compile(r"\btitle\b", re.IGNORECASE)
 _CODE = re.compile(r"\b(code|preformatted|verbatim|macro text|listing)\b", re.IGNORECASE)
@@ -24,7 +25,7 @@ _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNO
 
 def tag(name: str) -> str:
     """The tag of an element or attribute of WordprocessingML."""
-    return f"{_WORD}{name}"
+    return f"{WORD}{name}"
 
 
 def find(element: Any, *tags: str) -> Any | None:
@@ -49,11 +50,12 @@ def is_on(element: Any, *tags: str) -> str:
 class Styles:
     """The styles and lists of a document, looked up by the paragraph. A role is a piece without text: a kind, level and order."""
 
-    def __init__(self, document: Any) -> None:
-        self._styles = {style.get(tag("styleId")): style for style in document.styles.element.iter(tag("style"))}
+    def __init__(self, package: Package) -> None:
+        roots = package.parts(package.main, "styles")
+        self._styles = {style.get(tag("styleId")): style for root in roots for style in root.iter(tag("style"))}
         defaults = (name for name, style in self._styles.items() if style.get(tag("default")) in {"1", "true"})
         self._default = next((name for name in defaults if self._styles[name].get(tag("type")) == "paragraph"), None)
-        self._lists = _lists_of(document)
+        self._lists = _lists_of(*package.parts(package.main, "numbering"))
         self._roles: dict[str | None, Piece] = {}
         self._marks: dict[tuple[str, str], str] = {}
 
@@ -73,11 +75,6 @@ class Styles:
             return role
         level = _outline_level(paragraph)
         return Piece(BlockKind.HEADING, level=level) if level else self._item(paragraph, name) or role
-
-    def is_bold(self, paragraph: Any, runs: Iterable[Any]) -> bool:
-        """Whether all text of a paragraph's runs is bold, by themselves or by the paragraph's style."""
-        visible = [run for run in runs if run.text.strip()]
-        return bool(visible) and all(self.is_marked(run, paragraph, "b") for run in visible)
 
     def is_marked(self, run: Any, paragraph: Any, mark: str) -> bool:
         """Whether the text of a run is bold (`b`), struck out (`strike`, `dstrike`) or hidden (`vanish`), by itself or by a
@@ -221,31 +218,30 @@ class _List:
         return text.upper() if kind.startswith("upper") else text
 
 
-def _lists_of(document: Any) -> dict[str, _List]:
-    from docx.opc.constants import RELATIONSHIP_TYPE
-
-    if all(relation.reltype != RELATIONSHIP_TYPE.NUMBERING for relation in document.part.rels.values()):
-        return {}
-    root = document.part.numbering_part.element
-    abstract = list(root.iter(tag("abstractNum")))
-    linked = {value(one, "styleLink"): one for one in abstract if value(one, "styleLink")}
-    known = {one.get(tag("abstractNumId")): _list_of(linked.get(value(one, "numStyleLink"), one)) for one in abstract}
+def _lists_of(*roots: Any) -> dict[str, _List]:
     lists: dict[str, _List] = {}
-    for number in root.iter(tag("num")):
-        overrides = ((one, value(one, "startOverride") or "") for one in number.iter(tag("lvlOverride")))
-        starts = {_integer(one.get(tag("ilvl"))): int(start) for one, start in overrides if start.isdigit()}
-        lists[number.get(tag("numId"), "")] = replace(known.get(value(number, "abstractNumId"), _List()), starts=starts)
+    for root in roots:
+        abstract = list(root.iter(tag("abstractNum")))
+        linked = {value(one, "styleLink"): one for one in abstract if value(one, "styleLink")}
+        known = {
+            one.get(tag("abstractNumId")): _list_of(linked.get(value(one, "numStyleLink"), one)) for one in abstract
+        }
+        for number in root.iter(tag("num")):
+            overrides = ((one, value(one, "startOverride") or "") for one in number.iter(tag("lvlOverride")))
+            starts = {integer(one.get(tag("ilvl"))): int(start) for one, start in overrides if start.isdigit()}
+            one = known.get(value(number, "abstractNumId"), _List())
+            lists[number.get(tag("numId"), "")] = replace(one, starts=starts)
     return lists
 
 
 def _list_of(abstract: Any) -> _List:
     known = _List()
     for level in abstract.iter(tag("lvl")):
-        depth = _integer(level.get(tag("ilvl")))
+        depth = integer(level.get(tag("ilvl")))
         known.levels[depth] = _Level(
             value(level, "numFmt") or "decimal",
             value(level, "lvlText") or "",
-            _integer(value(level, "start")),
+            integer(value(level, "start")),
             value(level, "lvlRestart") != "0",
             is_on(level, "isLgl") == "on",
         )
@@ -254,10 +250,5 @@ def _list_of(abstract: Any) -> _List:
     return known
 
 
-def _integer(text: str | None) -> int:
+def integer(text: str | None) -> int:
     return int(text) if text and text.isdigit() else 0
-
-
-def roman(number: int) -> str:
-    """The number in small Roman numerals; from 100 on in digits."""
-    return _TENS[number // 10] + _ONES[number % 10] if number < 100 else str(number)

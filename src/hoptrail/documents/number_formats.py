@@ -63,29 +63,27 @@ def _date_pattern(code: str) -> str | None:
     if _ELAPSED.search(code):
         return ""
     bare = _MARKS.sub("", code.split(";", maxsplit=1)[0]).replace(GENERAL, "")
-    parts = [part.lower() for part in _PART_OF_DATE.findall(bare)]
-    if not parts or _POWER.search(bare) or (parts == ["e"] or _DIGITS.match(bare)):
+    if _DIGITS.match(bare) or _POWER.search(bare):
         return None
-    minutes = {
-        number
-        for number, part in enumerate(parts)
-        if part in {"m", "mm"}
-        and ({*parts[max(0, number - 1) : number], *parts[number + 1 : number + 2]} & {"h", "hh", "s", "ss"})
-    }
-    days = [part for number, part in enumerate(parts) if part[0] in "ymd" and number not in minutes]
+    parts = [part[0] if part[0] in "hs" else part for part in map(str.lower, _PART_OF_DATE.findall(bare))]
+    days = [
+        part
+        for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False)
+        if part[0] in "yd" or (part[0] == "m" and (len(part) > 2 or not {before, after} & {"h", "s"}))  # else minutes
+    ]
     if days and not any(part[0] == "d" for part in days):
         return " ".join(_MONTH_PARTS.get(part, "%b") for part in days)
-    has_time = any(part[0] in "hs" for part in parts)
-    return (_WITH_TIME if has_time else _DAY) if days else _TIME
+    has_time = not {"h", "s"}.isdisjoint(parts)
+    return (_WITH_TIME if has_time else _DAY) if days else _TIME if parts else None
 
 
 def _shown_date(value: float, pattern: str, *, from_1904: bool) -> str:
     leap = value < 60  # Excel counts a 29 February 1900
     first = dt.datetime(1904, 1, 1, tzinfo=dt.UTC) if from_1904 else dt.datetime(1899, 12, 30 + leap, tzinfo=dt.UTC)
     date = first + dt.timedelta(seconds=round(value * 86400))
-    if pattern == _TIME:
-        return f"{date:{_TIME}}".removesuffix(":00")
-    return f"{date:{_DAY if pattern == _WITH_TIME and date.time() == dt.time() else pattern}}"
+    if pattern == _WITH_TIME and date.time() == dt.time():
+        pattern = _DAY
+    return f"{date:{pattern}}".removesuffix(":00") if pattern == _TIME else f"{date:{pattern}}"
 
 
 def _plain(value: float) -> str:

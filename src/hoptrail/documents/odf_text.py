@@ -1,18 +1,15 @@
-"""Reads the text of OpenDocument files: a paragraph as it is shown, what belongs to it but stands apart, and tables."""
+"""Reads the text of OpenDocument files: the styles of a file, and a paragraph as it is shown."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import HIDDEN, STRUCK
-from hoptrail.documents.office_text import comment_head, inherited, shifted
-from hoptrail.documents.sheet_rows import GridRow
+from hoptrail.documents.office_package import Package
+from hoptrail.documents.office_text import PAGE_NUMBER, OfficeReader, TextRun, comment_head, inherited
 from hoptrail.text.normal_forms import squeeze
 
 _NAMES = {"draw": "drawing", "svg": "svg-compatible", "fo": "xsl-fo-compatible"}
@@ -28,14 +25,11 @@ def tag(name: str) -> str:
     return f"{{{space}}}{local}"
 
 
-DRAW, _OFFICE, _TEXT = tag("draw:"), tag("office:"), tag("text:")
-"""How the tags of drawings, of what belongs to the office, and of text begin."""
+DRAW, _OFFICE, _TEXT, _FORM = tag("draw:"), tag("office:"), tag("text:"), tag("form:")
+"""How the tags of drawings, of what belongs to the office, of text and of controls begin."""
+_MATH = "{http://www.w3.org/1998/Math/MathML}"
 _SPACE = re.compile(r"[ \t\r\n]+")
-_WITHOUT_TEXT = {
-    *(f"{_TEXT}{name}" for name in ("page-number", "page-count", "tracked-changes", "number", "ruby-text")),
-    tag("office:forms"),
-}
-"""Page numbers, deleted text, and what is written otherwise."""
+_BOXES, _FIELDS = ("checkbox", "radio"), ("text", "combobox", "formatted-text")
 
 
 class OdfStyles:
@@ -53,221 +47,129 @@ class OdfStyles:
             for one in root.iter(tag("text:list-style"))
             for level in one.iter(tag("text:list-level-style-number"))
         }
+        self.value = cache(self._value)
 
-    def chain(self, family: str, name: str | None) -> Iterator[Any]:
+    def _chain(self, family: str, name: str | None) -> Iterator[Any]:
         """A style and those that it inherits from."""
         first = self._styles.get((family, name))
         return inherited(first, lambda style: self._styles.get((family, style.get(tag("style:parent-style-name")))))
 
-    def value(self, family: str, name: str | None, attribute: str) -> str:
+    def _value(self, family: str, name: str | None, attribute: str) -> str:
         """A property by its attribute (`fo:font-weight`); empty if no style of the chain has it."""
-        properties = (one for style in self.chain(family, name) for one in style)
+        properties = (one for style in self._chain(family, name) for one in style)
         return next((value for one in properties if (value := one.get(tag(attribute))) is not None), "")
 
-    def names(self, family: str, name: str | None) -> list[str]:
-        """The names of a style and of those that it inherits from, as a person sees them."""
+    def names(self, name: str | None) -> list[str]:
+        """The names of a paragraph's style and of those that it inherits from, as a person sees them."""
         return [
             style.get(tag("style:display-name")) or style.get(tag("style:name"), "").replace("_20_", " ")
-            for style in self.chain(family, name)
+            for style in self._chain("paragraph", name)
         ]
 
     def is_ordered(self, list_style: str | None, level: int) -> bool:
         """Whether a list numbers its items at this level from 1."""
         return (list_style, level) in self._ordered
 
+    def why_left_out(self, family: str, name: str | None) -> str:
+        """The note that says why text of a style is not shown; empty if it is."""
+        if self.value(family, name, "text:display") == "none":
+            return HIDDEN
+        return STRUCK if self.value(family, name, "style:text-line-through-style") not in {"", "none"} else ""
 
-@dataclass(slots=True)
-class OdfText:
-    """Reads paragraphs, and counts what is left out of them. `controls`: what the controls of forms show, by their ids;
-    `formulas`: those of embedded objects, by their folder.
-    """
 
-    styles: OdfStyles
-    controls: Mapping[str, str]
-    formulas: Mapping[str, str]
-    left_out: Counter[str] = field(default_factory=Counter)
-    asides: list[tuple[str, Any, str]] = field(default_factory=list)
-    """What stands apart from the paragraphs read so far, for the caller to take: the words before its text, its element and its
-    place."""
-    _counts: Counter[str] = field(default_factory=Counter)
+class OdfText(OfficeReader):
+    """Reads paragraphs."""
 
-    def paragraph(self, element: Any) -> str:
+    def __init__(self, package: Package, content: Any) -> None:
+        super().__init__(package.notes)
+        self.styles = OdfStyles(package.root("styles.xml"), content)
+        self._controls = dict(_controls(content))
+        self._objects = {name.rpartition("/")[0]: name for name in package.names if name.endswith("/content.xml")}
+        self._package = package
+
+    def runs(self, element: Any) -> Iterator[TextRun]:
         """The text of a paragraph, heading or shape."""
         style = element.get(tag("text:style-name"))
-        return "" if self._is_left_out("paragraph", style, element) else self._inline(element, "").strip(" ")
+        is_bold = self.styles.value("paragraph", style, "fo:font-weight") == "bold"
+        return self._inline(element, TextRun("", self.styles.why_left_out("paragraph", style), bold=is_bold))
+
+    def objects(self, shape: Any) -> Iterator[Any]:
+        """Yield the roots of the objects embedded in a shape, such as formulas and charts."""
+        for link in (one.get(tag("xlink:href"), "").removeprefix("./") for one in shape.iter(tag("draw:object"))):
+            if link in self._objects:
+                yield self._package.root(self._objects[link])
 
     def annotation(self, comment: Any) -> None:
         author, date = (comment.findtext(tag(name)) or "" for name in ("dc:creator", "dc:date"))
         for one in [*comment.findall(tag("dc:creator")), *comment.findall(tag("dc:date"))]:
             comment.remove(one)
-        self._aside("comment", comment, f"{comment_head(author, date)}: ")
+        self.set_apart("comment", comment, f"{comment_head(author, date)}: ")
 
-    def _inline(self, element: Any, before: str) -> str:
-        text = _SPACE.sub(" ", element.text or "")
+    def _inline(self, element: Any, like: TextRun) -> Iterator[TextRun]:
+        """Yield the text within an element, of the style of `like`. Nothing is set apart from what is not shown."""
+        if like.why:
+            yield like._replace(text="".join(element.itertext()))
+            return
+        yield like._replace(text=_SPACE.sub(" ", element.text or ""))
         for child in element:
             if isinstance(child.tag, str):
-                text += self._child(child, before + text)
-            text += _SPACE.sub(" ", child.tail or "")
-        return text
+                yield from self._child(child, like)
+            yield like._replace(text=_SPACE.sub(" ", child.tail or ""))
 
-    def _child(self, child: Any, before: str) -> str:
+    def _child(self, child: Any, like: TextRun) -> Iterator[TextRun]:
         if child.tag == tag("office:annotation"):
             self.annotation(child)
         elif child.tag == tag("draw:control"):
-            return self.controls.get(child.get(tag("draw:control"), ""), "")
+            yield like._replace(text=self._controls.get(child.get(tag("draw:control"), ""), ""))
         elif child.tag.startswith(DRAW) and child.tag != tag("draw:a"):
-            links = (one.get(tag("xlink:href"), "").removeprefix("./") for one in child.iter(tag("draw:object")))
-            if formula := next((self.formulas[link] for link in links if link in self.formulas), ""):
-                return formula
-            self._aside("drawing", child)
-        elif child.tag not in _WITHOUT_TEXT and not child.tag.startswith(_OFFICE):
-            return self._marked(child, before)
-        return ""
+            formulas = [_formula(one) for one in self.objects(child) if one.tag == f"{_MATH}math"]
+            if not formulas:
+                self.set_apart("drawing", child)
+            yield like._replace(text="".join(formulas[:1]))
+        elif not child.tag.startswith(_OFFICE):
+            yield from self._marked(child, like)
 
-    def _marked(self, child: Any, before: str) -> str:
+    def _marked(self, child: Any, like: TextRun) -> Iterator[TextRun]:
         match child.tag.removeprefix(_TEXT):
+            case "tracked-changes" | "number" | "ruby-text":
+                pass
+            case "page-number" | "page-count":
+                yield like._replace(text=PAGE_NUMBER)
             case "s":
-                return " " * min(int(child.get(tag("text:c"), "1")), 100)
+                yield like._replace(text=" " * min(int(child.get(tag("text:c"), "1")), 100))
             case "tab" | "line-break" as name:
-                return "\t" if name == "tab" else "\n"
+                yield like._replace(text="\t" if name == "tab" else "\n")
             case "note":
-                number = self._aside(child.get(tag("text:note-class"), "footnote"), child.find(tag("text:note-body")))
-                return f"[{number}]"
+                body, kind = child.find(tag("text:note-body")), child.get(tag("text:note-class"), "footnote")
+                yield like._replace(text="" if body is None else self.note(kind, body))
             case "hidden-text" | "hidden-paragraph":
-                self.left_out[HIDDEN] += 1
-                return ""
+                yield from self._inline(child, like._replace(why=HIDDEN))
             case "span":
-                return self._span(child, before)
-        return self._inline(child, before)
+                yield from self._inline(child, self._styled(child.get(tag("text:style-name")), like))
+            case _:
+                yield from self._inline(child, like)
 
-    def _span(self, span: Any, before: str) -> str:
-        style = span.get(tag("text:style-name"))
-        if self._is_left_out("text", style, span):
-            return ""
-        text, position = self._inline(span, before), self.styles.value("text", style, "style:text-position")
-        is_shifted = bool(position) and not position.startswith("0")
-        return shifted(text, before, is_raised=not position.startswith(("sub", "-"))) if is_shifted else text
-
-    def _aside(self, kind: str, element: Any, head: str = "") -> int:
-        self._counts[kind] += 1
-        number = self._counts[kind]
-        if element is not None:
-            head = f"[{number}] " if kind.endswith("note") else head
-            self.asides.append((head, element, f"{kind} {number}"))
-        return number
-
-    def _is_left_out(self, family: str, style: str | None, element: Any) -> bool:
-        marks = {HIDDEN: "text:display", STRUCK: "style:text-line-through-style"}
-        for what, attribute in marks.items():
-            value = self.styles.value(family, style, attribute)
-            if value not in {"", "true"} and (what == HIDDEN) == (value == "none"):
-                self.left_out[what] += bool(squeeze("".join(element.itertext())))
-                return True
-        return False
-
-    def notes(self) -> list[str]:
-        return [note for note, count in self.left_out.items() if count]
+    def _styled(self, style: str | None, like: TextRun) -> TextRun:
+        position = self.styles.value("text", style, "style:text-position")
+        is_shifted, is_lowered = position[:1] not in {"", "0"}, position.startswith(("sub", "-"))
+        weight = self.styles.value("text", style, "fo:font-weight")
+        shift = (-1 if is_lowered else 1) if is_shifted else like.shift
+        why = self.styles.why_left_out("text", style)
+        return TextRun("", why, shift, weight == "bold" if weight else like.bold)
 
 
-_COLUMNS = 16384
-"""The most columns of a sheet."""
+def _controls(content: Any) -> Iterator[tuple[str, str]]:
+    """Yield the controls of forms by their ids: a box with its state and label, a field with its value."""
+    for control in content.iter(*(f"{_FORM}{name}" for name in (*_BOXES, *_FIELDS))):
+        own = {key.rpartition("}")[2]: value for key, value in control.attrib.items()}
+        shown = own.get("current-value") or own.get("value", "")
+        if control.tag.removeprefix(_FORM) in _BOXES:
+            state = own.get("current-state") or own.get("state")
+            is_ticked = own.get("current-selected") == "true" or state == "checked"
+            shown = f"{'☒' if is_ticked else '☐'} {own.get('label', '')}"
+        yield own.get("id", ""), shown.strip()
 
 
-@dataclass(slots=True)
-class OdfTables:
-    """Reads tables. `hidden`: notes on what is not shown of them."""
-
-    text: OdfText
-    limits: ReadingLimits
-    hidden: list[str] = field(default_factory=list)
-    _nested: list[Any] = field(default_factory=list)
-
-    def rows(self, table: Any) -> Iterator[tuple[GridRow, list[Any]]]:
-        """Yield the rows that are shown, each at `row N`, with the tables in their cells. A cell that spans rows is repeated in
-        each of them. Comments wait among the asides of the text.
-        """
-        columns = _is_shown(table)
-        above: dict[int, tuple[int, str]] = {}
-        number = 0
-        for row in table.iter(tag("table:table-row")):
-            if next(row.iterancestors(tag("table:table"))) is not table:
-                continue
-            times = min(int(row.get(tag("table:number-rows-repeated"), "1")), 2**20)
-            self._nested = []
-            cells, spans = self._cells(row, columns, above)
-            if row.get(tag("table:visibility"), "visible") != "visible":
-                self._count_hidden(table, "rows", any(cells))
-                self.text.asides.clear()
-            elif any(map(str.strip, cells)):
-                for repeated in range(min(times, self.limits.rows + 1)):
-                    yield GridRow(f"row {number + repeated + 1}", cells, spans or None), self._nested
-                    self._nested = []
-            else:
-                yield GridRow(f"row {number + 1}", ()), self._nested
-            number += times
-
-    def _cells(
-        self, row: Any, columns: list[bool], above: dict[int, tuple[int, str]]
-    ) -> tuple[list[str], dict[int, int]]:
-        """The texts of the shown cells of a row, and how many columns they span. `above`: by their column, the rows that cells
-        still span and their text.
-        """
-        cells: list[str] = []
-        spans: dict[int, int] = {}
-        position, blanks = 0, 0
-        for cell in row:
-            if cell.tag not in {tag("table:table-cell"), tag("table:covered-table-cell")}:
-                continue
-            text = squeeze(" ".join(self._cell_lines(cell)))
-            times = min(int(cell.get(tag("table:number-columns-repeated"), "1")), _COLUMNS - position)
-            for column in range(position, position + times):
-                remaining, spanned = above.pop(column, (0, ""))
-                if cell.tag.endswith("covered-table-cell"):
-                    text = spanned
-                if remaining > 1:
-                    above[column] = remaining - 1, spanned
-                rows, width = (int(cell.get(tag(f"table:number-{name}-spanned"), "1")) for name in ("rows", "columns"))
-                if rows > 1:
-                    above[column] = rows - 1, text
-                if column < len(columns) and not columns[column]:
-                    self._count_hidden(row.getparent(), "columns", bool(text))
-                    continue
-                if width > 1:
-                    spans[len(cells) + blanks] = width
-                if text:
-                    cells += [*[""] * blanks, text]
-                    blanks = 0
-                else:
-                    blanks += 1
-            position += times
-        width = max((start + columns for start, columns in spans.items()), default=0)
-        return cells + [""] * max(0, min(width, _COLUMNS) - len(cells)), spans
-
-    def _cell_lines(self, cell: Any) -> Iterator[str]:
-        for child in cell:
-            if child.tag in {tag("text:p"), tag("text:h")}:
-                yield self.text.paragraph(child)
-            elif child.tag == tag("office:annotation"):
-                self.text.annotation(child)
-            elif child.tag == tag("table:table"):
-                self._nested.append(child)
-            elif child.tag == tag("text:list"):
-                yield "; ".join(filter(None, self._cell_lines(child)))
-            elif child.tag in {tag("text:list-item"), tag("text:section")}:
-                yield from self._cell_lines(child)
-
-    def _count_hidden(self, element: Any, what: str, has_text: bool) -> None:
-        tables = (one for one in [element, *element.iterancestors()] if one.tag == tag("table:table"))
-        name = next((one.get(tag("table:name"), "") for one in tables), "")
-        note = f"sheet {name}: hidden {what} were left out"
-        if has_text and note not in self.hidden:
-            self.hidden.append(note)
-
-
-def _is_shown(table: Any) -> list[bool]:
-    """Whether each column of a table is shown, as far as it says so."""
-    shown: list[bool] = []
-    for column in table.iter(tag("table:table-column")):
-        times = min(int(column.get(tag("table:number-columns-repeated"), "1")), _COLUMNS - len(shown))
-        shown += [column.get(tag("table:visibility"), "visible") == "visible"] * times
-    return shown
+def _formula(root: Any) -> str:
+    """A formula as it was typed."""
+    return squeeze(root.findtext(f".//{_MATH}annotation") or "".join(root.itertext()))

@@ -1,26 +1,108 @@
-"""What Office files have in common: raised and lowered characters, the signs of symbol fonts, comments, the place of asides,
-headers and footers, the order in which a slide is read, formulas (Office Math) in one line, as in
-`x = (-b ± √(b^2 - 4ac))/(2a)`, charts as tables of their data, and diagrams as lists.
+"""What the readers of Office files share: text of several styles as it is shown, the signs of symbol fonts, comments and other
+text that stands apart, headers and footers, and the order in which a slide is read.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from hoptrail.documents.blocks import Piece
-from hoptrail.documents.markup import lowered, raised
-from hoptrail.documents.sheet_rows import header_piece, row_piece
+from hoptrail.documents.markup import lowered, raised, runs
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 _DEEPEST_STYLE = 20
-ASIDES = ("footnote ", "endnote ", "comment ", "text box ", "drawing ")
-"""How the places of asides begin."""
-
+ASIDES = ("drawing ", "text box ", "footnote ", "endnote ", "comment ")
+"""How the places of asides begin, in the order in which those of a paragraph are read."""
+PAGE_NUMBER = "\N{WORD JOINER}"
+"""Stands for the number of a page; it is not stored."""
+_FURNITURE = 3
+"""Words beside a page number that do not make it a text: `Page 1 of 3`."""
+_SPACES = re.compile(r"  +")
+_TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
+_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 
 Item = TypeVar("Item")
+
+
+class TextRun(NamedTuple):
+    """Text of one style. `why`: the note that says why it is not shown; empty if it is. `shift`: above 0 if it is raised, below 0
+    if lowered.
+    """
+
+    text: str
+    why: str = ""
+    shift: int = 0
+    bold: bool = False
+
+
+def shown(styled: Iterable[TextRun], notes: list[str]) -> tuple[str, bool]:
+    """The text of runs as a person sees it, and whether all of it is bold. Why some is not shown is added to `notes`."""
+    text, bold, is_whole = "", [], True
+    for (why, shift), group in groupby(styled, lambda run: (run.why, run.shift)):
+        alike = list(group)
+        part = "".join(run.text for run in alike)
+        words = part.strip()
+        if why:
+            is_whole = False
+            notes += [why] * bool(words and why not in notes)
+            continue
+        if shift and words:
+            part = part.replace(words, raised(text, words) if shift > 0 else lowered(words), 1)
+        text += part
+        bold += [run.bold for run in alike if run.text.strip()]
+    return text if is_whole else _SPACES.sub(" ", text), bool(bold) and all(bold)
+
+
+class OfficeReader:
+    """Reads text, and keeps what stands apart from a paragraph until that ends. The readers of formats derive from it."""
+
+    def __init__(self, notes: list[str]) -> None:
+        self.notes = notes
+        self._apart: list[tuple[str, str, Any]] = []
+        self._counts: Counter[str] = Counter()
+
+    def blocks(self, element: Any, place: str) -> Iterator[Piece]:
+        """Yield what is in an element. All of it stands at one place, unless that is empty."""
+        raise NotImplementedError
+
+    def text(self, styled: Iterable[TextRun]) -> str:
+        return shown(styled, self.notes)[0]
+
+    def place(self, kind: str, outer: str = "") -> str:
+        """The place of the next paragraph or another kind; `outer` if that is the place of all that is around it."""
+        self._counts[kind] += not outer
+        return outer or f"{kind} {self._counts[kind]}"
+
+    def set_apart(self, kind: str, element: Any, head: str = "") -> None:
+        """Read this element after the paragraph, with the words `head` before its text."""
+        self._apart.append((self.place(kind), head, element))
+
+    def note(self, kind: str, element: Any, *, marked: bool = True) -> str:
+        """Set a footnote or endnote apart. The mark that stands in the text and before the note, if it is `marked`."""
+        number = self._counts[kind] + 1
+        mark = f"[{roman(number) if kind == 'endnote' else number}]" if marked else ""
+        self.set_apart(kind, element, f"{mark} " if marked else "")
+        return mark
+
+    def apart(self, outer: str = "", *, ended: bool = False) -> Iterator[Piece]:
+        """Yield what stands apart from the text read so far, endnotes only when it has ended."""
+        known, self._apart = self._apart, []
+        for kind in ASIDES:
+            for place, head, element in (one for one in known if one[0].startswith(kind)):
+                if kind == "endnote " and not ended:
+                    self._apart.append((place, head, element))
+                    continue
+                for piece in self.blocks(element, place if outer.startswith(ASIDES) else outer or place):
+                    words = piece.text.strip()
+                    yield replace(piece, text=head + words, bold=False) if words else piece
+                    head = "" if words else head  # noqa: PLW2901 - stands before the first text only
 
 
 def inherited(style: Item | None, parent: Callable[[Item], Item | None]) -> Iterator[Item]:
@@ -30,6 +112,11 @@ def inherited(style: Item | None, parent: Callable[[Item], Item | None]) -> Iter
             return
         yield style
         style = parent(style)
+
+
+def roman(number: int) -> str:
+    """The number in small Roman numerals; from 100 on in digits."""
+    return _TENS[number // 10] + _ONES[number % 10] if number < 100 else str(number)
 
 
 def comment_head(author: str, date: str) -> str:
@@ -57,24 +144,20 @@ def asides_after_lists(pieces: Iterable[Piece]) -> Iterator[Piece]:
     yield from waiting
 
 
-def below_no_heading(parts: Iterable[Iterable[Piece]], furniture: int = 0) -> Iterator[Piece]:
-    """Yield the pieces of headers and footers, each text once. Those with at most so many words and no digits, `furniture`, are
-    left out.
-    """
+def below_no_heading(parts: Iterable[Iterable[Piece]]) -> Iterator[Piece]:
+    """Yield the pieces of headers and footers, each part once, without page numbers and the few words beside them."""
     yield Piece(BlockKind.HEADING)
     known: set[str] = set()
     for part in parts:
-        pieces = [piece for piece in part if piece.text.strip() or piece.cells]
+        pieces = [piece for piece in part if (piece.text.strip() or piece.cells) and not _is_page_number(piece.text)]
         text = "\n".join(piece.text or "\t".join(value for _, value in piece.cells) for piece in pieces)
-        if text not in known and (len(text.split()) > furniture or any(map(str.isdigit, text))):
-            yield from pieces
+        yield from pieces if text not in known else ()
         known.add(text)
 
 
-def shifted(text: str, before: str, *, is_raised: bool) -> str:
-    """Superscript or subscript after this text, with the spaces around it."""
-    shown = text.strip()
-    return text.replace(shown, raised(before, shown) if is_raised else lowered(shown), 1) if shown else text
+def _is_page_number(text: str) -> bool:
+    few = len(text.replace(PAGE_NUMBER, "").split()) <= _FURNITURE
+    return PAGE_NUMBER in text and few and not any(map(str.isdigit, text))
 
 
 _SYMBOL_FONTS = {
@@ -143,176 +226,13 @@ def _ordered(placed: list[tuple[Box, Item]]) -> list[tuple[Box, Item]]:
 
 def _apart(placed: list[tuple[Box, Item]], axis: int) -> tuple[list[list[tuple[Box, Item]]], float]:
     """The groups of boxes that no box joins in this direction (0 across, 1 down), and the widest gap between them."""
-    groups: list[list[tuple[Box, Item]]] = []
-    end, widest = float("-inf"), float("-inf")
-    for one in sorted(placed, key=lambda one: one[0][axis]):
+
+    def end(group: list[tuple[Box, Item]]) -> float:
+        return max(box[axis + 2] for box, _ in group)
+
+    def joins(group: list[tuple[Box, Item]], one: tuple[Box, Item]) -> bool:
         start, stop = one[0][axis], one[0][axis + 2]
-        if not groups or start < end - _OVERLAP * (stop - start):
-            groups = groups or [[]]
-            groups[-1].append(one)
-        else:
-            widest = max(widest, start - end)
-            groups.append([one])
-        end = max(end, stop)
-    return groups, widest
+        return start < end(group) - _OVERLAP * (stop - start)
 
-
-MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-_PROPERTIES = "Pr"
-
-
-def formula_text(element: Any) -> str:
-    """The text of a formula or of a part of it."""
-    tag = str(element.tag).removeprefix(MATH)
-    if tag == "t":
-        return element.text or ""
-    if tag in _SHAPES:
-        shape, parts = _SHAPES[tag]
-        return shape.format(*(_grouped(_part(element, part)) for part in parts))
-    if tag == "d":
-        begin, separator, end = (
-            _character(element, *one) for one in (("begChr", "("), ("sepChr", "|"), ("endChr", ")"))
-        )
-        return begin + separator.join(formula_text(one) for one in element.findall(f"{MATH}e")) + end
-    if tag == "nary":
-        limits = (
-            f"{sign}{_grouped(text)}" for sign, part in (("_", "sub"), ("^", "sup")) if (text := _part(element, part))
-        )
-        return f"{_character(element, 'chr', '∫')}{''.join(limits)} {_part(element, 'e')}"
-    if tag == "rad":
-        return f"{_part(element, 'deg')}√({_part(element, 'e')})"
-    if tag == "func":
-        return f"{_part(element, 'fName')}({_part(element, 'e').removeprefix('(').removesuffix(')')})"
-    if tag in {"m", "eqArr"}:
-        return "; ".join(formula_text(one) for one in element if not one.tag.endswith(_PROPERTIES))
-    if tag == "mr":
-        return ", ".join(map(formula_text, element))
-    return "".join(formula_text(one) for one in element if not str(one.tag).endswith(_PROPERTIES))
-
-
-_SHAPES = {
-    "f": ("{}/{}", ("num", "den")),
-    "sSup": ("{}^{}", ("e", "sup")),
-    "sSub": ("{}_{}", ("e", "sub")),
-    "sSubSup": ("{}_{}^{}", ("e", "sub", "sup")),
-    "sPre": ("_{}^{} {}", ("sub", "sup", "e")),
-    "limLow": ("{}_{}", ("e", "lim")),
-    "limUpp": ("{}^{}", ("e", "lim")),
-}
-"""How the parts of an expression are written, by its tag."""
-
-
-def _part(element: Any, tag: str) -> str:
-    part = element.find(f"{MATH}{tag}")
-    return "" if part is None else formula_text(part)
-
-
-def _grouped(text: str) -> str:
-    """In brackets if it is more than a number or a word."""
-    is_one = len(text) < 2 or text.replace(".", "").isalnum() or (text[0] == "(" and text.find(")") == len(text) - 1)
-    return text if is_one else f"({text})"
-
-
-def _character(element: Any, tag: str, default: str) -> str:
-    """A sign that the properties of an expression name; empty if they say that there is none."""
-    mark = element.find(f"*/{MATH}{tag}")
-    return default if mark is None else str(mark.get(f"{MATH}val", ""))
-
-
-_MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-GRAPHIC = f"{_MAIN}graphicData"
-_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
-_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
-_RELATIONS = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_NEW_CHART = "chartex"
-"""In the namespaces of kinds of charts that came later, such as waterfalls."""
-
-
-def graphic_pieces(data: Any, part: Any, place: str, unread: list[str]) -> list[Piece]:
-    """The pieces of a chart or diagram of a part; none of another drawing. What cannot be read is named in `unread`."""
-    from lxml import etree  # type: ignore[import-untyped]
-
-    chart, diagram = data.find(f"{_CHART}chart"), data.find(f"{_DIAGRAM}relIds")
-    name = chart.get(f"{_RELATIONS}id") if chart is not None else None
-    name = diagram.get(f"{_RELATIONS}dm") if diagram is not None else name
-    if name in part.rels:
-        target = part.rels[name].target_part
-        root = etree.fromstring(target.blob, etree.XMLParser(resolve_entities=False))
-        return list(_chart(root, place) if chart is not None else _diagram(root, place))
-    if name or _NEW_CHART in data.get("uri", ""):
-        unread.append(f"{place}: a chart or diagram was not read")
-    return []
-
-
-def _chart(root: Any, place: str) -> Iterator[Piece]:
-    """Yield the title of a chart, and a row for each category with a column for each series; of a scatter chart a row for each
-    point.
-    """
-    title = root.find(f"{_CHART}chart/{_CHART}title")
-    if title is not None:
-        words = "".join(one.text or "" for one in title.iter(f"{_MAIN}t"))
-        yield Piece(BlockKind.PARAGRAPH, squeeze(words), place=place)
-    for plot in root.iter(f"{_CHART}plotArea"):
-        series = list(plot.iter(f"{_CHART}ser"))
-        points = [one for one in series if one.find(f"{_CHART}xVal") is not None]
-        for one in points:
-            columns = [_points(one.find(f"{_CHART}{tag}")) for tag in ("xVal", "yVal", "bubbleSize")]
-            names = ["", "x", "y", "size"]
-            yield header_piece(names, place)
-            for number in sorted({*columns[0], *columns[1]}):
-                yield row_piece(names, [_name(one), *(column.get(number, "") for column in columns)], place)
-        if bars := [one for one in series if one not in points]:
-            yield from _table(bars, place)
-
-
-def _table(series: list[Any], place: str) -> Iterator[Piece]:
-    names = ["", *map(_name, series)]
-    labels: dict[int, str] = {}
-    for one in series:
-        labels = {**_points(one.find(f"{_CHART}cat")), **labels}
-    values = [_points(one.find(f"{_CHART}val")) for one in series]
-    yield header_piece(names, place)
-    for number in sorted({*labels, *(key for column in values for key in column)}):
-        yield row_piece(names, [labels.get(number, ""), *(column.get(number, "") for column in values)], place)
-
-
-def _name(series: Any) -> str:
-    return squeeze(" ".join(_points(series.find(f"{_CHART}tx")).values()))
-
-
-def _points(data: Any) -> dict[int, str]:
-    """The values that a chart stores of its data, by their numbers. Of several levels of labels the outer ones come first."""
-    found: dict[int, str] = {}
-    levels = list(data.iter(f"{_CHART}lvl")) or [data] if data is not None else []
-    for level in levels:
-        for point in level.iter(f"{_CHART}pt"):
-            text, number = point.findtext(f"{_CHART}v") or "", int(point.get("idx", "0"))
-            found[number] = f"{_shown(text)} {found.get(number, '')}".strip()
-    if data is not None and not found:
-        found = {0: text} if (text := data.findtext(f"{_CHART}v")) else {}
-    return found
-
-
-def _shown(text: str) -> str:
-    """A number without the noise of its binary form; other text stays."""
-    try:
-        return f"{float(text):.15g}"
-    except ValueError:
-        return text
-
-
-def _diagram(root: Any, place: str) -> Iterator[Piece]:
-    """Yield the texts of a diagram in order, each at its depth."""
-    above = {
-        one.get("destId"): one.get("srcId")
-        for one in root.iter(f"{_DIAGRAM}cxn")
-        if one.get("type", "parOf") == "parOf"
-    }
-    for point in root.iter(f"{_DIAGRAM}pt"):
-        if point.get("type", "node") not in {"node", "asst"}:
-            continue
-        depth, parent = 0, above.get(point.get("modelId"))
-        while parent in above and depth < len(above):
-            depth, parent = depth + 1, above[parent]
-        lines = ("".join(one.text or "" for one in line.iter(f"{_MAIN}t")) for line in point.iter(f"{_MAIN}p"))
-        yield Piece(BlockKind.ITEM, squeeze(" ".join(lines)), depth + 1, place=place)
+    groups = list(runs(sorted(placed, key=lambda one: one[0][axis]), joins))
+    return groups, max((after[0][0][axis] - end(group) for group, after in pairwise(groups)), default=float("-inf"))

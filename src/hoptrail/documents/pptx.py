@@ -7,207 +7,207 @@ Left out are hidden slides and shapes and struck-out text, with a note, pictures
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from hoptrail.documents import office_text as office
-from hoptrail.documents.archives import opened_office_file
 from hoptrail.documents.blocks import Parsed, Piece, assemble
-from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.grids import OfficeGrid, Rows
+from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import HIDDEN, STRUCK
-from hoptrail.documents.sheet_rows import GridRow, grid_pieces
+from hoptrail.documents.office_drawings import GRAPHIC, formula_text, graphic_pieces
+from hoptrail.documents.office_package import Package, opened_package, relation_of
+from hoptrail.documents.office_text import Box, TextRun, comment_head, in_reading_order, shown, symbols
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDES = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
-_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _UNTITLED = re.compile(r"(?:(?:powerpoint )?presentation|slide 1|powerpoint-präsentation|présentation powerpoint)?")
+_FURNITURE = {"dt", "ftr", "sldNum", "hdr"}
+"""Placeholders that are the same on all slides."""
+_ON_MASTER = {"ctrTitle": "title", **{kind: kind for kind in ("title", *_FURNITURE)}}
+"""The kinds of placeholders on a master by those on its layouts; of all others it is `body`."""
 _DEEPEST_GROUP = 10
-
-
-@cache
-def _unreadable() -> tuple[type[Exception], ...]:
-    """What the library raises for a part that it does not know or that is damaged."""
-    from pptx.exc import PythonPptxError
-
-    return AttributeError, KeyError, ValueError, TypeError, IndexError, NotImplementedError, PythonPptxError
+_DAMAGED = (AttributeError, KeyError, ValueError, TypeError, IndexError)
+"""What is raised for a part that lacks something or has something else in its place."""
 
 
 def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a presentation: title (of its properties, else of the first slide) and blocks."""
-    from pptx import Presentation
-
-    presentation, notes = opened_office_file(Presentation, data, limits, "PowerPoint", ".pptx")
-    names = [one.rId for one in presentation.element.iter(f"{_SLIDES}sldId")]  # the library fails for a missing slide
-    limits.check_pages(len(names), "slides")
-    part = presentation.part
-    reader = _Slides({one.get("id", ""): one.get("name", "") for one in _related(part, "commentAuthors", "authors")})
-    slides = [(number, part.related_slide(name)) for number, name in enumerate(names, 1) if name in part.rels]
-    shown = [numbered for numbered in slides if numbered[1].element.get("show") not in {"0", "false"}]
-    told = {"hidden slides were left out": len(slides) - len(shown), "slides are missing": len(names) - len(slides)}
-    notes += [f"{count} {what}" for what, count in told.items() if count]
-    title = str(presentation.core_properties.title or "").strip()
-    title = "" if _UNTITLED.fullmatch(title.lower()) else title
-    if not title and shown and shown[0][1].shapes.title is not None:
-        title = squeeze(shown[0][1].shapes.title.text_frame.text)
-    pieces = [piece for number, slide in shown for piece in reader.slide(slide, number)]
-    return assemble(title, pieces, [*notes, *reader.notes()], limits.text)
+    with opened_package(data, limits, "PowerPoint", ".pptx", "ppt/presentation.xml") as package:
+        reader = _Slides(package)
+        pieces = list(reader.pieces())
+        title = "" if _UNTITLED.fullmatch(package.title.lower()) else package.title
+        return assemble(title or reader.title, pieces, package.notes, limits.text)
 
 
-@dataclass(slots=True)
 class _Slides:
-    """Reads slides, and counts what is left out of them. `authors`: the names of those who comment by their ids."""
+    """Reads slides, and notes what is left out of them. `title`: that of the first slide."""
 
-    authors: dict[str, str]
-    left_out: Counter[str] = field(default_factory=Counter)
-    _unread: list[str] = field(default_factory=list)
+    def __init__(self, package: Package) -> None:
+        self._package, self._notes = package, package.notes
+        authors = package.parts(package.main, "commentAuthors", "authors")
+        self._authors = {one.get("id"): one.get("name", "") for root in authors for one in root.iter("{*}*")}
+        self._layouts: dict[str, dict[str, Box]] = {}
+        self.title = ""
 
-    def notes(self) -> list[str]:
-        return [*(note for note, count in self.left_out.items() if count), *self._unread]
+    def pieces(self) -> Iterator[Piece]:
+        presentation = self._package.root(self._package.main)
+        if presentation.tag != f"{_SLIDES}presentation":
+            raise Unreadable("is not a PowerPoint file, or a damaged one: it has no slides")
+        names = [relation_of(one) for one in presentation.iter(f"{_SLIDES}sldId")]
+        self._package.limits.check_pages(len(names), "slides")
+        paths = self._package.related(self._package.main)
+        slides = [(number, paths[name]) for number, name in enumerate(names, 1) if name in paths]
+        roots = [(number, path, self._package.root(path)) for number, path in slides]
+        visible = [one for one in roots if one[2].get("show") not in {"0", "false"}]
+        told = {"hidden slides were left out": len(roots) - len(visible), "slides are missing": len(names) - len(roots)}
+        self._notes += [f"{count} {what}" for what, count in told.items() if count]
+        for number, path, root in visible:
+            yield from self._slide(root, path, f"slide {number}", is_first=root is visible[0][2])
 
-    def slide(self, slide: Any, number: int) -> Iterator[Piece]:
+    def _slide(self, root: Any, path: str, place: str, *, is_first: bool) -> Iterator[Piece]:
         """Yield the pieces of a slide. Those of a slide without a title are below no heading."""
-        place = f"slide {number}"
-        _choose_alternatives(slide.element)
-        title = slide.shapes.title
-        heading = "" if title is None else squeeze(title.text_frame.text)
+        shapes = _shapes(root)
+        title = next((one for one in shapes if _placeholder(one)[0] == "0"), None)
+        heading = "" if title is None else self._line(title)
+        self.title = heading if is_first else self.title
         yield Piece(BlockKind.HEADING, heading, int(bool(heading)), place=place)
-        for shape in self._shapes(slide.shapes):
+        for shape in self._visible(shapes, self._places(path)):
             try:
-                if title is None or shape.shape_id != title.shape_id:
-                    yield from list(self._shape(shape, place))
-            except _unreadable() as error:
-                self._unread.append(f"{place}: a shape was not read ({error})")
+                yield from list(self._shape(shape, path, place)) if shape is not title else ()
+            except _DAMAGED as error:
+                self._notes.append(f"{place}: a shape was not read ({error})")
         try:
-            notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-            for paragraph in notes.paragraphs if notes is not None else ():
-                yield Piece(BlockKind.PARAGRAPH, self._text(paragraph), place=f"{place}, notes")
-        except _unreadable() as error:
-            self._unread.append(f"{place}: its notes were not read ({error})")
-        yield from _comments(slide.part, self.authors, place)
+            for notes in self._package.parts(path, "notesSlide"):
+                for body in (one for one in _shapes(notes) if _placeholder(one)[1] == "body"):
+                    for paragraph in body.iterfind(f"{_SLIDES}txBody/{_MAIN}p"):
+                        yield Piece(BlockKind.PARAGRAPH, self._text(paragraph), place=f"{place}, notes")
+        except _DAMAGED as error:
+            self._notes.append(f"{place}: its notes were not read ({error})")
+        yield from self._comments(path, f"{place}, comment")
 
-    def _shapes(self, shapes: Any, depth: int = 0) -> Iterator[Any]:
-        """Yield the shapes that are not hidden in reading order, those of a group together."""
-        found = [(next(shape.element.iter(f"{_SLIDES}cNvPr")).get("hidden"), shape) for shape in shapes]
-        shown = [shape for is_hidden, shape in found if is_hidden not in {"1", "true"}]
-        self.left_out[HIDDEN] += len(found) - len(shown)
-        for shape in office.in_reading_order(shown, _box):
-            if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
-                yield from self._shapes(shape.shapes, depth + 1)
+    def _visible(self, shapes: Iterable[Any], places: dict[str, Box], depth: int = 0) -> Iterator[Any]:
+        """Yield the shapes that are not hidden in reading order, those of a group together. `places`: those of placeholders."""
+        visible = []
+        for shape in shapes:
+            if shape.find(f"*/{_SLIDES}cNvPr").get("hidden") in {"1", "true"}:
+                self._notes += [HIDDEN] * (HIDDEN not in self._notes)
+            else:
+                visible.append(shape)
+        for shape in in_reading_order(visible, lambda one: _box(one) or places.get(_placeholder(one)[0])):
+            if shape.tag == f"{_SLIDES}grpSp" and depth < _DEEPEST_GROUP:
+                yield from self._visible(_shapes_in(shape), {}, depth + 1)
             else:
                 yield shape
 
-    def _shape(self, shape: Any, place: str) -> Iterator[Piece]:
-        from pptx.enum.shapes import PP_PLACEHOLDER
+    def _places(self, path: str) -> dict[str, Box]:
+        """The edges of the placeholders on the layout of a slide by their numbers; some are those of its master."""
+        for layout in self._package.related(path, "slideLayout").values():
+            if layout not in self._layouts:
+                masters = [one for root in self._package.parts(layout, "slideMaster") for one in _shapes(root)]
+                by_kind = {_placeholder(one)[1]: _box(one) for one in masters}
+                own = [(*_placeholder(one), _box(one)) for one in _shapes(self._package.root(layout))]
+                found = {number: box or by_kind.get(_ON_MASTER.get(kind, "body")) for number, kind, box in own if kind}
+                self._layouts[layout] = {number: box for number, box in found.items() if box}
+            return self._layouts[layout]
+        return {}
 
-        kind = shape.placeholder_format.type if shape.is_placeholder else None
-        if kind in {PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.HEADER}:
+    def _shape(self, shape: Any, path: str, place: str) -> Iterator[Piece]:
+        kind = _placeholder(shape)[1]
+        drawn = shape.find(f".//{GRAPHIC}")
+        table = None if drawn is None else drawn.find(f"{_MAIN}tbl")
+        if kind in _FURNITURE:
             return
-        drawn = shape.element.find(f".//{office.GRAPHIC}")
-        if shape.has_table:
-            yield from self._table(shape.table, place)
+        if table is not None:
+            grid = OfficeGrid(place, self._package.limits, self._notes)
+            pieces = grid.table(self._rows(table, grid), None, lambda *_: ())
+            yield from (replace(piece, place=place) for piece in pieces)
         elif drawn is not None:
-            yield from office.graphic_pieces(drawn, shape.part, place, self._unread)
-        elif shape.has_text_frame:
-            listed = kind in {PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY}
-            for paragraph in shape.text_frame.paragraphs:
-                yield self._paragraph(paragraph, place, listed=listed)
+            yield from graphic_pieces(drawn, self._package, path, place)
+        else:
+            for paragraph in shape.iterfind(f"{_SLIDES}txBody/{_MAIN}p"):
+                yield self._paragraph(paragraph, place, listed=kind in {"body", "obj"})
 
     def _paragraph(self, paragraph: Any, place: str, *, listed: bool) -> Piece:
         """A list item if it has a bullet or number, by its properties or by default as in the body of a slide."""
-        own = paragraph._p.find(f"{_MAIN}pPr")  # noqa: SLF001 - bullets have no public name there
-        kinds = ("buNone", "buChar", "buAutoNum", "buBlip")
-        marks = {kind for kind in kinds if own is not None and own.find(f"{_MAIN}{kind}") is not None}
+        own = paragraph.find(f"{_MAIN}pPr")
+        marks = set() if own is None else {str(one.tag).removeprefix(_MAIN) for one in own}
         text = self._text(paragraph)
-        if "buNone" in marks or not (listed or marks):
+        if "buNone" in marks or not (listed or marks & {"buChar", "buAutoNum", "buBlip"}):
             return Piece(BlockKind.PARAGRAPH, text, place=place)
-        return Piece(BlockKind.ITEM, text, paragraph.level + 1, "buAutoNum" in marks, place=place)
+        level = 1 if own is None else int(own.get("lvl", "0")) + 1
+        return Piece(BlockKind.ITEM, text, level, "buAutoNum" in marks, place=place)
+
+    def _line(self, shape: Any) -> str:
+        """The text of a shape or cell on one line."""
+        return squeeze(" ".join(map(self._text, shape.iterfind(f"*/{_MAIN}p"))))
 
     def _text(self, paragraph: Any) -> str:
-        """The text as it is shown, without what is struck out."""
-        text = ""
-        for part in paragraph._p:  # noqa: SLF001 - formulas have no public name there
-            if part.tag == f"{_MAIN}br":
-                text += "\n"
-            elif part.tag == _FORMULA:
-                text += office.formula_text(part)
-            elif part.tag in {f"{_MAIN}r", f"{_MAIN}fld"}:
-                text += self._run(part, text)
-        return text.replace("\v", "\n").strip()
+        return shown(map(_run, paragraph), self._notes)[0].replace("\v", "\n").strip()
 
-    def _run(self, run: Any, before: str) -> str:
-        text, properties = run.findtext(f"{_MAIN}t") or "", run.find(f"{_MAIN}rPr")
-        if properties is None:
-            return text
-        if properties.get("strike", "noStrike") != "noStrike":
-            self.left_out[STRUCK] += bool(text.strip())
-            return ""
-        font = properties.find(f"{_MAIN}latin")
-        text = office.symbols(text, "" if font is None else font.get("typeface", ""))
-        shift = properties.get("baseline", "0")
-        return text if shift in {"0", "0%"} else office.shifted(text, before, is_raised=not shift.startswith("-"))
+    def _rows(self, table: Any, grid: OfficeGrid) -> Rows:
+        for number, row in enumerate(table.iterfind(f"{_MAIN}tr")):
+            cells = {}
+            for column, cell in enumerate(row.iterfind(f"{_MAIN}tc")):
+                if not {"1", "true"} & {cell.get("hMerge"), cell.get("vMerge")}:
+                    cells[column] = self._line(cell)
+                    height, width = (int(cell.get(name, "1")) for name in ("rowSpan", "gridSpan"))
+                    grid.merge(number, column, number + height - 1, column + width - 1)
+            yield number, cells, False
 
-    def _table(self, table: Any, place: str) -> Iterator[Piece]:
-        """Yield the rows of a table; a cell that spans rows is repeated in each of them."""
-        rows = []
-        for number in range(len(table.rows)):
-            cells = [_origin(table, number, column) for column in range(len(table.columns))]
-            spans = {column: cell.span_width for column, cell in enumerate(cells) if cell.is_merge_origin}
-            texts = [squeeze(" ".join(map(self._text, cell.text_frame.paragraphs))) for cell in cells]
-            rows.append(GridRow(place, texts, spans))
-        return grid_pieces(rows)
-
-
-def _choose_alternatives(element: Any) -> None:
-    """Put the newest of alternative forms of a shape in place of all."""
-    for choice in list(element.iter(f"{_COMPATIBILITY}Choice")):
-        alternatives = choice.getparent()
-        if alternatives.getparent() is not None:
-            for shape in choice:
-                alternatives.addprevious(shape)
-            alternatives.getparent().remove(alternatives)
-
-
-def _box(shape: Any) -> office.Box | None:
-    try:
-        left, top, width, height = shape.left, shape.top, shape.width, shape.height
-    except _unreadable():
-        return None
-    return None if None in (left, top, width, height) else office.Box(left, top, left + width, top + height)
-
-
-def _origin(table: Any, row: int, column: int) -> Any:
-    """The cell that spans this one from above, or itself. A cell that spans columns has its text in the first only."""
-    cell = table.cell(row, column)
-    while cell.is_spanned and row > 0:
-        row -= 1
-        above = table.cell(row, column)
-        if not (above.is_spanned or above.is_merge_origin):
-            break
-        cell = above
-    return cell
-
-
-def _related(part: Any, *kinds: str) -> Iterator[Any]:
-    """Yield the elements of the parts of these kinds, in which namespaces differ by version."""
-    from pptx.oxml import parse_xml
-
-    for relation in part.rels.values():
-        if not relation.is_external and relation.reltype.rpartition("/")[2] in kinds:
-            yield from parse_xml(relation.target_part.blob).iter("{*}*")
-
-
-def _comments(slide: Any, authors: dict[str, str], place: str) -> Iterator[Piece]:
-    """Yield the comments on a slide and the replies to them."""
-    for comment in _related(slide, "comments"):
-        if comment.tag.endswith(("}cm", "}reply")):
+    def _comments(self, path: str, place: str) -> Iterator[Piece]:
+        """Yield the comments on a slide and the replies to them. Their namespaces differ by version."""
+        for comment in (
+            one for root in self._package.parts(path, "comments") for one in root.iter("{*}cm", "{*}reply")
+        ):
             own = [part for part in comment if part.tag.endswith(("}text", "}txBody"))]
-            texts = (one.text or "" for part in own for one in part.iter(f"{_MAIN}t", f"{_SLIDES}text"))
-            author, date = authors.get(comment.get("authorId", ""), ""), comment.get("dt") or comment.get("created", "")
-            text = f"{office.comment_head(author, date)}: {squeeze(' '.join(texts))}"
-            yield Piece(BlockKind.PARAGRAPH, text, place=f"{place}, comment")
+            words = " ".join(one.text or "" for part in own for one in part.iter(f"{_MAIN}t", f"{_SLIDES}text"))
+            date = comment.get("dt") or comment.get("created", "")
+            head = comment_head(self._authors.get(comment.get("authorId"), ""), date)
+            yield Piece(BlockKind.PARAGRAPH, f"{head}: {squeeze(words)}", place=place)
+
+
+def _shapes(root: Any) -> list[Any]:
+    """The shapes of a slide or a page of notes."""
+    tree = root.find(f"{_SLIDES}cSld/{_SLIDES}spTree")
+    if tree is None:
+        raise ValueError("it has no shapes")
+    return _shapes_in(tree)
+
+
+def _shapes_in(group: Any) -> list[Any]:
+    return [one for one in group if one.find(f"*/{_SLIDES}cNvPr") is not None]
+
+
+def _placeholder(shape: Any) -> tuple[str, str]:
+    """The number and kind of a placeholder; both empty if the shape is none."""
+    mark = shape.find(f"*/{_SLIDES}nvPr/{_SLIDES}ph")
+    return ("", "") if mark is None else (mark.get("idx", "0"), mark.get("type", "obj"))
+
+
+def _box(shape: Any) -> Box | None:
+    """The edges of a shape, as far as it has them itself."""
+    found = next((one for one in (*shape.iterfind(f"*/{_MAIN}xfrm"), *shape.iterfind(f"{_SLIDES}xfrm"))), None)
+    corner, size = (None if found is None else found.find(f"{_MAIN}{name}") for name in ("off", "ext"))
+    if corner is None or size is None:
+        return None
+    left, top, width, height = (int(one) for one in (corner.get("x"), corner.get("y"), size.get("cx"), size.get("cy")))
+    return Box(left, top, left + width, top + height)
+
+
+def _run(part: Any) -> TextRun:
+    """The text of a part of a paragraph."""
+    if part.tag == _FORMULA:
+        return TextRun(formula_text(part))
+    if part.tag not in {f"{_MAIN}r", f"{_MAIN}fld"}:
+        return TextRun("\n" if part.tag == f"{_MAIN}br" else "")
+    text, properties = part.findtext(f"{_MAIN}t") or "", part.find(f"{_MAIN}rPr")
+    if properties is None:
+        return TextRun(text)
+    font, shift = properties.find(f"{_MAIN}latin"), properties.get("baseline", "0")
+    why = STRUCK if properties.get("strike", "noStrike") != "noStrike" else ""
+    text = symbols(text, "" if font is None else font.get("typeface", ""))
+    return TextRun(text, why, 0 if shift in {"0", "0%"} else -1 if shift.startswith("-") else 1)

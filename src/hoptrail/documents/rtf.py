@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.limits import ReadingLimits, Unreadable
-from hoptrail.documents.markup import HIDDEN, STRUCK, OpenTable, TableCell, bold_headings, lowered, raised
+from hoptrail.documents.markup import HIDDEN, STRUCK, bold_headings
+from hoptrail.documents.office_text import TextRun, shown
+from hoptrail.documents.sheet_rows import GridRow, grid_pieces
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind
 
@@ -37,18 +40,35 @@ _MOST_OPEN = 5000
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What holds within a group. `skip`: bytes that stand for a character of Unicode in older programs. `level`: that of the
-    paragraph in the outline, from 1; 0 outside it.
+    """What holds within a group. `why`, `shift` and `bold`: see `TextRun`. `skip`: bytes that stand for a character of Unicode in
+    older programs. `level`: that of the paragraph in the outline, from 1; 0 outside it.
     """
 
     out: bool = False
-    note: str = ""
+    mark: bool = False
+    why: str = ""
+    shift: int = 0
     bold: bool = False
-    moved: str = ""
     skip: int = 1
     in_table: bool = False
-    mark: bool = False
     level: int = 0
+
+
+_CHANGES: dict[str, Callable[[int | None], dict[str, Any]]] = {
+    **dict.fromkeys(("listtext", "pntext"), lambda _: {"mark": True}),
+    **dict.fromkeys(("strike", "striked", "deleted"), lambda number: {"why": "" if number == 0 else STRUCK}),
+    "v": lambda number: {"why": "" if number == 0 else HIDDEN},
+    "b": lambda number: {"bold": number != 0},
+    "super": lambda number: {"shift": int(number != 0)},
+    "sub": lambda number: {"shift": -int(number != 0)},
+    "nosupersub": lambda _: {"shift": 0},
+    "plain": lambda _: {"why": "", "shift": 0, "bold": False},
+    "intbl": lambda _: {"in_table": True},
+    "pard": lambda _: {"in_table": False, "level": 0},
+    "uc": lambda number: {"skip": max(0, min(number or 0, 16))},
+    "outlinelevel": lambda number: {"level": min((number or 0) + 1, DEEPEST_HEADING)},
+}
+"""What words change in the state, by their number."""
 
 
 def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -59,21 +79,21 @@ def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
     reader = _Reader()
     pieces = bold_headings(reader.read(data))
-    return assemble("", pieces, tuple(reader.notes), limits.text)
+    return assemble("", pieces, reader.notes, limits.text)
 
 
 class _Reader:
     def __init__(self) -> None:
-        self.notes: dict[str, None] = {}
+        self.notes: list[str] = []
         self._state = _State()
         self._open: list[_State] = []
         self._codec = "cp1252"
         self._bytes = bytearray()
         self._waiting = 0  # bytes to skip after a character of Unicode
-        self._parts: list[tuple[str, _State]] = []
+        self._runs: list[TextRun] = []
         self._mark = ""  # the bullet or number of the paragraph
-        self._cells: list[TableCell] = []
-        self._table = OpenTable()
+        self._cells: list[str] = []
+        self._rows: list[GridRow] = []
         self._number = 0
 
     def read(self, data: bytes) -> Iterator[Piece]:
@@ -97,6 +117,7 @@ class _Reader:
             starred = False
         self._flush()
         yield from self._end()
+        yield from self._table()
 
     def _group(self, brace: bytes) -> None:
         if brace == b"{":
@@ -107,11 +128,11 @@ class _Reader:
             self._state = self._open.pop()
 
     def _word(self, word: str, number: int | None, starred: bool) -> Iterator[Piece]:
-        state, on = self._state, number != 0
+        state = self._state
         if word in _SKIPPED or (starred and word not in ("shppict", "pn", "listtext")):
             self._state = replace(state, out=True)
-        elif word in ("listtext", "pntext"):
-            self._state = replace(state, mark=True)
+        elif word in _CHANGES:
+            self._state = replace(state, **_CHANGES[word](number))
         elif word in ("cell", "row", "par", "sect", "page"):
             yield from self._break(word)
         elif word in _SIGNS:
@@ -123,26 +144,6 @@ class _Reader:
         elif word == "ansicpg":
             with suppress(LookupError):
                 self._codec = codecs.lookup(f"cp{number}").name
-        elif word == "plain":
-            self._state = replace(state, bold=False, moved="", note="")
-        elif word == "pard":
-            self._state = replace(state, in_table=False, level=0)
-        else:
-            self._state = self._formatted(word, number, on)
-
-    def _formatted(self, word: str, number: int | None, on: bool) -> _State:
-        state = self._state
-        if word == "uc":
-            return replace(state, skip=max(0, min(number or 0, 16)))
-        if word == "outlinelevel":
-            return replace(state, level=min((number or 0) + 1, 6))
-        if word in ("b", "intbl"):
-            return replace(state, bold=on) if word == "b" else replace(state, in_table=True)
-        if word in ("super", "sub", "nosupersub"):
-            return replace(state, moved=word if on and word != "nosupersub" else "")
-        if word in ("strike", "striked", "v", "deleted"):
-            return replace(state, note=(HIDDEN if word == "v" else STRUCK) if on else "")
-        return state
 
     def _byte(self, data: bytes) -> None:
         if self._waiting:
@@ -155,36 +156,18 @@ class _Reader:
             self._bytes.clear()
 
     def _text(self, text: str) -> None:
-        if self._state.out or not text:
-            return
-        if self._state.mark:
+        if self._state.mark and not self._state.out:
             self._mark += text
-        elif self._state.note:
-            self.notes |= {self._state.note: None} if text.strip() else {}
-        else:
-            self._parts.append((text, self._state))
-
-    def _take(self) -> tuple[str, bool]:
-        """The text of the paragraph so far and whether all of it is bold; then the paragraph is empty."""
-        text, run, moved = "", "", ""
-        for part, state in [*self._parts, ("", _State())]:
-            if state.moved != moved:
-                text += raised(text, run) if moved == "super" else lowered(run) if moved else run
-                run, moved = "", state.moved
-            run += part
-        text += run
-        bold = all(state.bold for part, state in self._parts if part.strip())
-        self._parts.clear()
-        return text.strip(), bold and bool(text.strip())
+        elif not self._state.out:
+            self._runs.append(TextRun(text, self._state.why, self._state.shift, self._state.bold))
 
     def _break(self, word: str) -> Iterator[Piece]:
         if word == "cell":
-            self._cells.append(TableCell(self._take()[0]))
-            self._mark = ""
+            self._cells.append(shown(self._runs, self.notes)[0].strip())
+            self._runs, self._mark = [], ""
         elif word == "row":
-            if self._cells:
-                self._number += 1
-                yield self._table.row(self._cells, f"paragraph {self._number}")
+            self._number += any(self._cells)
+            self._rows.append(GridRow(f"paragraph {self._number}", self._cells))
             self._cells = []
         elif self._state.in_table:
             self._text("\n")
@@ -192,12 +175,13 @@ class _Reader:
             yield from self._end()
 
     def _end(self) -> Iterator[Piece]:
-        text, bold = self._take()
-        mark, self._mark = self._mark, ""
-        if not text:
+        """End the paragraph, and if it has text the table before it."""
+        (text, bold), mark = shown(self._runs, self.notes), self._mark
+        self._runs, self._mark = [], ""
+        if not (text := text.strip()):
             return
+        yield from self._table()
         self._number += 1
-        self._table = OpenTable()
         place, listed = f"paragraph {self._number}", _BULLET.match(mark)
         if self._state.level:
             yield Piece(BlockKind.HEADING, text, self._state.level, place=place)
@@ -205,3 +189,7 @@ class _Reader:
             yield Piece(BlockKind.ITEM, text, 1, listed["number"] is not None and mark.strip() != "o", place=place)
         else:
             yield Piece(BlockKind.PARAGRAPH, text, bold=bold, place=place)
+
+    def _table(self) -> Iterator[Piece]:
+        rows, self._rows = self._rows, []
+        return grid_pieces(rows)

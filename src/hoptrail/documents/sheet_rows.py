@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
-from itertools import chain, groupby, islice, pairwise
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain, groupby, islice, pairwise, zip_longest
+from typing import NamedTuple
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.limits import ReadingLimits, Unreadable
@@ -127,7 +126,7 @@ def column_names(headers: Sequence[GridRow]) -> list[str]:
     """The names of the columns below these header rows."""
     width = max((len(row.cells) for row in headers), default=0)
     names = [""] * width
-    for row, below in zip(headers, [*headers[1:], None], strict=True):
+    for row, below in zip_longest(headers, headers[1:]):
         for start, columns in _groups(row, below).items():
             for column in range(start, min(start + columns, width)):
                 name, cell = names[column], row.cells[start].strip() if start < len(row.cells) else ""
@@ -187,16 +186,16 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str) -> Piece
     return Piece(BlockKind.ROW, cells=tuple(pair for pair in pairs if pair[1].strip()), place=place)
 
 
-def grid_pieces(rows: Sequence[GridRow], marked: int = 0) -> Iterator[Piece]:
-    """Yield the rows of a table. `marked`: the number of rows that its file marks as headers. A row that is one cell over all
-    columns is a paragraph.
+def grid_pieces(rows: Sequence[GridRow], marked: int | None = None) -> Iterator[Piece]:
+    """Yield the rows of a table. `marked`: the number of rows that are known to be headers; None if their content decides. A row
+    that is one cell over all columns is a paragraph.
     """
     width = max((len(row.cells) for row in rows), default=0)
     across = [width > 1 and (row.spans or {}).get(0, 1) >= width for row in rows]
     title = next((number for number, is_across in enumerate(across) if not is_across), 0)
     table = [row for row, is_across in zip(rows, across, strict=True) if not is_across]
-    count = min(max(0, marked - title), len(table) - 1)
-    count, names = (count, column_names(table[:count])) if count > 0 else header_of(table[:SAMPLE])
+    count = min(max(0, (marked or 0) - title), len(table) - 1)
+    count, names = header_of(table[:SAMPLE]) if marked is None else (count, column_names(table[:count]))
     headers = {id(row) for row in table[:count]}
     for row, is_across in zip(rows, across, strict=True):
         if is_across:
@@ -205,27 +204,6 @@ def grid_pieces(rows: Sequence[GridRow], marked: int = 0) -> Iterator[Piece]:
             yield header_piece(row.cells, row.place)
         else:
             yield row_piece(names, row.cells, row.place)
-
-
-def nested_pieces(
-    rows: Iterable[tuple[GridRow, Sequence[Any]]], marked: int, read: Callable[[Any, str], Iterable[Piece]]
-) -> Iterator[Piece]:
-    """Yield the rows of a table, given with the tables in their cells, see `grid_pieces`. These tables, which `read` reads at a
-    place, follow their row; each of their rows has the first text of that row before its cells.
-    """
-    grid: list[GridRow] = []
-    inner: dict[str, list[Piece]] = {}
-    for row, tables in rows:
-        grid.append(row)
-        name = next(filter(None, row.cells), "")
-        pieces = (piece for at, one in enumerate(tables, 1) for piece in read(one, f"{row.place}, table {at}"))
-        inner[row.place] = [
-            replace(piece, cells=(("", name), *piece.cells)) if name and piece.cells and not piece.level else piece
-            for piece in pieces
-        ]
-    for piece in grid_pieces(grid, marked):
-        yield piece
-        yield from inner.pop(piece.place, ())
 
 
 def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Piece]:

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import io
 import struct
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
+from hoptrail.documents.grids import OfficeGrid, Rows, hidden_sheets
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import STRUCK
 from hoptrail.documents.number_formats import GENERAL, shown_number
-from hoptrail.documents.office_text import comment_head
-from hoptrail.documents.sheet_rows import sheet_pieces
-from hoptrail.documents.xlsx import MergedCell, ShownRows, sheet_heading, with_comments
+from hoptrail.documents.office_text import TextRun, comment_head, shown
 from hoptrail.text.normal_forms import squeeze
 
 _DAMAGED = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError, MemoryError, struct.error)
@@ -32,47 +29,37 @@ def parse_xls(data: bytes, limits: ReadingLimits) -> Parsed:
     try:
         book = xlrd.open_workbook(file_contents=data, formatting_info=True, ragged_rows=True, logfile=io.StringIO())
         reader = _OldWorkbook(book, limits)
-        pieces = [piece for sheet in book.sheets() for piece in reader.sheet(sheet)]
-        return assemble("", pieces, reader.notes(), limits.text)
+        return assemble("", reader.pieces(), reader.notes, limits.text)
     except (xlrd.XLRDError, xlrd.compdoc.CompDocError, *_DAMAGED) as error:
         why = f"is not an Excel file, or a damaged or a protected one ({error}): save it as .xlsx"
         raise Unreadable(why) from error
 
 
-@dataclass(slots=True)
 class _OldWorkbook:
-    """Reads sheets, and counts what is left out of them."""
+    """Reads sheets, and notes what is left out of them."""
 
-    book: Any
-    limits: ReadingLimits
-    hidden_sheets: list[str] = field(default_factory=list)
-    hidden: Counter[str] = field(default_factory=Counter)
-    is_struck: bool = False
+    def __init__(self, book: Any, limits: ReadingLimits) -> None:
+        self._book, self._limits = book, limits
+        self.notes: list[str] = []
 
-    def notes(self) -> list[str]:
-        notes = [f"hidden sheets were left out: {', '.join(self.hidden_sheets)}"] if self.hidden_sheets else []
-        notes += [f"{count} hidden {what} were left out" for what, count in self.hidden.items() if count]
-        return notes + ([STRUCK] if self.is_struck else [])
+    def pieces(self) -> Iterator[Piece]:
+        for sheet in self._book.sheets():
+            yield from () if sheet.visibility else self._sheet(sheet)
+        self.notes += hidden_sheets([sheet.name for sheet in self._book.sheets() if sheet.visibility])
 
-    def sheet(self, sheet: Any) -> Iterator[Piece]:
-        if sheet.visibility:
-            self.hidden_sheets.append(sheet.name)
-            return
-        yield from sheet_heading(sheet.name)
-        comments: dict[str, list[tuple[str, str]]] = {}
+    def _sheet(self, sheet: Any) -> Iterator[Piece]:
+        grid = OfficeGrid(f"sheet {sheet.name}", self._limits, self.notes)
         for (row, _), note in sheet.cell_note_map.items():
-            head = comment_head(note.author or "", "")
-            comments.setdefault(f"sheet {sheet.name}, row {row + 1}", []).append((head, squeeze(note.text)))
-        merged = [MergedCell(top, left, end - 1, right - 1) for top, end, left, right in sheet.merged_cells]
-        hidden: list[tuple[int, int]] = []  # ranges: a sheet may hide hundreds of columns, and each cell asks
+            grid.comment(row, comment_head(note.author or "", ""), squeeze(note.text))
+        for top, end, left, right in sheet.merged_cells:
+            grid.merge(top, left, end - 1, right - 1)
         for column in sorted(column for column, info in sheet.colinfo_map.items() if info.hidden):
-            begins = hidden.pop()[0] if hidden and hidden[-1][1] == column - 1 else column
-            hidden.append((begins, column))
-        shown = ShownRows(sheet.name, self.limits, comments, merged, hidden)
-        yield from with_comments(sheet_pieces(shown.of(self._rows(sheet)), self.limits), comments)
-        self.hidden += Counter({"columns": len(shown.hidden_columns), "rows": shown.hidden_rows})
+            # as ranges: a sheet may hide hundreds of columns, and each cell asks
+            begins = grid.hidden.pop()[0] if grid.hidden and grid.hidden[-1][1] == column - 1 else column
+            grid.hidden.append((begins, column))
+        return grid.sheet(sheet.name, self._rows(sheet))
 
-    def _rows(self, sheet: Any) -> Iterator[tuple[int, dict[int, str], bool]]:
+    def _rows(self, sheet: Any) -> Rows:
         for number in range(sheet.nrows):
             info = sheet.rowinfo_map.get(number)
             cells = {column: self._value(sheet, number, column) for column in range(sheet.row_len(number))}
@@ -82,18 +69,16 @@ class _OldWorkbook:
         import xlrd
 
         cell = sheet.cell(row, column)
-        style = self.book.xf_list[cell.xf_index]
+        style = self._book.xf_list[cell.xf_index]
         if cell.ctype == xlrd.XL_CELL_BOOLEAN:
             text = str(bool(cell.value)).upper()
         elif cell.ctype == xlrd.XL_CELL_ERROR:
             text = xlrd.error_text_from_code.get(cell.value, "#N/A")
         elif cell.ctype in {xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE}:
-            known = self.book.format_map.get(style.format_key)
+            known = self._book.format_map.get(style.format_key)
             code = known.format_str if known is not None else GENERAL
-            text = shown_number(cell.value, code, from_1904=bool(self.book.datemode))
+            text = shown_number(cell.value, code, from_1904=bool(self._book.datemode))
         else:
             text = str(cell.value).strip()
-        if text and self.book.font_list[style.font_index].struck_out:
-            self.is_struck = True
-            return ""
-        return text
+        why = STRUCK if self._book.font_list[style.font_index].struck_out else ""
+        return shown([TextRun(text, why)], self.notes)[0]

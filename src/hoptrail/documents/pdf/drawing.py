@@ -27,21 +27,13 @@ def draw_page(data: bytes, number: int, words: str) -> tuple[JsonObject, bytes]:
     scale = min(2.0, WIDEST / page.get_width(), TALLEST / page.get_height())
     picture, file = page.render(scale=scale).to_pil(), BytesIO()
     picture.convert("P", palette=1).save(file, "PNG", optimize=False)
-    width, height = picture.size
-    shares = [
-        (left / width, top / height, right / width, bottom / height)
-        for left, top, right, bottom in _lines(_boxes(page, words, width, height))
-    ]
-    return {"pages": len(document), "width": width, "height": height, "boxes": shares}, file.getvalue()
+    boxes = list(_boxes(page, words, *picture.size))
+    return {"pages": len(document), "width": picture.width, "height": picture.height, "boxes": boxes}, file.getvalue()
 
 
-Box = tuple[float, float, float, float]
-"""Left, top, right, bottom, in pixels from the top left corner."""
-
-
-def _boxes(page: Any, words: str, width: int, height: int) -> Iterator[Box]:
-    """The boxes of the characters of the first place where the letters and digits of `words` stand, whatever is between them:
-    line breaks, hyphens and spaces differ from those of the parsed text.
+def _boxes(page: Any, words: str, width: int, height: int) -> Iterator[tuple[float, ...]]:
+    """The boxes, as shares of a picture's size, of the first place where the letters and digits of `words` stand, whatever is
+    between them: line breaks, hyphens and spaces differ from those of the parsed text.
     """
     from pypdfium2 import raw
 
@@ -52,12 +44,11 @@ def _boxes(page: Any, words: str, width: int, height: int) -> Iterator[Box]:
     first = "".join(letter for _, letter in letters).find(wanted) if wanted else -1
     if first < 0:
         return
-    for place in range(letters[first][0], letters[first + len(wanted) - 1][0] + 1):
-        left, bottom, right, top = text.get_charbox(place, loose=True)
-        if right > left and top > bottom:
-            corners = (left, top), (right, bottom)
-            (x1, y1), (x2, y2) = (_pixels(raw, page, width, height, *corner) for corner in corners)
-            yield min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+    begin, last = letters[first][0], letters[first + len(wanted) - 1][0]
+    for number in range(text.count_rects(begin, last + 1 - begin)):
+        left, bottom, right, top = text.get_rect(number)
+        (x1, y1), (x2, y2) = (_pixels(raw, page, width, height, *corner) for corner in ((left, top), (right, bottom)))
+        yield min(x1, x2) / width, min(y1, y2) / height, max(x1, x2) / width, max(y1, y2) / height
 
 
 def _pixels(raw: Any, page: Any, width: int, height: int, x: float, y: float) -> tuple[int, int]:
@@ -65,15 +56,3 @@ def _pixels(raw: Any, page: Any, width: int, height: int, x: float, y: float) ->
     across, down = ctypes.c_int(), ctypes.c_int()
     raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, ctypes.byref(across), ctypes.byref(down))
     return across.value, down.value
-
-
-def _lines(boxes: Iterator[Box]) -> list[Box]:
-    """The boxes joined while they follow each other on one line."""
-    lines: list[Box] = []
-    for left, top, right, bottom in boxes:
-        last = lines[-1] if lines else None
-        if last and left >= last[0] and top < last[3] and bottom > last[1]:
-            lines[-1] = (last[0], min(last[1], top), max(last[2], right), max(last[3], bottom))
-        else:
-            lines.append((left, top, right, bottom))
-    return lines

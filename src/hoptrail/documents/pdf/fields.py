@@ -39,16 +39,16 @@ def field_fragments(document: Any, page: Any, fragments: Sequence[Fragment]) -> 
             else:
                 continue
             if text:
-                right, turned = max(rect.right, rect.left + 1), kind != pdfium.FPDF_ANNOT_WIDGET
+                right, turn = max(rect.right, rect.left + 1), int(kind != pdfium.FPDF_ANNOT_WIDGET)
                 base = _base(fragments, rect)
-                yield Fragment(text, rect.left, right, base, size, lefts=(rect.left,), turned=turned)
+                yield Fragment(text, rect.left, right, base, size, lefts=(rect.left,), turn=turn)
         finally:
             pdfium.FPDFPage_CloseAnnot(note)
 
 
 def _base(fragments: Sequence[Fragment], rect: Any) -> float:
     """The line of the nearest text beside a field; else one at its bottom."""
-    beside = [one for one in fragments if not one.turned and -rect.top <= one.base <= -rect.bottom + 0.2 * one.size]
+    beside = [one for one in fragments if not one.turn and -rect.top <= one.base <= -rect.bottom + 0.2 * one.size]
     nearest = min(beside, key=lambda one: min(abs(one.right - rect.left), abs(one.left - rect.right)), default=None)
     return nearest.base if nearest else -rect.bottom - 0.2 * min(_USUAL_SIZE, rect.top - rect.bottom)
 

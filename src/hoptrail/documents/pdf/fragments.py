@@ -14,7 +14,6 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -36,10 +35,17 @@ _HYPHENS = {0x02, 0xAD, 0xFFFE}
 """PDFium's codes for a hyphen at the end of a line, and the soft hyphen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
-    """Text from `left` to `right` on the baseline `base`, which grows downwards. `size` is that of its font. `bold` and `mono`
-    (monospaced) hold if they do for most of its characters.
+class Table(NamedTuple):
+    """A table: the texts of the cells of its rows. `headers`: how many rows name columns; None where their content decides."""
+
+    rows: tuple[tuple[str, ...], ...]
+    headers: int | None = None
+
+
+class Fragment(NamedTuple):
+    """Text from `left` to `right` on the baseline `base`, which grows downwards: of a character, a part of a line, or a line.
+    `size` is that of its font; `bold` and `mono` (monospaced) hold if they do for most of its characters. `turn`: quarters of a
+    circle by which it is rotated, of a part of a line against most of its page.
     """
 
     text: str
@@ -49,31 +55,13 @@ class Fragment:
     size: float
     bold: bool = False
     mono: bool = False
+    turn: int = 0
     lefts: tuple[float, ...] = ()
     """The left edge of each word."""
-    turned: bool = False
-    """Rotated against most of its page."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Style:
-    """The style of a text object. `turn` is in quarters of a circle."""
-
-    size: float
-    turn: int
-    bold: bool
-    mono: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Char:
-    """A character, or several adjacent ones of the same style."""
-
-    text: str
-    left: float
-    right: float
-    base: float
-    style: _Style
+    parts: tuple[Fragment, ...] = ()
+    """Those of a line, from left to right."""
+    table: Table | None = None
+    """A table that stands here; the text is empty then."""
 
 
 def page_fragments(page: Any) -> tuple[list[Fragment], bool]:
@@ -82,7 +70,7 @@ def page_fragments(page: Any) -> tuple[list[Fragment], bool]:
         reader = _CharReader(textpage)
         chars = ((number, reader.text(number)) for number in range(textpage.count_chars()))
         words = [reader.word(list(word)) for is_word, word in groupby(chars, lambda char: bool(char[1])) if is_word]
-    turns = Counter(word[0].style.turn for word in words for _ in word if word)
+    turns = Counter(word[0].turn for word in words for _ in word if word)
     if not turns:
         return [], False
     upright = turns.most_common(1)[0][0]
@@ -90,9 +78,8 @@ def page_fragments(page: Any) -> tuple[list[Fragment], bool]:
     backwards = 2 * sum(map(_is_backwards, letters)) > len(letters)
     fragments: list[Fragment] = []
     for turn in sorted(turns, key=lambda turn: (turn != upright, turn)):
-        of_turn = [word for word in words if word[0].style.turn == turn]
-        joined = _join_words(list(_in_order(of_turn, backwards)))
-        fragments += (replace(fragment, turned=turn != upright) for fragment in joined)
+        joined = _join_words(list(_in_order([word for word in words if word[0].turn == turn], backwards)))
+        fragments += (fragment._replace(turn=turn - upright) for fragment in joined)
     return fragments, backwards
 
 
@@ -100,7 +87,7 @@ def _is_backwards(character: str) -> bool:
     return unicodedata.bidirectional(character) in ("R", "AL")
 
 
-def _in_order(words: list[list[_Char]], backwards: bool) -> Iterator[list[_Char]]:
+def _in_order(words: list[list[Fragment]], backwards: bool) -> Iterator[list[Fragment]]:
     """The words so that text grows to the right. Words that run against their page stay together, in the order in which they are
     read; on a page that is written from right to left, x is turned round.
     """
@@ -112,10 +99,10 @@ def _in_order(words: list[list[_Char]], backwards: bool) -> Iterator[list[_Char]
             chars = [char for word in together for char in word]
             left, right = min(char.left for char in chars), max(char.right for char in chars)
             left, right = (-right, -left) if backwards else (left, right)
-            yield [replace(chars[0], text=" ".join(map(_read, together)), left=left, right=right)]
+            yield [chars[0]._replace(text=" ".join(map(_read, together)), left=left, right=right)]
 
 
-def _read(word: list[_Char]) -> str:
+def _read(word: list[Fragment]) -> str:
     """The text of a word. PDFium gives the letters of an Arabic ligature, which share one place, in the wrong order."""
     texts = [char.text for char in word]
     for number, (one, other) in enumerate(pairwise(word)):
@@ -124,14 +111,14 @@ def _read(word: list[_Char]) -> str:
     return "".join(texts)
 
 
-def _are_near(known: list[list[_Char]], word: list[_Char]) -> bool:
+def _are_near(known: list[list[Fragment]], word: list[Fragment]) -> bool:
     one, other = known[-1][-1], word[0]
     gap = max(one.left, other.left) - min(one.right, other.right)
-    return abs(one.base - other.base) < 0.5 * one.style.size and gap < WIDE_GAP * one.style.size
+    return abs(one.base - other.base) < 0.5 * one.size and gap < WIDE_GAP * one.size
 
 
 class _CharReader:
-    """Reads characters from PDFium; the style is read once for each text object."""
+    """Reads characters from PDFium."""
 
     def __init__(self, textpage: Any) -> None:
         import pypdfium2.raw as pdfium
@@ -143,7 +130,7 @@ class _CharReader:
         self._matrix = pdfium.FS_MATRIX()
         self._flags = ctypes.c_int()
         self._name = ctypes.create_string_buffer(256)
-        self._styles: dict[int, _Style] = {}
+        self._styles: dict[int, tuple[float, bool, bool, int]] = {}
 
     def text(self, number: int) -> str:
         """The character with this number; empty for white space and codes without a character."""
@@ -155,34 +142,34 @@ class _CharReader:
         is_none = code <= 0x20 or code in {0x7F, 0xA0, 0x200B, 0xFEFF} or 0xD800 <= code < 0xE000 or code > 0x10FFFF
         return "" if is_none else chr(code)
 
-    def word(self, word: list[tuple[int, str]]) -> list[_Char]:
+    def word(self, word: list[tuple[int, str]]) -> list[Fragment]:
         """The characters of a word. Only both ends are located if they show that the rest lies between them."""
         first, last = self._char(*word[0]), self._char(*word[-1])
-        size = first.style.size
+        size = first.size
         between = 0.1 < (last.right - first.left) / (size * len(word)) < 1.3 and last.left > first.left
         mixed = len({text.isdecimal() for _, text in word[1:-1]} | {word[0][1].isdecimal()}) > 1  # as in H₂O
-        alike = first.style == last.style and abs(first.base - last.base) < 0.1 * size
+        alike = first[4:8] == last[4:8] and abs(first.base - last.base) < 0.1 * size
         if len(word) > 2 and between and alike and not mixed:
-            return [_Char("".join(text for _, text in word), first.left, last.right, first.base, first.style)]
+            return [first._replace(text="".join(text for _, text in word), right=last.right)]
         return [self._char(number, text) for number, text in word]
 
-    def _char(self, number: int, text: str) -> _Char:
-        style = self._style(number)
+    def _char(self, number: int, text: str) -> Fragment:
+        size, bold, mono, turn = self._style(number)
         self._pdfium.FPDFText_GetLooseCharBox(self._page, number, self._box)
         self._pdfium.FPDFText_GetCharOrigin(self._page, number, self._x, self._y)
-        x, y, box = self._x.value, self._y.value, self._box
-        if not style.turn:
-            return _Char(text, min(box.left, x), box.right, -y, style)
-        along, base = _turn_back(x, y, style.turn)
-        one, other = _turn_back(box.left, box.bottom, style.turn)[0], _turn_back(box.right, box.top, style.turn)[0]
-        return _Char(text, min(one, other, along), max(one, other), -base, style)
+        along, base = _turn_back(self._x.value, self._y.value, turn)
+        one, other = (
+            _turn_back(*corner, turn)[0]
+            for corner in ((self._box.left, self._box.bottom), (self._box.right, self._box.top))
+        )
+        return Fragment(text, min(one, other, along), max(one, other), -base, size, bold, mono, turn)
 
-    def _style(self, number: int) -> _Style:
+    def _style(self, number: int) -> tuple[float, bool, bool, int]:
+        """Size, whether bold and monospaced, and turn: once for each text object."""
         pdfium = self._pdfium
         text_object = ctypes.cast(pdfium.FPDFText_GetTextObject(self._page, number), ctypes.c_void_p).value or 0
-        if text_object in self._styles:
+        if text_object and text_object in self._styles:
             return self._styles[text_object]
-        size = pdfium.FPDFText_GetFontSize(self._page, number)
         scale, turn = 1.0, 0
         if pdfium.FPDFText_GetMatrix(self._page, number, self._matrix):
             scale = math.hypot(self._matrix.b, self._matrix.d) or 1.0
@@ -191,10 +178,9 @@ class _CharReader:
         name = self._name.value.decode("utf-8", "replace")
         bold = pdfium.FPDFText_GetFontWeight(self._page, number) >= _BOLD_WEIGHT or _BOLD.search(name) is not None
         mono = bool(self._flags.value & _FIXED_PITCH) or _MONO.search(name) is not None
-        style = _Style(abs(size) * scale or 1.0, turn, bold, mono)
-        if text_object:
-            self._styles[text_object] = style
-        return style
+        size = abs(pdfium.FPDFText_GetFontSize(self._page, number)) * scale or 1.0
+        self._styles[text_object] = size, bold, mono, turn
+        return self._styles[text_object]
 
 
 def _turn_back(x: float, y: float, turn: int) -> tuple[float, float]:
@@ -202,7 +188,7 @@ def _turn_back(x: float, y: float, turn: int) -> tuple[float, float]:
     return ((x, y), (y, -x), (-x, -y), (-y, x))[turn]
 
 
-def _join_words(words: list[list[_Char]]) -> Iterator[Fragment]:
+def _join_words(words: list[list[Fragment]]) -> Iterator[Fragment]:
     """Join words beside each other on one line into fragments; a word of PDFium ends where its characters are not adjacent.
     Narrow gaps separate the columns of a table, which are aligned on at least three lines.
     """
@@ -238,12 +224,12 @@ def offset_between(one: Fragment | _Cell, other: Fragment | _Cell) -> float:
     return min(abs(left), abs(right), abs(left + right) / 2)
 
 
-def _column_starts(pieces: Sequence[list[list[_Char]]]) -> set[int]:
+def _column_starts(pieces: Sequence[list[list[Fragment]]]) -> set[int]:
     """The places of the pieces that begin a cell: at least three lines have one there, below one another."""
     cells = []
     for place, (before, piece) in enumerate(pairwise(pieces), 1):
-        one, other, size = before[-1][-1], piece[0][0], piece[0][0].style.size
-        beside = abs(one.base - other.base) < 0.5 * size and one.right < other.left and not other.style.mono
+        one, other, size = before[-1][-1], piece[0][0], piece[0][0].size
+        beside = abs(one.base - other.base) < 0.5 * size and one.right < other.left and not other.mono
         gap = other.left - one.right  # as wide as the characters beside it: a space of a font that gives all one width
         spaces = (abs((char.right - char.left) / len(char.text) - gap) < 0.04 * size for char in (one, other))
         if beside and not all(spaces) and not MARK.fullmatch("".join(char.text for char in before[-1])):
@@ -261,21 +247,21 @@ def _column_starts(pieces: Sequence[list[list[_Char]]]) -> set[int]:
     return {cell.place for cell in cells if above[cell] + below[cell] >= 2}
 
 
-def _are_adjacent(one: _Char, other: _Char, widest: float) -> bool:
-    size = max(one.style.size, other.style.size)
+def _are_adjacent(one: Fragment, other: Fragment, widest: float) -> bool:
+    size = max(one.size, other.size)
     forward = other.left > one.left - 0.3 * size  # the characters of a ligature share one position
     near = other.left - one.right < (widest if abs(one.base - other.base) < 0.5 * size else 0.3) * size
-    level = 0.9 if min(one.style.size, other.style.size) <= _SMALL * size else 0.5
+    level = 0.9 if min(one.size, other.size) <= _SMALL * size else 0.5
     return abs(one.base - other.base) < level * size and forward and near
 
 
-def _fragment(words: list[list[_Char]]) -> Fragment:
+def _fragment(words: list[list[Fragment]]) -> Fragment:
     chars = [char for word in words for char in word]
     sizes: Counter[float] = Counter()
     for char in chars:
-        sizes[char.style.size] += len(char.text)
+        sizes[char.size] += len(char.text)
     size = sizes.most_common(1)[0][0]
-    base = next(char.base for char in chars if char.style.size == size)
+    base = next(char.base for char in chars if char.size == size)
     half = sizes.total() / 2
     return Fragment(
         " ".join(_with_raised(word, size, base) for word in words),
@@ -283,13 +269,13 @@ def _fragment(words: list[list[_Char]]) -> Fragment:
         max(char.right for char in chars),
         base,
         size,
-        sum(len(char.text) for char in chars if char.style.bold) > half,
-        sum(len(char.text) for char in chars if char.style.mono) > half,
-        tuple(word[0].left for word in words for _ in range(1 + "".join(char.text for char in word).count(" "))),
+        sum(len(char.text) for char in chars if char.bold) > half,
+        sum(len(char.text) for char in chars if char.mono) > half,
+        lefts=tuple(word[0].left for word in words for _ in range(1 + "".join(char.text for char in word).count(" "))),
     )
 
 
-def _with_raised(word: list[_Char], size: float, base: float) -> str:
+def _with_raised(word: list[Fragment], size: float, base: float) -> str:
     """The text of a word; small characters above or below its line are marked as raised or lowered."""
     text = ""
     for level, run in groupby(word, lambda char: _level(char, size, base)):
@@ -301,7 +287,7 @@ def _with_raised(word: list[_Char], size: float, base: float) -> str:
     return text
 
 
-def _level(char: _Char, size: float, base: float) -> int:
+def _level(char: Fragment, size: float, base: float) -> int:
     above = (base - char.base) / size
-    is_small = char.style.size <= _SMALL * size and char.text.isalnum()
+    is_small = char.size <= _SMALL * size and char.text.isalnum()
     return (1 if above > _OFF else -1 if above < -0.5 * _OFF else 0) if is_small else 0

@@ -26,33 +26,18 @@ _DEEPEST = 3
 """Nested splits: up to eight columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextLine:
-    """Fragments beside each other, from left to right. Baseline and font size are those of the longest one: a footnote mark or a
-    subscript does not move the line. It is bold or monospaced if all are.
+def line_of(fragments: Sequence[Fragment]) -> Fragment:
+    """The line of fragments that stand beside each other. Baseline and font size are those of the longest one: a footnote mark or
+    a subscript does not move the line. It is bold or monospaced if all are.
     """
-
-    fragments: tuple[Fragment, ...]
-    text: str
-    left: float
-    right: float
-    base: float
-    size: float
-    bold: bool
-    mono: bool
-
-
-def line_of(fragments: Sequence[Fragment]) -> TextLine:
-    """The line of fragments that stand beside each other."""
     ordered = tuple(sorted(fragments, key=lambda one: one.left))
     longest = max(ordered, key=lambda one: len(one.text))
-    left, right = ordered[0].left, max(one.right for one in ordered)
     bold, mono = all(one.bold for one in ordered), all(one.mono for one in ordered)
-    text = " ".join(one.text for one in ordered)
-    return TextLine(ordered, text, left, right, longest.base, longest.size, bold, mono)
+    text, right = " ".join(one.text for one in ordered), max(one.right for one in ordered)
+    return Fragment(text, ordered[0].left, right, longest.base, longest.size, bold, mono, parts=ordered)
 
 
-def differ_in_size(one: TextLine | Fragment, other: TextLine | Fragment) -> bool:
+def differ_in_size(one: Fragment, other: Fragment) -> bool:
     """Whether two font sizes differ by more than 8 %."""
     return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
 
@@ -61,7 +46,7 @@ def differ_in_size(one: TextLine | Fragment, other: TextLine | Fragment) -> bool
 class Column:
     """Lines in reading order between the edges `left` and `right`."""
 
-    lines: tuple[TextLine, ...]
+    lines: tuple[Fragment, ...]
     left: float
     right: float
 
@@ -75,8 +60,8 @@ def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
         return [_column(fragments)]
     columns: list[Column] = []
     crossing = [one for one in fragments if one.left < gutter < one.right]
-    for crosses, lines in groupby(lines_of(fragments), lambda line: not set(line.fragments).isdisjoint(crossing)):
-        band = [fragment for line in lines for fragment in line.fragments]
+    for crosses, lines in groupby(lines_of(fragments), lambda line: not set(line.parts).isdisjoint(crossing)):
+        band = [fragment for line in lines for fragment in line.parts]
         if crosses:
             columns.append(_column(band))
         else:
@@ -91,7 +76,7 @@ def _column(fragments: Sequence[Fragment]) -> Column:
     return Column(lines, min(line.left for line in lines), max(line.right for line in lines))
 
 
-def _unstaggered(lines: Sequence[TextLine]) -> Iterator[TextLine]:
+def _unstaggered(lines: Sequence[Fragment]) -> Iterator[Fragment]:
     """Yield lines of two columns, each with a left edge, that stand beside each other at other heights: column by column."""
     for run in runs(lines, _is_staggered):
         left, right = min(line.left for line in run), max(line.left for line in run)
@@ -101,13 +86,13 @@ def _unstaggered(lines: Sequence[TextLine]) -> Iterator[TextLine]:
         yield from (*sides[0], *sides[1]) if apart else run
 
 
-def _is_staggered(run: Sequence[TextLine], line: TextLine) -> bool:
+def _is_staggered(run: Sequence[Fragment], line: Fragment) -> bool:
     before = run[-1]
     beside = line.left > before.right or line.right < before.left
     return beside and not line.mono and line.base - before.base < 0.95 * min(line.size, before.size)
 
 
-def lines_of(fragments: Sequence[Fragment]) -> Iterator[TextLine]:
+def lines_of(fragments: Sequence[Fragment]) -> Iterator[Fragment]:
     """Yield the lines from the top down. Small fragments slightly above or below a large one are on its line."""
     ordered = sorted(fragments, key=lambda fragment: (fragment.base, fragment.left))
     for row in runs(ordered, lambda row, one: one.base - row[0].base < 0.35 * max(part.size for part in (one, *row))):

@@ -24,12 +24,12 @@ from hoptrail.documents.hyphens import HYPHENS, joined_word, vocabulary
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import BOLD_SHARE
 from hoptrail.documents.pdf.fields import field_fragments
-from hoptrail.documents.pdf.fragments import Fragment, page_fragments
-from hoptrail.documents.pdf.layout import TextLine, lines_of
+from hoptrail.documents.pdf.fragments import Fragment, Table, page_fragments
+from hoptrail.documents.pdf.layout import lines_of
 from hoptrail.documents.pdf.ocr import INSTALL, Ocr
 from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
-from hoptrail.documents.pdf.tables import Rules, grids_of, rules_of
-from hoptrail.documents.sheet_rows import GridRow, grid_pieces, has_header, header_piece, row_piece
+from hoptrail.documents.pdf.tables import Rule, grids_of, rules_of
+from hoptrail.documents.sheet_rows import SAMPLE, GridRow, grid_pieces, header_of, row_piece
 from hoptrail.text.sentences import sentence_ends
 from hoptrail.types import BlockKind
 
@@ -48,7 +48,7 @@ _TITLE_SIZE = 1.2  # of a heading that is the title, in sizes of the text
 class _Page:
     number: int
     fragments: Sequence[Fragment]
-    rules: Rules
+    rules: Sequence[Rule]
 
 
 def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -79,7 +79,7 @@ def parse_picture(data: bytes, limits: ReadingLimits) -> Parsed:
     try:
         with Image.open(BytesIO(data), formats=("PNG", "JPEG", "TIFF")) as file:
             frames = islice(ImageSequence.Iterator(file), limits.pages)
-            pages = [_Page(n, ocr.lines(ImageOps.exif_transpose(one), n), ((), ())) for n, one in enumerate(frames, 1)]
+            pages = [_Page(n, ocr.lines(ImageOps.exif_transpose(one), n), ()) for n, one in enumerate(frames, 1)]
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise Unreadable(f"is a damaged picture, or too large a one ({error})") from error
     return _parsed(pages, list(ocr.notes()), limits)
@@ -129,7 +129,7 @@ def _pages(document: Any, limits: ReadingLimits) -> tuple[list[_Page], list[str]
         fragments = fragments or ocr.fragments(page, number)
         if not backwards:
             fragments += field_fragments(document, page, fragments)
-        pages.append(_Page(number, fragments, rules_of(page, backwards=backwards) if fragments else ((), ())))
+        pages.append(_Page(number, fragments, rules_of(page, backwards=backwards) if fragments else ()))
         page.close()
         room -= sum(len(fragment.text) for fragment in fragments)
         if room < 0:
@@ -177,10 +177,10 @@ def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:
     headers: Sequence[str] = ()
     for number, part in enumerate(parts):
         place = f"page {part.page}"
-        if part.kind is BlockKind.ROW:
+        if part.table is not None:
             before = parts[number - 1] if number else None
-            continues = before is not None and before.kind is BlockKind.ROW and before.page == part.page - 1
-            headers, pieces = _table(part, headers if continues else (), place)
+            continues = before is not None and before.table is not None and before.page == part.page - 1
+            headers, pieces = _table(part.table, headers if continues else (), place)
             yield from pieces
         elif part.kind is BlockKind.CODE:
             yield Piece(part.kind, _code(part), place=place)
@@ -204,19 +204,14 @@ def _by_page(part: Part, text: str, known: frozenset[str]) -> Iterator[tuple[int
     yield page, text[start:].strip()
 
 
-def _table(part: Part, headers: Sequence[str], place: str) -> tuple[Sequence[str], Iterable[Piece]]:
-    """The headers and rows of a table. `headers` are those of the table that it may continue from the page before."""
-    rows = list(part.rows)
-    if part.headers is not None:
-        names = rows[0] if part.headers else ()
-        named = [header_piece(names, place)] if names else []
-        return (), [*named, *(row_piece(names, row, place) for row in rows[part.headers :])]
-    if len(headers) != len(rows[0]):
-        headers = rows[0] if has_header(rows) else ()
-        return headers, grid_pieces([GridRow(place, cells) for cells in rows])
-    if rows[0] == headers:
-        rows.pop(0)
-    return headers, (row_piece(headers, row, place) for row in rows)
+def _table(table: Table, headers: Sequence[str], place: str) -> tuple[Sequence[str], Iterable[Piece]]:
+    """The names of columns and the rows of a table. `headers`: those of the table that it may continue from the page before."""
+    rows = [GridRow(place, cells) for cells in table.rows]
+    if table.headers is None and len(headers) == len(rows[0].cells):
+        is_repeated = list(rows[0].cells) == list(headers)
+        return headers, (row_piece(headers, row.cells, place) for row in rows[is_repeated:])
+    names = header_of(rows[:SAMPLE])[1] if table.headers is None else []
+    return names, grid_pieces(rows, table.headers)
 
 
 def _code(part: Part) -> str:
@@ -225,11 +220,11 @@ def _code(part: Part) -> str:
     out: list[str] = []
     before = None
     for line in part.lines:
-        char_width = max((piece.right - piece.left) / max(1, len(piece.text)) for piece in line.fragments) or 1.0
+        char_width = max((piece.right - piece.left) / max(1, len(piece.text)) for piece in line.parts) or 1.0
         if before is not None and line.base - before.base > 1.9 * line.size:
             out.append("")
         text = ""
-        for piece in line.fragments:
+        for piece in line.parts:
             indent = max(bool(text), round((piece.left - left) / char_width) - len(text))
             text += " " * indent + piece.text.replace("\xad", "-")
         out.append(text)
@@ -246,7 +241,7 @@ def _doubts(pages: Sequence[_Page]) -> Iterator[str]:
             yield f"{what} on {'page' if len(numbers) == 1 else 'pages'} {', '.join(numbers[:10])}{more}: export the file anew"
 
 
-def joined(lines: Sequence[TextLine], known: frozenset[str]) -> str:
+def joined(lines: Sequence[Fragment], known: frozenset[str]) -> str:
     """The lines as one text, without the hyphens of words that were divided."""
     text = ""
     for line in (line.text for line in lines):
@@ -291,7 +286,7 @@ def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragmen
     return remaining
 
 
-def _edge(lines: Sequence[TextLine], repeated: Sequence[bool]) -> Iterator[Fragment]:
+def _edge(lines: Sequence[Fragment], repeated: Sequence[bool]) -> Iterator[Fragment]:
     """Yield the fragments of repeated lines before a gap and further text, given the lines from an edge of the page."""
     count = 0
     while count < min(_EDGE, len(lines) - 1) and repeated[count]:
@@ -299,16 +294,16 @@ def _edge(lines: Sequence[TextLine], repeated: Sequence[bool]) -> Iterator[Fragm
     while count and abs(lines[count].base - lines[count - 1].base) < _GAP * lines[count].size:
         count -= 1
     for line in lines[:count]:
-        yield from line.fragments
+        yield from line.parts
 
 
-def _keys(line: TextLine) -> tuple[_Key, _Key]:
+def _keys(line: Fragment) -> tuple[_Key, _Key]:
     """The words of a line without digits and its height, rounded in two ways: lines of nearly the same height share a key."""
     words = _NUMBER.sub("#", line.text)
     return (words, round(line.base / _HEIGHT)), (words, round(line.base / _HEIGHT + 0.5) + 1_000_000)
 
 
-def _is_repeated(number: int, line: TextLine, pages_by_key: dict[_Key, list[int]], pages: int) -> bool:
+def _is_repeated(number: int, line: Fragment, pages_by_key: dict[_Key, list[int]], pages: int) -> bool:
     """Whether a line is the number of its page (counted from 0), or nearby pages repeat it. In a document of two pages it must
     then have a number, as two letters may begin alike.
     """

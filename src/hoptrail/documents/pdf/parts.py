@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
 from hoptrail.documents.blocks import DEEPEST_HEADING
 from hoptrail.documents.markup import LONGEST_BOLD_HEADING
-from hoptrail.documents.pdf.fragments import Fragment
-from hoptrail.documents.pdf.layout import Column, TextLine, columns_of, differ_in_size, line_of
-from hoptrail.documents.pdf.tables import LEADERS, Grid, TableRows, aligned_tables
+from hoptrail.documents.pdf.fragments import Fragment, Table
+from hoptrail.documents.pdf.layout import Column, columns_of, differ_in_size, line_of
+from hoptrail.documents.pdf.tables import LEADERS, with_tables
 from hoptrail.types import BlockKind
 
 LARGER = 1.12
@@ -31,23 +31,20 @@ _DRAWN_RULE = re.compile(r"[-–—_=─ ]{4,}")
 _ENDED = re.compile(r"[.!?:;…。！？][\"”’'»)\]]*$")
 NOTICE = re.compile(r"(?:©|\(c\)|copyright\b)", re.IGNORECASE)
 """The beginning of a notice, which is no part of the text before it."""
-GRID = "\0grid "
 
 
 @dataclass(slots=True)
 class Part:
-    """A block under construction. `rows` are those of a table, `headers` how many of them name columns (None: see `TableRows`);
-    `right` is the right edge of its column. `turns`: how many of its lines stand before the first of each further page, with that
-    page.
+    """A block under construction. `right` is the right edge of its column. `turns`: how many of its lines stand before the first
+    of each further page, with that page.
     """
 
     kind: BlockKind
     page: int
-    lines: list[TextLine] = field(default_factory=list)
+    lines: list[Fragment] = field(default_factory=list)
     level: int = 0
     ordered: bool = False
-    rows: tuple[tuple[str, ...], ...] = ()
-    headers: int | None = None
+    table: Table | None = None
     right: float = 0.0
     turns: list[tuple[int, int]] = field(default_factory=list)
 
@@ -79,18 +76,17 @@ def half_points(size: float) -> float:
     return round(2 * size) / 2
 
 
-def parts_of(pages: Iterable[tuple[int, Sequence[Fragment], Sequence[Grid]]], style: Style) -> list[Part]:
-    """The parts of pages. A page is its number, its fragments and its ruled tables."""
+def parts_of(
+    pages: Iterable[tuple[int, Sequence[Fragment], Sequence[tuple[Fragment, set[Fragment]]]]], style: Style
+) -> list[Part]:
+    """The parts of pages. A page is its number, its fragments and its ruled tables, each with the fragments in it."""
     builder = _Builder(style)
     for number, fragments, grids in pages:
-        inside = {fragment for grid in grids for fragment in grid.fragments}
-        flow = [fragment for fragment in fragments if fragment not in inside and not fragment.turned]
-        turned = [fragment for fragment in fragments if fragment.turned]
-        for place, grid in enumerate(grids):
-            flow.append(Fragment(f"{GRID}{place}", grid.xs[0], grid.xs[-1], grid.ys[0] + 1, style.body))
-        for column in (*columns_of(flow), *columns_of(turned)):
-            lines = tuple(line for line in column.lines if line.mono or not _DRAWN_RULE.fullmatch(line.text))
-            builder.add(replace(column, lines=lines), number, grids)
+        inside = {fragment for _, contents in grids for fragment in contents}
+        flow = [fragment for fragment in fragments if fragment not in inside and not fragment.turn]
+        turned = [fragment for fragment in fragments if fragment.turn]
+        for column in (*columns_of([*flow, *(table for table, _ in grids)]), *columns_of(turned)):
+            builder.add(column, number)
     return builder.parts
 
 
@@ -100,34 +96,23 @@ class _Builder:
         self._style = style
         self._indents: list[float] = []
 
-    def add(self, column: Column, page: int, grids: Sequence[Grid]) -> None:
-        tables = {table.first: table for table in aligned_tables(column.lines)}
-        leading = _leading(column.lines)
-        place, before = 0, None
-        while place < len(column.lines):
-            line = column.lines[place]
-            table = tables.get(place)
-            if table is not None or line.text.startswith(GRID):
-                self._table(table, line, page, grids)
+    def add(self, column: Column, page: int) -> None:
+        lines = [line for line in column.lines if line.mono or not _DRAWN_RULE.fullmatch(line.text)]
+        leading = _leading(lines)
+        before = None
+        for line in with_tables(lines):
+            found = [line] if line.table else list(line.parts)
+            if any(part.table for part in found):
+                for part in found:
+                    kind = BlockKind.ROW if part.table else BlockKind.PARAGRAPH
+                    self.parts.append(Part(kind, page, [] if part.table else [line_of([part])], table=part.table))
                 before = None
-                place = table.last if table is not None else place
             else:
                 self._line(line, before, column, page, leading)
                 before = line
             self.parts[-1].right = column.right
-            place += 1
 
-    def _table(self, table: TableRows | None, line: TextLine, page: int, grids: Sequence[Grid]) -> None:
-        if table is not None:
-            self.parts.append(Part(BlockKind.ROW, page, rows=table.rows, headers=table.headers))
-            return
-        for fragment in line.fragments:
-            if fragment.text.startswith(GRID):
-                self.parts.append(Part(BlockKind.ROW, page, rows=grids[int(fragment.text[len(GRID) :])].rows))
-            else:
-                self.parts.append(Part(BlockKind.PARAGRAPH, page, [line_of([fragment])]))
-
-    def _line(self, line: TextLine, before: TextLine | None, column: Column, page: int, leading: float) -> None:
+    def _line(self, line: Fragment, before: Fragment | None, column: Column, page: int, leading: float) -> None:
         last = self.parts[-1] if self.parts else None
         level = self._heading_level(line, before, page, leading)
         if level:
@@ -150,7 +135,7 @@ class _Builder:
             else:
                 self.parts.append(Part(BlockKind.PARAGRAPH, page, [line]))
 
-    def _extend(self, kind: BlockKind, line: TextLine, page: int, level: int = 0, *, goes_on: bool) -> None:
+    def _extend(self, kind: BlockKind, line: Fragment, page: int, level: int = 0, *, goes_on: bool) -> None:
         """Add a line to the last part if it goes on and is of this kind, else begin a part."""
         last = self._last(kind)
         if last is not None and last.level == level and goes_on:
@@ -158,7 +143,7 @@ class _Builder:
         else:
             self.parts.append(Part(kind, page, [line], level))
 
-    def _heading_level(self, line: TextLine, before: TextLine | None, page: int, leading: float) -> int:
+    def _heading_level(self, line: Fragment, before: Fragment | None, page: int, leading: float) -> int:
         text = line.text
         words = plain_words(text)
         if (page, words) in self._style.bookmarks:
@@ -180,7 +165,7 @@ class _Builder:
     def _last(self, kind: BlockKind) -> Part | None:
         return self.parts[-1] if self.parts and self.parts[-1].kind is kind else None
 
-    def _begins_item(self, line: TextLine, before: TextLine | None, column: Column, leading: float) -> bool:
+    def _begins_item(self, line: Fragment, before: Fragment | None, column: Column, leading: float) -> bool:
         if BULLET.match(line.text) and len(line.text) > 2:
             return True
         if not _NUMBERED.match(line.text):
@@ -190,14 +175,14 @@ class _Builder:
             return True
         return not self._belongs_to(last, before, line, column, leading)
 
-    def _depth(self, line: TextLine) -> int:
+    def _depth(self, line: Fragment) -> int:
         """The depth of a list item, by its indent relative to the items above."""
         if not self._last(BlockKind.ITEM):
             self._indents = []
         self._indents = [indent for indent in self._indents if indent < line.left - 0.5 * line.size] + [line.left]
         return len(self._indents)
 
-    def _belongs_to(self, last: Part, before: TextLine, line: TextLine, column: Column, leading: float) -> bool:
+    def _belongs_to(self, last: Part, before: Fragment, line: Fragment, column: Column, leading: float) -> bool:
         if last.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM} or differ_in_size(before, line):
             return False
         gap = line.base - before.base
@@ -216,27 +201,27 @@ class _Builder:
         for part in reversed(self.parts[-8:]):
             if part.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM}:
                 return None
-            if part.size >= _SMALLER * self._style.body and not part.lines[0].fragments[0].turned:
+            if part.size >= _SMALLER * self._style.body and not part.lines[0].parts[0].turn:
                 return part
         return None
 
 
-def _is_entry(line: TextLine) -> bool:
+def _is_entry(line: Fragment) -> bool:
     """Whether a line belongs to a table of contents: it has dot leaders, or a number far to the right of its text."""
     if LEADERS.search(line.text):
         return True
-    last = line.fragments[-1]
-    far = len(line.fragments) == 2 and last.left - line.fragments[0].right > 4 * line.size
-    return far and last.text.isdecimal() and any(map(str.isalpha, line.fragments[0].text))
+    last = line.parts[-1]
+    far = len(line.parts) == 2 and last.left - line.parts[0].right > 4 * line.size
+    return far and last.text.isdecimal() and any(map(str.isalpha, line.parts[0].text))
 
 
-def _leading(lines: Sequence[TextLine]) -> float:
+def _leading(lines: Sequence[Fragment]) -> float:
     gaps = [after.base - line.base for line, after in pairwise(lines)]
     usual = [gap for gap, line in zip(gaps, lines, strict=False) if 0.5 * line.size < gap < 2 * line.size]
     return median(usual) if usual else 1.3 * median(line.size for line in lines)
 
 
-def _ended_early(before: TextLine, line: TextLine, column: Column) -> bool:
+def _ended_early(before: Fragment, line: Fragment, column: Column) -> bool:
     """Whether the first word of a line would have fitted on the line before, which ends a sentence or is much shorter."""
     word = line.text.split(" ", 1)[0]
     width = (line.right - line.left) / max(1, len(line.text)) * (len(word) + 1)
@@ -246,7 +231,7 @@ def _ended_early(before: TextLine, line: TextLine, column: Column) -> bool:
     return fits and begins and (short or _ENDED.search(before.text) is not None)
 
 
-def _continues(part: Part, line: TextLine) -> bool:
+def _continues(part: Part, line: Fragment) -> bool:
     """Whether a line continues the sentence of a part in another column or page."""
     before = part.lines[-1]
     if differ_in_size(before, line) or _ENDED.search(before.text):
