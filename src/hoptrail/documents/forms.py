@@ -49,7 +49,7 @@ FORMS = (
     Form("html", (".html", ".htm", ".xhtml"), "html:parse_html"),
     Form("rst", (".rst", ".rest"), "rst:parse_rst"),
     Form("org", (".org",), "org:parse_org"),
-    Form(MAN, (), "man.man_parser:parse_man"),
+    Form(MAN, (), "man.macros:parse_man"),
     Form(INFO, (), "info:parse_info"),
     Form("ipynb", (".ipynb",), "ipynb:parse_ipynb"),
     Form("epub", (".epub",), "epub:parse_epub", packed=True),
