@@ -118,10 +118,10 @@ class _Row:
 
 class _Reader:
     """Turns the tree of a page into pieces, in reading order. `_holder` is the open heading, `pre` or `dt`, whose content is one
-    block; `_nested` counts the block elements open within it. `_place` is the line on which the text of the next piece begins, if
-    lines are marked. `_bold` counts the open elements with bold text; `_is_plain`: the next piece has text outside them.
-    `_hidden`: classes (`.x`) and names (`#x`) whose elements are not shown. `_raised`: the parts of text before each open `sup`
-    and `sub`. `_cells`: the number of pieces before each open cell.
+    block; `_nested` counts the block elements open within it. `_place` is the line on which the text of the next piece begins,
+    and `_line` the last one known, if lines are marked. `_bold` counts the open elements with bold text; `_is_plain`: the next
+    piece has text outside them. `_hidden`: classes (`.x`) and names (`#x`) whose elements are not shown. `_raised`: the parts of
+    text before each open `sup` and `sub`. `_cells`: the number of pieces before each open cell.
     """
 
     def __init__(self, root: LexborNode, hidden: frozenset[str], notes: dict[str, None]) -> None:
@@ -130,7 +130,7 @@ class _Reader:
         self._notes = notes
         self._raised: list[int] = []
         self._text: list[str] = []
-        self._place = ""
+        self._place = self._line = ""
         self._bold, self._is_plain = 0, False
         self._holder, self._nested = "", 0
         self._flow = Flow()
@@ -163,6 +163,7 @@ class _Reader:
         if tag == "-text":
             text, place = parted(node.text_content or "")
             self._place = self._place or place
+            self._line = place or self._line
             self._is_plain |= not self._bold and bool(text.strip())
             self._text.append(text if self._holder == "pre" else _SPACES.sub(" ", text))
             return True
@@ -302,7 +303,7 @@ class _Reader:
 
     def _end_block(self) -> None:
         text, self._text = "".join(self._text), []
-        place, self._place = self._place, ""
+        place, self._place = self._place or self._line, ""
         bold, self._is_plain = not self._is_plain, False
         if self._holder != "pre":
             text = _AROUND_BREAKS.sub("\n", re.sub(" {2,}", " ", text)).strip()

@@ -29,21 +29,31 @@ _MARKUP = re.compile(
 )
 
 
+def mark(line: int) -> str:
+    """What marks the text behind it as that of a line."""
+    return f"{_OPENS}{line}{_CLOSES}"
+
+
+def unmarked(markup: str) -> str:
+    """The markup with U+FFFD for what could be taken for a mark."""
+    return markup.replace(_OPENS, "\N{REPLACEMENT CHARACTER}")
+
+
 def marked(markup: str) -> str:
-    """The markup with its lines marked. A character that could be taken for a mark becomes U+FFFD."""
-    markup = markup.replace(_OPENS, "\N{REPLACEMENT CHARACTER}")
+    """The markup with its lines marked."""
+    markup = unmarked(markup)
     parts: list[str] = []
     line, counted, end = 1, 0, 0
     for start, after in (*(tag.span() for tag in _MARKUP.finditer(markup)), (len(markup), len(markup))):
         if body := markup[end:start].lstrip():
             first = start - len(body)
             line, counted = line + markup.count("\n", counted, first), first
-            parts += (markup[end:first], f"{_OPENS}{line}{_CLOSES}")
+            parts += (markup[end:first], mark(line))
             end = first
         parts.append(markup[end:after])
         if markup[start : start + 4].lower() == "<img":  # whose words in place of the picture are its text
             line, counted = line + markup.count("\n", counted, start), start
-            parts.append(f"{_OPENS}{line}{_CLOSES}")
+            parts.append(mark(line))
         end = after
     return "".join(parts)
 
