@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -20,7 +20,7 @@ from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_end
 from hoptrail.documents.jsonl import JsonlDocument, holds_records, read_lines
 from hoptrail.documents.limits import MIB, NotReadNow, ReadingLimits, Unreadable
 from hoptrail.documents.marks import TICK, FileMark, Known, day_of, mark_of, times_of
-from hoptrail.documents.walking import DataFolder, LeftOut, Selection, SourceWalk, shown
+from hoptrail.documents.walking import Findings, Selection, SourceWalk, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
 
@@ -34,30 +34,6 @@ _LOOKUP_BATCH = 1000
 """Files whose marks are looked up at once."""
 _POSTSCRIPT = (b"%!PS", b"%!FontType")
 """How PostScript begins: drawing programs, in which words are split up."""
-
-
-@dataclass(slots=True)
-class Findings:
-    """Results of reading beside documents and failures. Files are source strings."""
-
-    notes: list[str] = field(default_factory=list)
-    """Decisions made."""
-    left_out: dict[str, str] = field(default_factory=dict)
-    """Files and folders (with a slash at their end) that are not read, with the reason."""
-    whole: set[str] = field(default_factory=set)
-    """JSONL files read to their end without a failure, or as one document: a line that is missing now was deleted."""
-    seen: set[str] = field(default_factory=set)
-    """The files found that are documents, unless they turn out to be unreadable."""
-    closed: list[str] = field(default_factory=list)
-    """Places that could not be listed or reached, so that their files are unknown."""
-    unchanged: int = 0
-    """Number of known files with the same content as before."""
-    compared: dict[str, FileMark] = field(default_factory=dict)
-    """Marks of unchanged files whose bytes had to be compared."""
-    marks: dict[str, FileMark] = field(default_factory=dict)
-    """Marks of files that were read."""
-    redated: dict[str, str] = field(default_factory=dict)
-    """The new day of files with the same bytes and another time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,35 +92,18 @@ def contents_at(
     sources: Sequence[str | Path], limits: ReadingLimits, findings: Findings, known: Known, selection: Selection
 ) -> Iterator[Content]:
     """Yield the contents of files and folders: see `read_sources`."""
-    walk = SourceWalk(sources, selection)
+    walk = SourceWalk(sources, selection, findings)
     for source in sources:
         named = Path(source).is_file()
         for batch in batched(walk.files_of(Path(source)), _LOOKUP_BATCH):
             marks = known([shown(entry) for entry in batch if isinstance(entry, Path)])
             for entry in batch:
-                if isinstance(entry, Path):
-                    if shown(entry) not in findings.seen:
-                        findings.seen.add(shown(entry))
-                        yield from _in_file(entry, named, limits, findings, marks.get(shown(entry)))
-                elif isinstance(entry, DocumentError):
+                if isinstance(entry, DocumentError):
                     findings.closed.append(entry.source)
                     yield entry
-                else:
-                    _note(entry, findings)
-
-
-def _note(entry: LeftOut | DataFolder, findings: Findings) -> None:
-    if isinstance(entry, LeftOut) and entry.is_link:
-        findings.notes.append(f"{entry.source} {entry.reason}")
-        findings.closed += [entry.source] * entry.is_broken
-    elif isinstance(entry, LeftOut):
-        findings.left_out[entry.source] = entry.reason
-    else:
-        folder = f"{shown(entry.corpus.parent)}: a data folder, of which {entry.corpus.name} is read"
-        findings.left_out |= dict.fromkeys(map(shown, entry.others), f"beside {entry.corpus.name} in a data folder")
-        if number := sum(form_of(without_packing(path)) is not None for path in entry.others):
-            what = "another file" if number == 1 else f"{number:,} other files"
-            findings.notes.append(f"{folder}; {what} that could be read {'was' if number == 1 else 'were'} left out")
+                elif shown(entry) not in findings.seen:
+                    findings.seen.add(shown(entry))
+                    yield from _in_file(entry, named, limits, findings, marks.get(shown(entry)))
 
 
 def _in_file(
@@ -199,11 +158,8 @@ def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileCon
 def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: Findings) -> FileContent:
     """A file without a known form is text; a JSONL file read as a whole holds records, like JSON."""
     largest = limits.file if form is not None and form.packed else limits.text
-    times = times_of(path)
-    data = snapshot(path, largest)
-    findings.marks.pop(shown(path), None)
-    if times == times_of(path):
-        findings.marks[shown(path)] = mark_of(times, data)
+    data, times = snapshot(path, largest)
+    findings.marks[shown(path)] = mark_of(times, data)
     if without_packing(path) != path and data.startswith(_GZIP_MARK):
         data = _gunzip(data, largest, limits)
     name = TEXT if form is None else JSON if form.name == JSONL else form.name
@@ -231,33 +187,33 @@ def _unpacked(stream: IO[bytes], most: int) -> bytes:
 
 def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[JsonlDocument | DocumentError, None, bool]:
     """The lines of a JSONL file. Returns whether there were lines and none failed: an empty file may be about to be written."""
-    before, has_lines, failed = _state(path), False, False
+    before, has_lines, failed = times_of(path), False, False
     for line in read_lines(path, limits):
         has_lines = True
         failed = failed or isinstance(line, DocumentError)
         yield line
-    if _state(path) != before:
+    if times_of(path) != before:
         failed = True
         reason = "changed while it was being read: index it again when it is at rest"
         yield DocumentError(shown(path), reason, temporary=True)
     return has_lines and not failed
 
 
-def snapshot(path: Path, largest: int) -> bytes:
-    """The bytes of a file at one moment. A file that changes meanwhile is read once more; one that changed within a tick of a
-    coarse clock is read twice to compare.
+def snapshot(path: Path, largest: int) -> tuple[bytes, tuple[int, int, int]]:
+    """The bytes of a file at one moment, and its size and times then. A file that changes meanwhile is read once more; one that
+    changed within a tick of a coarse clock is read twice to compare.
     Raises: Unreadable: the file is larger than `largest` bytes, or changed again. OSError: it could not be opened or read.
     """
     for _ in range(2):
-        before = _state(path)
-        _, size, changed_at = before
+        before = times_of(path)
+        size, modified, _ = before
         if size > largest:
             raise Unreadable(f"is larger than the limit of {largest} bytes: split it, or raise the limit")
         data = _read_bytes(path, size)
-        fresh = time.time_ns() - changed_at < TICK
+        fresh = time.time_ns() - modified < TICK
         changed = fresh and _read_bytes(path, size) != data
-        if not changed and _state(path) == before and len(data) == size:
-            return data
+        if not changed and times_of(path) == before and len(data) == size:
+            return data, before
     raise NotReadNow("keeps changing while it is being read: index it again when it is at rest")
 
 
@@ -265,9 +221,3 @@ def _read_bytes(path: Path, size: int) -> bytes:
     """The first `size` bytes, and one more if the file has grown. Asking for more bytes would allocate more."""
     with path.open("rb") as stream:
         return stream.read(size + 1)
-
-
-def _state(path: Path) -> tuple[int, int, int]:
-    """Inode, size in bytes and time of last change in nanoseconds; they change when the file does."""
-    status = path.stat()
-    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -103,42 +103,30 @@ def _pattern(line: str) -> _Pattern | None:
     anchored = "/" in body
     try:
         expression = re.compile(("" if anchored else "(?:.*/)?") + _expression(body.removeprefix("/")), re.DOTALL)
-    except (re.error, IndexError):  # a class or an escape without its end
+    except re.error:  # a class or an escape without its end
         return None
     return _Pattern(expression, ignores, folders_only=line != body) if body.strip("/") else None
 
 
+_TOKEN = re.compile(
+    r"(?P<above>(?:\A|(?<=/))\*\*/)|(?P<below>(?<=/)\*\*\Z)|\\(?P<escaped>.)|(?P<wildcard>[*?])"
+    r"|\[(?P<inverted>[!^]?)(?P<characters>\]?(?:\\.|[^\]\\])*)\]|(?P<other>.)",
+    re.DOTALL,
+)
+_WILDCARDS = {"*": "[^/]*", "?": "[^/]"}
+
+
 def _expression(pattern: str) -> str:
-    """A pattern as a regular expression for paths. Raises: IndexError: it ends within a class or an escape."""
-    parts, place = [], 0
-    while place < len(pattern):
-        first = place == 0 or pattern[place - 1] == "/"
-        if first and pattern.startswith("**/", place):
-            parts.append("(?:.*/)?")
-            place += 3
-        elif first and place and pattern[place:] == "**":
-            parts.append(".+")
-            break
-        elif pattern[place] == "[":
-            part, place = _class(pattern, place + 1)
-            parts.append(part)
-        else:
-            escaped = pattern[place] == "\\"
-            place += escaped
-            wildcard = "" if escaped else {"*": "[^/]*", "?": "[^/]"}.get(pattern[place], "")
-            parts.append(wildcard or re.escape(pattern[place]))
-            place += 1
-    return "".join(parts)
+    """A pattern as a regular expression for paths, which is none if a class or an escape lacks its end."""
+    return _TOKEN.sub(_translated, pattern)
 
 
-def _class(pattern: str, place: int) -> tuple[str, int]:
-    """A class of characters whose first is at `place`, and the place after it. Raises: IndexError: it has no end."""
-    inverted = pattern[place] in "!^"
-    place += inverted
-    start, characters = place, []
-    while pattern[place] != "]" or place == start:
-        is_range = pattern[place] == "-" and place > start and pattern[place + 1] != "]"
-        place += pattern[place] == "\\"
-        characters.append("-" if is_range else re.escape(pattern[place]))
-        place += 1
-    return f"(?!/)[{'^' if inverted else ''}{''.join(characters)}]", place + 1
+def _translated(token: re.Match[str]) -> str:
+    if token["above"] or token["below"]:
+        return "(?:.*/)?" if token["above"] else ".+"
+    if (inside := token["characters"]) is not None:
+        literal = re.sub(r"\\(.)|([^\w-])", lambda one: re.escape(one[1] or one[2]), inside, flags=re.DOTALL)
+        return f"(?!/)[{'^' if token['inverted'] else ''}{literal}]"
+    if token["other"] in ("[", "\\"):
+        return token["other"]
+    return _WILDCARDS.get(token["wildcard"], "") or re.escape(token["escaped"] or token["other"])

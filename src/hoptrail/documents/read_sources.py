@@ -26,7 +26,6 @@ from hoptrail.documents.doubts import doubts
 from hoptrail.documents.file_contents import (
     Content,
     FileContent,
-    Findings,
     contents_at,
     failure,
     read_again,
@@ -38,7 +37,7 @@ from hoptrail.documents.jsonl import JsonlDocument, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.marks import FILE_TIME, Known, nothing_known
 from hoptrail.documents.plain_text import parse_plain, plain_blocks
-from hoptrail.documents.walking import USUAL_SELECTION, Selection, shown
+from hoptrail.documents.walking import USUAL_SELECTION, Findings, Selection, shown
 from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
 from hoptrail.text.dates import date_above, find_date, stated_date

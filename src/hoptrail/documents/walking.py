@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from hoptrail.documents.forms import known_ending
 from hoptrail.documents.ignoring import GITIGNORE, IgnoredByGit, Patterns, ignored_above
+from hoptrail.documents.marks import FileMark
 from hoptrail.errors import DocumentError
 
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
@@ -51,27 +53,28 @@ class Selection:
 USUAL_SELECTION = Selection()
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A file or folder that is not read by choice, or a link that is not followed. `source` is its path; that of a folder ends
-    with a slash. What a `broken` link led to may come back, with a disk or a network.
-    """
+@dataclass(slots=True)
+class Findings:
+    """Results of reading beside documents and failures. Files are source strings."""
 
-    source: str
-    reason: str
-    is_link: bool = False
-    is_broken: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DataFolder:
-    """A folder of evaluation data: `others` than its `corpus` are not read. Its own data files are not among them."""
-
-    corpus: Path
-    others: tuple[Path, ...]
-
-
-Entry = Path | DocumentError | LeftOut | DataFolder
+    notes: list[str] = field(default_factory=list)
+    """Decisions made."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Files and folders (with a slash at their end) that are not read, with the reason."""
+    whole: set[str] = field(default_factory=set)
+    """JSONL files read to their end without a failure, or as one document: a line that is missing now was deleted."""
+    seen: set[str] = field(default_factory=set)
+    """The files found that are documents, unless they turn out to be unreadable."""
+    closed: list[str] = field(default_factory=list)
+    """Places that could not be listed or reached, so that their files are unknown, as behind links that lead nowhere now."""
+    unchanged: int = 0
+    """Number of known files with the same content as before."""
+    compared: dict[str, FileMark] = field(default_factory=dict)
+    """Marks of unchanged files whose bytes had to be compared."""
+    marks: dict[str, FileMark] = field(default_factory=dict)
+    """Marks of files that were read."""
+    redated: dict[str, str] = field(default_factory=dict)
+    """The new day of files with the same bytes and another time."""
 
 
 def shown(path: Path) -> str:
@@ -81,22 +84,23 @@ def shown(path: Path) -> str:
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def files_in(sources: Sequence[str | Path], selection: Selection = USUAL_SELECTION) -> Iterator[Entry]:
+def files_in(sources: Sequence[str | Path], selection: Selection = USUAL_SELECTION) -> Iterator[Path | DocumentError]:
     """Yield the files of sources: see `SourceWalk`."""
-    walk = SourceWalk(sources, selection)
+    walk = SourceWalk(sources, selection, Findings())
     return (entry for source in sources for entry in walk.files_of(Path(source)))
 
 
 class SourceWalk:
-    """One walk over sources: the files as resolved paths, with errors and what is not read in their place."""
+    """One walk over sources: the files as resolved paths, with errors in their place. `findings` get what is not read."""
 
-    def __init__(self, sources: Sequence[str | Path], selection: Selection) -> None:
+    def __init__(self, sources: Sequence[str | Path], selection: Selection, findings: Findings) -> None:
         self._selection = selection
+        self._findings = findings
         self._roots = set(filter(None, map(_target, map(Path, sources))))
         self._reached: set[Path] = set()
         """The folders listed, and the files outside of them that links led to."""
 
-    def files_of(self, source: Path) -> Iterator[Entry]:
+    def files_of(self, source: Path) -> Iterator[Path | DocumentError]:
         """Yield the files of one of the sources that were not found before."""
         try:
             resolved = source.resolve(strict=True)
@@ -111,7 +115,7 @@ class SourceWalk:
         else:
             yield from self._below(resolved)
 
-    def _below(self, root: Path) -> Iterator[Entry]:
+    def _below(self, root: Path) -> Iterator[Path | DocumentError]:
         excluded, waiting = Patterns(root, self._selection.exclude), [(root, IgnoredByGit())]
         while waiting:
             place, ignored = waiting.pop()
@@ -119,7 +123,7 @@ class SourceWalk:
             try:
                 is_folder = place.is_dir()
                 if reason := self._reason_against(place, ignored, excluded, is_folder=is_folder and not is_link):
-                    yield LeftOut(shown(place) + "/" * (is_folder and not is_link), reason)
+                    self._findings.left_out[shown(place) + "/" * (is_folder and not is_link)] = reason
                 elif is_link and not self._follows(place, root):
                     yield from self._link(place)
                 elif (is_folder or is_link) and not self._is_new(place):
@@ -130,7 +134,7 @@ class SourceWalk:
                     children = _children(place)
                     corpora = [child for name in _CORPUS for child in children if child.name == name]
                     if corpora and any(_BESIDE_A_CORPUS.fullmatch(child.name) for child in children):
-                        yield self._data_folder(corpora[0], children)
+                        self._leave_out_beside(corpora[0], children)
                         children = corpora[:1]
                     waiting += [(child, ignored) for child in reversed(children)]
                 else:
@@ -154,10 +158,18 @@ class SourceWalk:
         self._reached.add(target)
         return True
 
-    def _data_folder(self, corpus: Path, children: list[Path]) -> DataFolder:
+    def _leave_out_beside(self, corpus: Path, children: list[Path]) -> None:
+        """Leave out the files of a folder of evaluation data but its corpus; its own data files are not worth a note."""
         others = (one for one in children if one.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(one.name))
         found = files_in([child for child in others if not child.is_symlink()])
-        return DataFolder(corpus, tuple(entry for entry in found if isinstance(entry, Path)))
+        names = [shown(entry) for entry in found if isinstance(entry, Path)]
+        self._findings.left_out |= dict.fromkeys(names, f"beside {corpus.name} in a data folder")
+        if number := sum(bool(known_ending(name.lower().removesuffix(".gz"))) for name in names):
+            what = "another file" if number == 1 else f"{number:,} other files"
+            left = f"{what} that could be read {'was' if number == 1 else 'were'} left out"
+            self._findings.notes.append(
+                f"{shown(corpus.parent)}: a data folder, of which {corpus.name} is read; {left}"
+            )
 
     def _follows(self, link: Path, root: Path) -> bool:
         """Whether a link leads out of all sources, and is to be followed."""
@@ -166,7 +178,7 @@ class SourceWalk:
             return False
         return not (root.is_relative_to(target) or any(map(target.is_relative_to, self._roots)))
 
-    def _link(self, link: Path) -> Iterator[Path | LeftOut]:
+    def _link(self, link: Path) -> Iterator[Path]:
         """The target of a link, or a note that it is not followed. This is no failure: no file of the folder is missing."""
         target, reason = _target(link), ""
         root = next((root for root in self._roots if target is not None and target.is_relative_to(root)), None)
@@ -183,7 +195,8 @@ class SourceWalk:
             what = "is a link to a folder that is hidden or in a hidden one"
             reason = f"{what}, {shown(target)}: name that as a source"
         if reason:
-            yield LeftOut(shown(link), reason, is_link=True, is_broken=target is None)
+            self._findings.notes.append(f"{shown(link)} {reason}")
+            self._findings.closed += [shown(link)] * (target is None)
 
 
 def _children(folder: Path) -> list[Path]:
