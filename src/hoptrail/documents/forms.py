@@ -51,7 +51,7 @@ FORMS = (
     Form("org", (".org",), "org:parse_org"),
     Form(MAN, (), "man.macros:parse_man"),
     Form(INFO, (), "info:parse_info"),
-    Form("ipynb", (".ipynb",), "ipynb:parse_ipynb"),
+    Form("ipynb", (".ipynb",), "markdown:parse_ipynb"),
     Form("epub", (".epub",), "epub:parse_epub", packed=True),
     Form(PDF, (".pdf",), "pdf.parser:parse_pdf", packed=True),
     Form("docx", (".docx",), "docx:parse_docx", packed=True),

@@ -22,7 +22,6 @@ from hoptrail.documents.html_markup import (
     marked,
     note_number,
     parted,
-    refuse_slow_markup,
     text_of,
     unseen,
 )
@@ -76,9 +75,8 @@ def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
 
     if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:
         markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", markup)  # in XML any element may be empty: `<a id="top"/>`
-    refuse_slow_markup(markup)
     try:
-        return LexborHTMLParser(marked(markup) if lines else markup)
+        return LexborHTMLParser(marked(markup, lines=lines))
     except SelectolaxError as error:
         raise Unreadable(f"is not HTML that can be parsed ({error})") from error
 
