@@ -67,7 +67,7 @@ def test_c7_lines_that_are_not_utf8_and_a_byte_order_mark(tmp_path: Path) -> Non
     assert first == JsonlDocument(f"{path}#line-1", Parsed("", "A."))
     assert isinstance(bad, DocumentError)
     assert "is not UTF-8" in bad.reason
-    assert last == JsonlDocument(f"{path}#line-3", "", "C.", ())
+    assert last == JsonlDocument(f"{path}#line-3", Parsed("", "C."))
 
 
 def test_reading_another_kind_of_file_stops_early(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_reading_another_kind_of_file_stops_early(tmp_path: Path) -> None:
 def test_gzip_is_detected_by_content(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(gzip.compress(b'{"id": "1", "text": "A."}\n'))
-    assert list(read_lines(path, DEFAULT_LIMITS)) == [JsonlDocument(f"{path}#1", "", "A.", ())]
+    assert list(read_lines(path, DEFAULT_LIMITS)) == [JsonlDocument(f"{path}#1", Parsed("", "A."))]
 
 
 def test_a_truncated_gzip_file_gives_its_complete_lines(tmp_path: Path) -> None:
