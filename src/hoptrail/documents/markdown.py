@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 _DEEPEST = 60
 """Nested lists (which count twice), items and quotes; the parser is recursive."""
-_WIKI_LINK = re.compile(r"!?\[\[(?!\s)(?=[^\[\]\n|]*[^\W\d_]|\d{4}-)([^\[\]\n|]+)(?:\|([^\[\]\n|]+))?\]\](?!\()")
+_WIKI_LINK = re.compile(
+    r"(?P<shows>!?)\[\[(?!\s)(?=[^\[\]\n|]*[^\W\d_]|\d{4}-)(?P<page>[^\[\]\n|]+)(?:\|(?P<label>[^\[\]\n|]+))?\]\](?!\()"
+)
 _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif)\s*\Z", re.IGNORECASE)
 _MARK = re.compile(r"<(?P<end>/?)(?P<tag>b|strong|sup|sub|s|del|strike)\b[^>]*>", re.IGNORECASE)
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
@@ -43,7 +45,7 @@ _UNSEEN = re.compile(
     r"(?P<code>^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+)(?!`)[^\n]{0,999}?(?<!`)(?P=ticks)(?!`))"
     r"|(?<![\w%])%%(?!%).*?%%|\{%-?\s*comment\b.{0,9999}?endcomment\s*-?%\}"
     r"|\{%(?P<tag>[^{}\n]*)%\}|\{#[^{}\n]*#\}|(?<![\w\\^_}$])\{\{[^{}\n]*\}\}"
-    r"|(?<![ \t])[ \t]*\{[:#.][^{}\n]*\}[ \t]*$|[ \t]\^[\w-]+$",
+    rf"|(?<![ \t])[ \t]*\{{[:#.][^{{}}\n]*\}}[ \t]*$|[ \t]\^[\w-]+$|{_WIKI_LINK.pattern}",
     re.MULTILINE | re.DOTALL,
 )
 """Code, which stays, and comments, tags of templates, attributes and names of blocks, which nobody sees."""
@@ -123,10 +125,17 @@ def _keep_whole_marks(tokens: Sequence[Token]) -> None:
             begun.pop().content, token.content = f"<{tag['tag']}>", kept
 
 
+def _shown_link(link: re.Match[str]) -> str:
+    """What a wiki link shows; an embedded picture has no words."""
+    return "" if link["shows"] and _PICTURE.search(link["page"]) else (link["label"] or link["page"]).strip()
+
+
 def _seen(unseen: re.Match[str]) -> str:
-    """What stays of a comment or tag: its line breaks, and the words that a tag within a line is about."""
+    """What stays of a comment or tag: its line breaks, and the words that a tag within a line is about; the words of a link."""
     if unseen["code"]:
         return unseen[0]
+    if unseen["page"]:
+        return "\u2060" + _shown_link(unseen)  # nobody sees this mark, behind which a number begins no list
     text = unseen.string
     line = text[text.rfind("\n", 0, unseen.start()) + 1 : unseen.start()]
     named = "" if unseen["tag"] is None or not line.strip() else " ".join(_NAMED.findall(unseen["tag"]))
@@ -142,7 +151,6 @@ def _parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
     parser.use(footnote_plugin, inline=False, move_to_end=False).use(deflist_plugin)
-    parser.inline.ruler.before("link", "wiki_link", _wiki_link)
     parser.inline.ruler.at("newline", _newline)
     for name, text in _RULES.items():
         parser.add_render_rule(name, lambda _self, tokens, place, *_, text=text: text(tokens[place]))
@@ -162,17 +170,6 @@ _RULES: dict[str, Callable[[Token], str]] = {
 def _text(tokens: Iterable[Token]) -> str:
     """The words in place of a picture."""
     return "".join(_text(token.children) if token.children else token.content for token in tokens)
-
-
-def _wiki_link(state: StateInline, silent: bool) -> bool:
-    """Inline rule for `[[Page]]` and `[[Page|label]]` of Obsidian and wikis; embedded pictures give no text."""
-    match = _WIKI_LINK.match(state.src, state.pos)
-    if match is None:
-        return False
-    if not silent and not (match[0].startswith("!") and _PICTURE.search(match[1])):
-        state.push("text", "", 0).content = (match[2] or match[1]).strip()
-    state.pos = match.end()
-    return True
 
 
 def _newline(state: StateInline, silent: bool) -> bool:
@@ -228,7 +225,7 @@ def _shown(value: object) -> str:
     """
     parts = value if isinstance(value, list) else [value]
     text = ", ".join(str(part) for part in parts if not isinstance(part, list | dict))
-    return unescape(_WIKI_LINK.sub(lambda link: (link[2] or link[1]).strip(), text))
+    return unescape(_WIKI_LINK.sub(_shown_link, text))
 
 
 def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
