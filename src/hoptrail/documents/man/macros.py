@@ -27,14 +27,8 @@ from hoptrail.types import BlockKind
 _CODING = re.compile(rb"[^\n]{0,200}coding:[ \t]*([\w-]{1,40})")
 _NAMES_END = re.compile(r" +(?:-{1,2}|—|–|−) +")
 _LONGEST_TAG = 200
-_SKIPPED = word_set(
-    "ad AT aln als am as bd bp box brp cc c2 cf ch chop color cp cs cu da DA DT defcolor di dt ec el em eo ev evc ex fam fc "
-    "fcolor fl fp ft fchar char gcolor hc hcode hla hlm hpf hpfa hw hy hym hys IX it itc kern lc lf lg linetabs LINKSTYLE "
-    "ll ls lt mc mk mso na ne nh nm nn nop nr ns nroff nx os output pc PD pl pm pn po ps pso psbb ptr rchar rd rfschar rj "
-    "rm rn rnn rr rs rt schar shc shift sizes ss special stringdown stringup sty sv sy ta tc tkf tl tm tm1 tmc tr trf trin "
-    "trnt troff UC uf ul unformat vpt vs warn warnscale wh while writec writem EQ EN PU"
-)
-"""Requests without text, and macros for the index and the layout."""
+_LAYOUT = word_set("AT DA DT IX LINKSTYLE PD UC EQ EN PU")
+"""Macros without text, for the index and the layout, as are requests, whose names are in small letters."""
 _UNTAGGED = frozenset(("-bullet", "-dash", "-hyphen", "-item", "-enum"))
 _EMPHASIS = frozenset(("Sy", "Em", "Li", "Cm", "Ic"))
 
@@ -236,7 +230,7 @@ _HANDLERS: dict[str, Callable[[Page, RoffLine], None]] = {
         ("It", _item),
         ("El", _end_list),
         ("Xc", _end_tag),
-        (" ".join(_SKIPPED), lambda *_: None),
+        (" ".join(_LAYOUT), lambda *_: None),
     )
     for macro in macros.split()
 }

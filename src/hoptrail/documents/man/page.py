@@ -59,10 +59,12 @@ class Page:
         self.mdoc = Mdoc(self.roff.visible)
 
     def read(self, text: str, handlers: dict[str, Callable[[Page, RoffLine], None]]) -> None:
-        """Read the lines of a page; a macro without a handler stands within the text."""
+        """Read the lines of a page; a macro without a handler stands within the text, and other requests have none."""
         self.source = self.roff.lines(text)
         for line in self.source:
-            handlers.get(line.macro if line.macro or line.rest.strip() else "sp", Page.write)(self, line)
+            handle = handlers.get(line.macro if line.macro or line.rest.strip() else "sp")
+            if handle or not line.macro.islower() or line.macro in self.roff.defined:
+                (handle or Page.write)(self, line)
         self.close(0)
 
     def until(self, macro: str) -> list[RoffLine]:

@@ -61,10 +61,11 @@ class RoffLine:
 
 @dataclass(slots=True)
 class Roff:
-    """A page that is read line by line. Strings and numbers are those defined so far."""
+    """A page that is read line by line. Strings, numbers and names of macros are those defined so far."""
 
     strings: dict[str, str] = field(default_factory=lambda: dict(_STRINGS))
     numbers: dict[str, int] = field(default_factory=lambda: {".g": 1})
+    defined: set[str] = field(default_factory=set)
 
     def lines(self, text: str) -> Iterator[RoffLine]:
         """Yield the lines with text and macros in order, without comments, definitions and branches that do not apply."""
@@ -82,7 +83,9 @@ class Roff:
                     line = line.removeprefix("\\{").lstrip(" \t") or "."
                     continue
                 if name in _DEFINED:
-                    given = RoffLine(number, name, rest).given[name != "ig" :]
+                    given = RoffLine(number, name, rest).given
+                    self.defined.update(given[:1])
+                    given = given[name != "ig" :]
                     end = re.compile(rf"[.'][ \t]*{re.escape(given[0] if given else '.')}(?:[ \t]|$)")
                     next((one for one in source if end.match(one[1])), None)
                 elif name in {"ds", "ds1", "as", "as1", "nr"}:
