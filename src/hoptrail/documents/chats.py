@@ -2,8 +2,8 @@
 transcripts (SRT, WebVTT).
 
 Each message is a paragraph with its sender, day and time, under a heading with its day, which dates it. Each sentence of
-subtitles is one with its speaker and its time; it goes on over cues until it ends, the speaker changes, or there is a pause. A line
-that is shown again in the next cue, as in captions that roll, counts once.
+subtitles is one with its speaker and its time; it goes on over cues until it ends, the speaker changes, or there is a pause.
+A line that is shown again in the next cue, as in captions that roll, counts once.
 """
 
 from __future__ import annotations
