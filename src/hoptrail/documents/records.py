@@ -250,31 +250,27 @@ def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     text, declared = decoded.text, ""
     if text.lower().startswith(_DECLARATION) and text[5:6] == "\n":
         text, declared = text[6:], text[4]
-    csv.field_size_limit(limits.text)
     delimiter = declared or max(_DELIMITERS, key=lambda known: _regularity(text, known))
     closed = all(cell.count("\n") <= _LONGEST_CELL for row in _cells_of(text, delimiter) for cell in row)
     notes = decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read literally")
-    rows = (
-        GridRow(f"row {number}", cells) for number, cells in enumerate(_cells_of(text, delimiter, quoted=closed), 1)
-    )
-    return assemble("", sheet_pieces(rows, limits), notes, limits.text)
+    return assemble("", _rows(_cells_of(text, delimiter, quoted=closed), "row", limits), notes, limits.text)
 
 
 def parse_tabbed(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse text whose lines have cells between tabs, in which quotation marks mean nothing."""
     decoded = decode(data)
-    csv.field_size_limit(limits.text)
-    rows = (
-        GridRow(f"line {number}", cells) for number, cells in enumerate(_cells_of(decoded.text, "\t", quoted=False), 1)
-    )
-    return assemble("", sheet_pieces(rows, limits), decoded.notes, limits.text)
+    return assemble("", _rows(_cells_of(decoded.text, "\t", quoted=False), "line", limits), decoded.notes, limits.text)
+
+
+def _rows(rows: Iterator[list[str]], place: str, limits: ReadingLimits) -> Iterator[Piece]:
+    return sheet_pieces((GridRow(f"{place} {number}", cells) for number, cells in enumerate(rows, 1)), limits)
 
 
 def _cells_of(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[str]]:
-    lines, skips = io.StringIO(text, newline="\n"), delimiter != "\t"
-    if quoted:
-        return csv.reader(lines, delimiter=delimiter, skipinitialspace=skips)
-    return csv.reader(lines, delimiter=delimiter, skipinitialspace=skips, quoting=csv.QUOTE_NONE)
+    csv.field_size_limit(len(text) + 1)
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    lines = io.StringIO(text, newline="\n")
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t", quoting=quoting)
 
 
 def _regularity(text: str, delimiter: str) -> tuple[float, int]:
