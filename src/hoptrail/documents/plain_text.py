@@ -196,31 +196,25 @@ def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
     return Parsed(title, text, decoded.notes, blocks)
 
 
-_HEADING = (
-    r"(?P<title>[A-Za-z0-9][A-Za-z0-9+.-]* \([^()\s]{1,200}\)(?: [A-Za-z0-9][A-Za-z0-9+.-]*)+; ?\w[^\n]*)(?:\n|\Z)"
+_ENTRY = (
+    r"(?P<title>[A-Za-z0-9][A-Za-z0-9+.-]* \([^()\s]{1,200}\)(?: [A-Za-z0-9][A-Za-z0-9+.-]*)+; ?\w[^\n]*"
+    r"|(?P<day>\d{4}-\d\d-\d\d)[ \t]+\S[^\n<>]{0,80}<[^\n<>]+>)[ \t]*(?:\n|\Z)"
 )
-_BEGINS = re.compile(rf"\s*{_HEADING}")
-_DATED = r"(?P<title>(?P<day>\d{4}-\d\d-\d\d)[ \t]+\S[^\n<>]{0,80}<[^\n<>]+>)[ \t]*(?:\n|\Z)"
-_BEGINS_DATED, _DATED_LINE = re.compile(rf"\s*{_DATED}"), re.compile(rf"^{_DATED}", re.MULTILINE)
-_LINE = re.compile(rf"^(?:{_HEADING}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULTILINE)
+_BEGINS = re.compile(rf"\s*{_ENTRY}")
+_LINE = re.compile(rf"^(?:{_ENTRY}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULTILINE)
 
 
 def _entries(text: str) -> dict[int, _Part]:
     """The headings of the entries by their start, in order, with the day in the heading or signature; empty if the text does not
     begin with one.
     """
-    if _BEGINS_DATED.match(text):
-        found = ((day.start(), day["title"], day.end(), find_date(day["day"])) for day in _DATED_LINE.finditer(text))
-        return {start: _heading(start, title, 1, end, date) for start, title, end, date in found}
-    if not _BEGINS.match(text):
-        return {}
     entries: dict[int, _Part] = {}
     last = -1
-    for match in _LINE.finditer(text):
+    for match in _LINE.finditer(text) if _BEGINS.match(text) else ():
         if match["title"]:
             last = match.start()
-            entries[last] = _heading(last, match["title"], end=match.end())
-        elif not entries[last].date:
+            entries[last] = _heading(last, match["title"], end=match.end(), date=find_date(match["day"] or ""))
+        elif entries and not entries[last].date:
             entries[last] = replace(entries[last], date=find_date(match["signed"]))
     return entries
 
