@@ -272,12 +272,9 @@ def read_lines(path: Path, limits: ReadingLimits) -> Iterator[JsonlDocument | Do
                 if number >= _GIVE_UP_AFTER and not good:
                     yield DocumentError(shown(path), f"none of its first {number} lines is a document: not JSON lines")
                     return
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            reason = f"is a damaged gzip file ({error}); the lines before line {number + 1} were read"
-            yield DocumentError(shown(path), reason, temporary=True)
-        except Unreadable as refusal:
-            reason = f"{refusal}; the lines before line {number + 1} were read"
-            yield DocumentError(shown(path), reason, temporary=True)
+        except (EOFError, gzip.BadGzipFile, zlib.error, Unreadable) as error:
+            reason = str(error) if isinstance(error, Unreadable) else f"is a damaged gzip file ({error})"
+            yield DocumentError(shown(path), f"{reason}; the lines before line {number + 1} were read", temporary=True)
 
 
 def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:
