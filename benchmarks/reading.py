@@ -32,7 +32,7 @@ import yaml
 from benchmarks.common import ROOT, parser, print_table, write_results
 from benchmarks.made_files import made_files
 
-from hoptrail.documents.blocks import pack, unpack_for
+from hoptrail.documents.blocks import pack, unpack
 from hoptrail.documents.decoding import cleaned
 from hoptrail.documents.forms import BY_NAME, PDF, form_of, parser_of, true_form
 from hoptrail.documents.limits import ReadingLimits, Unreadable
@@ -299,11 +299,9 @@ def outcome(item: Document | DocumentError) -> str:
         return (
             f"unforeseen {unforeseen[1]}" if unforeseen else "ended" if "ended its parser" in item.reason else "refused"
         )
-    try:
-        unpack_for(item.text, pack(item.blocks))
-    except ValueError:
-        return "not_tiled"
-    return "read"
+    starts, ends = [block.start for block in item.blocks], [block.end for block in item.blocks]
+    is_whole = [*starts, len(item.text)] == [0, *ends] if item.blocks else True
+    return "read" if is_whole and unpack(pack(item.blocks)) == item.blocks else "not_tiled"
 
 
 def main() -> None:

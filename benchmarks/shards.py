@@ -17,7 +17,7 @@ from statistics import median
 from benchmarks import common
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.documents.corpus_part import CorpusPart
+from hoptrail.documents.splitting import CorpusPart
 from hoptrail.evaluation.datasets import Dataset, load_dataset
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.evaluation.retrieval_measures import JudgedRanking, summarise_retrieval

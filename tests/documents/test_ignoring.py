@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.documents.ignoring import IgnoredByGit, check_pattern, ignored_above
-from hoptrail.documents.walking import Selection, files_in
+from hoptrail.documents.walking import IgnoredByGit, Selection, check_pattern, files_in, ignored_above
 from hoptrail.errors import UsageError
 
 FILES = (

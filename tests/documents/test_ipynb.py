@@ -7,8 +7,8 @@ import json
 import pytest
 
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.ipynb import parse_ipynb
 from hoptrail.documents.limits import DEFAULT_LIMITS, Unreadable
+from hoptrail.documents.markdown import parse_ipynb
 
 
 def parse_cells(notebook: object) -> Parsed:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from documents.streaming import traced_peaks
-from hoptrail.documents.jsonl import JsonlDocument, read_lines, tiling_ends
+from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.file_contents import JsonlDocument, read_lines, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.errors import DocumentError
@@ -32,9 +33,9 @@ def test_both_layouts_and_missing_keys(tmp_path: Path) -> None:
         {"text": "D."},
     )
     assert list(read_lines(path, DEFAULT_LIMITS)) == [
-        JsonlDocument(f"{path}#p1", "One", "A. B.", ("A.", "B.")),
-        JsonlDocument(f"{path}#7", "", "C.", ()),
-        JsonlDocument(f"{path}#line-4", "", "D.", ()),
+        JsonlDocument(f"{path}#p1", Parsed("One", "A. B."), ("A.", "B.")),
+        JsonlDocument(f"{path}#7", Parsed("", "C.")),
+        JsonlDocument(f"{path}#line-4", Parsed("", "D.")),
     ]
 
 
@@ -63,10 +64,10 @@ def test_c7_lines_that_are_not_utf8_and_a_byte_order_mark(tmp_path: Path) -> Non
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"text": "A."}\r\n{"text": "caf\xe9"}\n{"text": "C."}')
     first, bad, last = read_lines(path, DEFAULT_LIMITS)
-    assert first == JsonlDocument(f"{path}#line-1", "", "A.", ())
+    assert first == JsonlDocument(f"{path}#line-1", Parsed("", "A."))
     assert isinstance(bad, DocumentError)
     assert "is not UTF-8" in bad.reason
-    assert last == JsonlDocument(f"{path}#line-3", "", "C.", ())
+    assert last == JsonlDocument(f"{path}#line-3", Parsed("", "C."))
 
 
 def test_reading_another_kind_of_file_stops_early(tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_reading_another_kind_of_file_stops_early(tmp_path: Path) -> None:
 def test_gzip_is_detected_by_content(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(gzip.compress(b'{"id": "1", "text": "A."}\n'))
-    assert list(read_lines(path, DEFAULT_LIMITS)) == [JsonlDocument(f"{path}#1", "", "A.", ())]
+    assert list(read_lines(path, DEFAULT_LIMITS)) == [JsonlDocument(f"{path}#1", Parsed("", "A."))]
 
 
 def test_a_truncated_gzip_file_gives_its_complete_lines(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.forms import is_manual_page
 from hoptrail.documents.limits import DEFAULT_LIMITS, Unreadable
-from hoptrail.documents.man.man_parser import parse_man
+from hoptrail.documents.man.macros import parse_man
 from hoptrail.documents.read_sources import Findings, read_sources
 from hoptrail.types import BlockKind, Document
 

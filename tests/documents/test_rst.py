@@ -59,7 +59,7 @@ def test_roles_of_one_file_do_not_affect_the_next() -> None:
         (".. py:function:: f(x)\n\n   .. versionadded:: 2.0\n      Nested.", "f(x)\n\nAdded in version 2.0: Nested."),
         (".. toctree::\n\n   a\n   b\n\nText.", "Text."),
         ("Broken *emphasis", "Broken *emphasis"),
-        ("=== ===\nA   B\n=== ===\n1   2 3 4 5\n", "=== ===\nA   B\n=== ===\n\n1   2 3 4 5"),
+        ("=== ===\nA   B\n=== ===\n1   2 3 4 5\n", "=== ===\nA   B\n=== ===\n\n1 2 3 4 5"),
         ("A line of " + "x" * 20_000, "A line of " + "x" * 20_000),
         (".. image:: x.png\n   :alt: A chart", "A chart"),
         ("a [1]_\n\n.. [1] Note.", "a [1]\n\n[1] Note."),

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import pytest
 
 from hoptrail.documents.blocks import Parsed
-from hoptrail.documents.csv import parse_csv
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.number_formats import apply_format
+from hoptrail.documents.records import parse_csv
 from hoptrail.documents.sheet_rows import has_header
 from hoptrail.documents.xlsx import parse_xlsx
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.documents.csv import parse_tabbed
 from hoptrail.documents.forms import form_of, true_form
 from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.records import parse_tabbed
 
 ROWS = [f"berth {number}\t{number * 10}\tBo Marsh" for number in range(6)]
 

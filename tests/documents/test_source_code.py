@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from counting import steps
-from hoptrail.documents.source_code import code_blocks
+from hoptrail.documents.plain_text import code_blocks
 from hoptrail.types import BlockKind
 
 PUMP = '''"""Drives the pump."""

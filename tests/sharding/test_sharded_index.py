@@ -13,7 +13,7 @@ import pytest
 
 from command import Hoptrail
 from hoptrail.corpus.passage_graph import NAMES
-from hoptrail.documents.corpus_part import CorpusPart
+from hoptrail.documents.splitting import CorpusPart
 from hoptrail.errors import IndexMismatch, UsageError
 from hoptrail.index.index import Index
 from hoptrail.index.settings import Settings

@@ -22,10 +22,9 @@ from hoptrail.corpus.held_documents import HeldDocuments
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.source_files import file_of, is_gone, title_of
 from hoptrail.corpus.writer import Writer
-from hoptrail.documents.file_contents import Findings
 from hoptrail.documents.marks import FILE_TIME, FileMark
 from hoptrail.documents.read_sources import is_titled_by_file
-from hoptrail.documents.walking import shown
+from hoptrail.documents.walking import Findings, shown
 from hoptrail.errors import UsageError
 from hoptrail.types import Document
 from hoptrail.types.sources import UPLOADS

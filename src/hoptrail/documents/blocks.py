@@ -250,26 +250,3 @@ def unpack(packed: str) -> tuple[Block, ...]:
         )
         for start, (kind, end, path, level, ordered, lead, place, date, cells) in zip(starts, rows, strict=False)
     )
-
-
-def unpack_for(text: str, packed: object) -> tuple[Block, ...]:
-    """The blocks of `text` from untrusted input; empty for None.
-    Raises: ValueError: `packed` is not packed blocks, or they do not tile the text.
-    """
-    if packed is None:
-        return ()
-    try:
-        blocks = unpack(str(packed))
-    except (ValueError, TypeError, IndexError, KeyError) as error:
-        raise ValueError(f"not packed blocks: {error}") from error
-    length = len(cleaned(text).text)
-    starts, ends = [block.start for block in blocks], [block.end for block in blocks]
-    cells = [(block, cell) for block in blocks for cell in block.cells]
-    if (
-        starts != [0, *ends][: len(starts)]
-        or (ends or [length])[-1] != length
-        or any(start >= end for start, end in zip(starts, ends, strict=True))
-        or any(not block.start <= cell.start <= cell.end <= block.end for block, cell in cells)
-    ):
-        raise ValueError("they do not tile it")
-    return blocks

@@ -40,11 +40,37 @@ _KINDS = frozenset(("home", "work", "cell", "mobile", "fax", "pager"))
 
 @dataclass(slots=True)
 class _Entry:
+    """An event, task or contact (`kind`; empty for a part that is left out): its name, fields and longer texts."""
+
     kind: str
-    line: int
+    place: str
     name: str = ""
-    fields: list[tuple[str, str]] = field(default_factory=list)
+    fields: dict[str, str] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
+
+    def add(self, name: str, value: str, written: str) -> None:
+        """Add a line with this name and value; `written`: its parameters."""
+        encoding = "".join(_ENCODING.findall(written.upper())[-1:])
+        if encoding in ("B", "BASE64") or value.startswith("data:"):
+            return
+        if encoding == "QUOTED-PRINTABLE":
+            value = decodestring(value.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
+        if name in _NAMES:
+            self.name = squeeze(_plain(value))
+        elif name in _TEXTS:
+            self.texts.append(_plain(value).strip())
+        elif name in _FIELDS and (shown := _shown(name, value, written)):
+            kinds = sorted(_KINDS & set(re.findall(r"\w+", written.lower())))
+            label = f"{_FIELDS[name]} ({', '.join(kinds)})" if kinds else _FIELDS[name]
+            self.fields[label] = f"{self.fields[label]}, {shown}" if label in self.fields else shown
+
+    def pieces(self) -> Iterator[Piece]:
+        yield Piece(BlockKind.HEADING, self.name or self.kind, 1, place=self.place)
+        cells = (*([(self.kind, self.name)] if self.name else []), *self.fields.items())
+        yield Piece(BlockKind.ROW, cells=cells, place=self.place, labelled=True)
+        for text in self.texts:
+            for paragraph in re.split(r"\n\s*\n", text):
+                yield Piece(BlockKind.PARAGRAPH, paragraph, place=self.place)
 
 
 def parse_calendar(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -52,25 +78,22 @@ def parse_calendar(data: bytes, limits: ReadingLimits) -> Parsed:
     Raises: Unreadable: the file has no entries.
     """
     decoded = decode(data)
-    title, entries = "", list[_Entry]()
-    opened: list[_Entry | None] = []
+    title, opened, entries = "", list[_Entry](), list[_Entry]()
     for number, line in _unfolded(decoded.text):
         match = _LINE.fullmatch(line)
-        if match is None:
-            continue
-        name, value = match["name"].upper(), match["value"]
-        if name == "BEGIN":
-            kind = _ENTRIES.get(value.strip().upper())
-            opened.append(_Entry(kind, number) if kind else None)
-        elif name == "END":
-            entries += [entry] if opened and (entry := opened.pop()) is not None else []
-        elif name == "X-WR-CALNAME":
-            title = _plain(value)
-        elif opened and (inner := opened[-1]) is not None:
-            _add(inner, name, value, match["parameters"])
-    if not entries:
+        name = match["name"].upper() if match else ""
+        if match and name == "BEGIN":
+            opened.append(_Entry(_ENTRIES.get(match["value"].strip().upper(), ""), f"line {number}"))
+        elif name == "END" and opened:
+            entries.append(opened.pop())
+        elif match and name == "X-WR-CALNAME":
+            title = _plain(match["value"])
+        elif match and opened:
+            opened[-1].add(name, match["value"], match["parameters"])
+    pieces = [piece for entry in entries if entry.kind for piece in entry.pieces()]
+    if not pieces:
         raise Unreadable("holds no events, tasks or contacts")
-    return assemble(title, (piece for entry in entries for piece in _pieces(entry)), decoded.notes, limits.text)
+    return assemble(title, pieces, decoded.notes, limits.text)
 
 
 def _unfolded(text: str) -> Iterator[tuple[int, str]]:
@@ -87,22 +110,6 @@ def _unfolded(text: str) -> Iterator[tuple[int, str]]:
             yield first, last
             last, first = line, number
     yield first, last
-
-
-def _add(entry: _Entry, name: str, value: str, written: str) -> None:
-    encoding = "".join(_ENCODING.findall(written.upper())[-1:])
-    if encoding in ("B", "BASE64") or value.startswith("data:"):
-        return
-    if encoding == "QUOTED-PRINTABLE":
-        value = decodestring(value.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
-    if name in _NAMES:
-        entry.name = squeeze(_plain(value))
-    elif name in _TEXTS:
-        entry.texts.append(_plain(value).strip())
-    elif name in _FIELDS and (shown := _shown(name, value, written)):
-        kinds = sorted(_KINDS & set(re.findall(r"\w+", written.lower())))
-        label = f"{_FIELDS[name]} ({', '.join(kinds)})" if kinds else _FIELDS[name]
-        entry.fields.append((label, shown))
 
 
 def _shown(name: str, value: str, written: str) -> str:
@@ -132,16 +139,3 @@ def _shown(name: str, value: str, written: str) -> str:
 
 def _plain(value: str) -> str:
     return _ESCAPED.sub(lambda escaped: "\n" if escaped[1] in "nN" else escaped[1], value)
-
-
-def _pieces(entry: _Entry) -> Iterator[Piece]:
-    place = f"line {entry.line}"
-    yield Piece(BlockKind.HEADING, entry.name or entry.kind, 1, place=place)
-    fields: dict[str, str] = {entry.kind: entry.name}
-    for label, value in entry.fields:
-        fields[label] = f"{fields[label]}, {value}" if label in fields else value
-    cells = tuple((key, value) for key, value in fields.items() if value)
-    yield Piece(BlockKind.ROW, cells=cells, place=place, labelled=True)
-    for text in entry.texts:
-        for paragraph in re.split(r"\n\s*\n", text):
-            yield Piece(BlockKind.PARAGRAPH, paragraph, place=place)

@@ -1,28 +1,34 @@
 """Reads the unparsed contents of files: a consistent snapshot of their bytes, or the lines of JSONL files.
 
-A gzip file is read as the file within it, named without `.gz`.
+A gzip file is read as the file within it, named without `.gz`. Lines of JSON have our layout (`id`, `title`, `text`,
+`sentences`, `date`) or BEIR's (`_id`); other keys are ignored. A broken line is reported with its number, and the others are
+read. Memory is bounded by the longest line allowed.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
+import json
 import time
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
-from hoptrail.documents.decoding import decode
+from hoptrail.documents.blocks import Parsed
+from hoptrail.documents.decoding import cleaned, decode
 from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_ending, name_of, true_form
-from hoptrail.documents.jsonl import JsonlDocument, holds_records, read_lines
 from hoptrail.documents.limits import MIB, NotReadNow, ReadingLimits, Unreadable
 from hoptrail.documents.marks import TICK, FileMark, Known, day_of, mark_of, times_of
-from hoptrail.documents.walking import DataFolder, LeftOut, Selection, SourceWalk, shown
+from hoptrail.documents.walking import Findings, Selection, SourceWalk, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
+from hoptrail.text.dates import find_date
 
 NO_DOCUMENT = "neither text nor of a known format"
 """The reason why a picture or a program is left out."""
@@ -36,30 +42,6 @@ _POSTSCRIPT = (b"%!PS", b"%!FontType")
 """How PostScript begins: drawing programs, in which words are split up."""
 
 
-@dataclass(slots=True)
-class Findings:
-    """Results of reading beside documents and failures. Files are source strings."""
-
-    notes: list[str] = field(default_factory=list)
-    """Decisions made."""
-    left_out: dict[str, str] = field(default_factory=dict)
-    """Files and folders (with a slash at their end) that are not read, with the reason."""
-    whole: set[str] = field(default_factory=set)
-    """JSONL files read to their end without a failure, or as one document: a line that is missing now was deleted."""
-    seen: set[str] = field(default_factory=set)
-    """The files found that are documents, unless they turn out to be unreadable."""
-    closed: list[str] = field(default_factory=list)
-    """Places that could not be listed or reached, so that their files are unknown."""
-    unchanged: int = 0
-    """Number of known files with the same content as before."""
-    compared: dict[str, FileMark] = field(default_factory=dict)
-    """Marks of unchanged files whose bytes had to be compared."""
-    marks: dict[str, FileMark] = field(default_factory=dict)
-    """Marks of files that were read."""
-    redated: dict[str, str] = field(default_factory=dict)
-    """The new day of files with the same bytes and another time."""
-
-
 @dataclass(frozen=True, slots=True)
 class FileContent:
     """The content of a file that is one document; `modified` is the day of its last change (UTC, ISO 8601)."""
@@ -68,6 +50,15 @@ class FileContent:
     form: str
     data: bytes
     modified: str
+
+
+@dataclass(frozen=True, slots=True)
+class JsonlDocument:
+    """A document of a JSONL file, its text as it stands there. `source` is `path#id`, or `path#line-N` without an id."""
+
+    source: str
+    parsed: Parsed
+    sentences: tuple[str, ...] = ()
 
 
 Content = FileContent | JsonlDocument | DocumentError
@@ -116,35 +107,18 @@ def contents_at(
     sources: Sequence[str | Path], limits: ReadingLimits, findings: Findings, known: Known, selection: Selection
 ) -> Iterator[Content]:
     """Yield the contents of files and folders: see `read_sources`."""
-    walk = SourceWalk(sources, selection)
+    walk = SourceWalk(sources, selection, findings)
     for source in sources:
         named = Path(source).is_file()
         for batch in batched(walk.files_of(Path(source)), _LOOKUP_BATCH):
             marks = known([shown(entry) for entry in batch if isinstance(entry, Path)])
             for entry in batch:
-                if isinstance(entry, Path):
-                    if shown(entry) not in findings.seen:
-                        findings.seen.add(shown(entry))
-                        yield from _in_file(entry, named, limits, findings, marks.get(shown(entry)))
-                elif isinstance(entry, DocumentError):
+                if isinstance(entry, DocumentError):
                     findings.closed.append(entry.source)
                     yield entry
-                else:
-                    _note(entry, findings)
-
-
-def _note(entry: LeftOut | DataFolder, findings: Findings) -> None:
-    if isinstance(entry, LeftOut) and entry.is_link:
-        findings.notes.append(f"{entry.source} {entry.reason}")
-        findings.closed += [entry.source] * entry.is_broken
-    elif isinstance(entry, LeftOut):
-        findings.left_out[entry.source] = entry.reason
-    else:
-        folder = f"{shown(entry.corpus.parent)}: a data folder, of which {entry.corpus.name} is read"
-        findings.left_out |= dict.fromkeys(map(shown, entry.others), f"beside {entry.corpus.name} in a data folder")
-        if number := sum(form_of(without_packing(path)) is not None for path in entry.others):
-            what = "another file" if number == 1 else f"{number:,} other files"
-            findings.notes.append(f"{folder}; {what} that could be read {'was' if number == 1 else 'were'} left out")
+                elif shown(entry) not in findings.seen:
+                    findings.seen.add(shown(entry))
+                    yield from _in_file(entry, named, limits, findings, marks.get(shown(entry)))
 
 
 def _in_file(
@@ -199,11 +173,8 @@ def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileCon
 def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: Findings) -> FileContent:
     """A file without a known form is text; a JSONL file read as a whole holds records, like JSON."""
     largest = limits.file if form is not None and form.packed else limits.text
-    times = times_of(path)
-    data = snapshot(path, largest)
-    findings.marks.pop(shown(path), None)
-    if times == times_of(path):
-        findings.marks[shown(path)] = mark_of(times, data)
+    data, times = snapshot(path, largest)
+    findings.marks[shown(path)] = mark_of(times, data)
     if without_packing(path) != path and data.startswith(_GZIP_MARK):
         data = _gunzip(data, largest, limits)
     name = TEXT if form is None else JSON if form.name == JSONL else form.name
@@ -231,33 +202,33 @@ def _unpacked(stream: IO[bytes], most: int) -> bytes:
 
 def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[JsonlDocument | DocumentError, None, bool]:
     """The lines of a JSONL file. Returns whether there were lines and none failed: an empty file may be about to be written."""
-    before, has_lines, failed = _state(path), False, False
+    before, has_lines, failed = times_of(path), False, False
     for line in read_lines(path, limits):
         has_lines = True
         failed = failed or isinstance(line, DocumentError)
         yield line
-    if _state(path) != before:
+    if times_of(path) != before:
         failed = True
         reason = "changed while it was being read: index it again when it is at rest"
         yield DocumentError(shown(path), reason, temporary=True)
     return has_lines and not failed
 
 
-def snapshot(path: Path, largest: int) -> bytes:
-    """The bytes of a file at one moment. A file that changes meanwhile is read once more; one that changed within a tick of a
-    coarse clock is read twice to compare.
+def snapshot(path: Path, largest: int) -> tuple[bytes, tuple[int, int, int]]:
+    """The bytes of a file at one moment, and its size and times then. A file that changes meanwhile is read once more; one that
+    changed within a tick of a coarse clock is read twice to compare.
     Raises: Unreadable: the file is larger than `largest` bytes, or changed again. OSError: it could not be opened or read.
     """
     for _ in range(2):
-        before = _state(path)
-        _, size, changed_at = before
+        before = times_of(path)
+        size, modified, _ = before
         if size > largest:
             raise Unreadable(f"is larger than the limit of {largest} bytes: split it, or raise the limit")
         data = _read_bytes(path, size)
-        fresh = time.time_ns() - changed_at < TICK
+        fresh = time.time_ns() - modified < TICK
         changed = fresh and _read_bytes(path, size) != data
-        if not changed and _state(path) == before and len(data) == size:
-            return data
+        if not changed and times_of(path) == before and len(data) == size:
+            return data, before
     raise NotReadNow("keeps changing while it is being read: index it again when it is at rest")
 
 
@@ -267,7 +238,100 @@ def _read_bytes(path: Path, size: int) -> bytes:
         return stream.read(size + 1)
 
 
-def _state(path: Path) -> tuple[int, int, int]:
-    """Inode, size in bytes and time of last change in nanoseconds; they change when the file does."""
-    status = path.stat()
-    return status.st_ino, status.st_size, status.st_mtime_ns
+_GIVE_UP_AFTER = 20
+"""Broken lines from the start after which a file is taken for another kind, rather than reporting every line."""
+
+
+def holds_records(path: Path, limits: ReadingLimits) -> bool:
+    """Whether the first lines of a file are other records: JSON objects without a `text`."""
+    with path.open("rb") as stream:
+        if stream.peek(2)[:2] == _GZIP_MARK:
+            return False
+        lines = [line for _, line in islice(_numbered_lines(stream, limits.text, None), _GIVE_UP_AFTER)]
+    try:
+        values = [json.loads(line or b"") for line in lines]
+    except (ValueError, RecursionError):
+        return False
+    return bool(values) and all(isinstance(value, dict) and "text" not in value for value in values)
+
+
+def read_lines(path: Path, limits: ReadingLimits) -> Iterator[JsonlDocument | DocumentError]:
+    """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines."""
+    with path.open("rb") as raw:
+        packed = raw.peek(2)[:2] == _GZIP_MARK
+        stream: BinaryIO = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+        most = max(16 * MIB, path.stat().st_size * limits.expansion) if packed else None
+        number, good = 0, False
+        try:
+            for number, line in _numbered_lines(stream, limits.text, most):
+                try:
+                    yield _document(path, number, line, limits)
+                    good = True
+                except Unreadable as refusal:
+                    yield DocumentError(f"{shown(path)}, line {number}", str(refusal))
+                if number >= _GIVE_UP_AFTER and not good:
+                    yield DocumentError(shown(path), f"none of its first {number} lines is a document: not JSON lines")
+                    return
+        except (EOFError, gzip.BadGzipFile, zlib.error, Unreadable) as error:
+            reason = str(error) if isinstance(error, Unreadable) else f"is a damaged gzip file ({error})"
+            yield DocumentError(shown(path), f"{reason}; the lines before line {number + 1} were read", temporary=True)
+
+
+def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:
+    """Yield lines that are not blank with their numbers from 1; None in place of a line over `longest` bytes. `most`: bytes that
+    the whole file may unpack to, None for no limit.
+    """
+    total = 0
+    for number, line in enumerate(iter(partial(stream.readline, longest + 1), b""), 1):
+        too_long = len(line) > longest
+        rest = line
+        while rest:
+            total += len(rest)
+            if most is not None and total > most:
+                raise Unreadable("unpacks to far more than its size: looks like a gzip bomb (the limit `expansion`)")
+            rest = stream.readline(MIB) if too_long and not rest.endswith(b"\n") else b""
+        if too_long or not line.isspace():
+            yield number, None if too_long else line
+
+
+def _document(path: Path, number: int, line: bytes | None, limits: ReadingLimits) -> JsonlDocument:
+    if line is None:
+        raise Unreadable(f"is longer than {limits.text} bytes: split it, or raise the limit `text`")
+    try:
+        value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"is not UTF-8 (byte {error.start + 1} of the line): save the file as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"is not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise Unreadable(f"is not a JSON object but a {type(value).__name__}")
+    text = value.get("text")
+    if not isinstance(text, str):
+        raise Unreadable("has no `text`, or one that is not a string")
+    title, date = (field if isinstance(field, str) else "" for field in (value.get("title"), value.get("date")))
+    date = find_date(date)
+    sentences = value.get("sentences")
+    if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):
+        sentences = ()
+    names = (value.get(key) for key in ("id", "_id"))
+    name = next((str(name) for name in names if isinstance(name, (str, int)) and str(name)), f"line-{number}")
+    parsed = Parsed(title, text, date=date, date_from="its line" if date else "")
+    return JsonlDocument(f"{shown(path)}#{cleaned(name).text}", parsed, tuple(sentences))
+
+
+def tiling_ends(text: str, sentences: Sequence[str]) -> tuple[int, ...] | None:
+    """The end offsets of `sentences` if they make up `text`, with only white space between them; else None. White space belongs
+    to the sentence before it; sentences of white space alone are left out.
+    """
+    ends: list[int] = []
+    place = len(text) - len(text.lstrip())
+    for sentence in map(str.strip, sentences):
+        if not sentence:
+            continue
+        if not text.startswith(sentence, place):
+            return None
+        place += len(sentence)
+        while place < len(text) and text[place].isspace():
+            place += 1
+        ends.append(place)
+    return tuple(ends) if place == len(text) and ends else None

@@ -22,7 +22,6 @@ from hoptrail.documents.html_markup import (
     marked,
     note_number,
     parted,
-    refuse_slow_markup,
     text_of,
     unseen,
 )
@@ -76,9 +75,8 @@ def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
 
     if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:
         markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", markup)  # in XML any element may be empty: `<a id="top"/>`
-    refuse_slow_markup(markup)
     try:
-        return LexborHTMLParser(marked(markup) if lines else markup)
+        return LexborHTMLParser(marked(markup, lines=lines))
     except SelectolaxError as error:
         raise Unreadable(f"is not HTML that can be parsed ({error})") from error
 
@@ -109,19 +107,20 @@ def _date(tree: LexborHTMLParser) -> str:
 
 @dataclass(slots=True)
 class _Row:
-    """An open table row. `start`: the number of pieces before it. `layout`: its cells hold headings, code or further rows."""
+    """An open table row. `start` and `cell`: the number of pieces before it and its last cell. `layout`: it holds other rows."""
 
     start: int
+    cell: int = 0
     cells: list[TableCell] = field(default_factory=list)
     layout: bool = False
 
 
 class _Reader:
     """Turns the tree of a page into pieces, in reading order. `_holder` is the open heading, `pre` or `dt`, whose content is one
-    block; `_nested` counts the block elements open within it. `_place` is the line on which the text of the next piece begins, if
-    lines are marked. `_bold` counts the open elements with bold text; `_is_plain`: the next piece has text outside them.
-    `_hidden`: classes (`.x`) and names (`#x`) whose elements are not shown. `_raised`: the parts of text before each open `sup`
-    and `sub`. `_cells`: the number of pieces before each open cell.
+    block; `_nested` counts the block elements open within it. `_place` is the line on which the text of the next piece begins,
+    and `_line` the last one known, if lines are marked. `_bold` counts the open elements with bold text; `_is_plain`: the next
+    piece has text outside them. `_hidden`: classes (`.x`) and names (`#x`) whose elements are not shown. `_raised`: the parts of
+    text before each open `sup` and `sub`.
     """
 
     def __init__(self, root: LexborNode, hidden: frozenset[str], notes: dict[str, None]) -> None:
@@ -130,13 +129,12 @@ class _Reader:
         self._notes = notes
         self._raised: list[int] = []
         self._text: list[str] = []
-        self._place = ""
+        self._place = self._line = ""
         self._bold, self._is_plain = 0, False
         self._holder, self._nested = "", 0
         self._flow = Flow()
         self._tables: list[OpenTable] = []
         self._rows: list[_Row] = []
-        self._cells: list[int] = []
 
     def read(self) -> list[Piece]:
         """Iterative, because pages nest deeper than Python's stack."""
@@ -163,6 +161,7 @@ class _Reader:
         if tag == "-text":
             text, place = parted(node.text_content or "")
             self._place = self._place or place
+            self._line = place or self._line
             self._is_plain |= not self._bold and bool(text.strip())
             self._text.append(text if self._holder == "pre" else _SPACES.sub(" ", text))
             return True
@@ -243,26 +242,14 @@ class _Reader:
             self._holder = tag
         elif tag == "pre" or HEADINGS.fullmatch(tag):
             self._flow.end_item()
-            self._mark_layout()
             self._holder = "" if tag == "summary" else tag
-        else:
-            self._open_in_table(tag)
-
-    def _open_in_table(self, tag: str) -> None:
-        if tag == "table":
+        elif tag == "table":
             self._flow.end_item()
             self._tables.append(OpenTable())
-        elif tag == "thead" and self._tables:
-            self._tables[-1].in_head = True
         elif tag == "tr":
-            self._mark_layout()
             self._rows.append(_Row(len(self._flow.pieces)))
-        elif tag in ("td", "th"):
-            self._cells.append(len(self._flow.pieces))
-
-    def _mark_layout(self) -> None:
-        if self._rows:
-            self._rows[-1].layout = True
+        elif tag in ("td", "th") and self._rows:
+            self._rows[-1].cell = len(self._flow.pieces)
 
     def _close(self, node: LexborNode, tag: str) -> None:
         if self._nested:
@@ -279,30 +266,30 @@ class _Reader:
             self._flow.quotes -= 1
         elif tag == "table":
             self._tables.pop()
-        elif tag == "thead" and self._tables:
-            self._tables[-1].in_head = False
         elif tag == "tr":
-            self._end_row(self._rows.pop())
-        elif tag in ("td", "th"):
-            self._end_cell(node, tag)
-
-    def _end_cell(self, node: LexborNode, tag: str) -> None:
-        text = " ".join(piece.text for piece in self._flow.pieces[self._cells.pop() :])
-        spans = (span_of(node.attributes.get(name)) for name in ("colspan", "rowspan"))
-        if self._rows:
+            self._end_row(self._rows.pop(), node.parent)
+        elif tag in ("td", "th") and self._rows:
+            text = " ".join(piece.text for piece in self._flow.pieces[self._rows[-1].cell :])
+            spans = (span_of(node.attributes.get(name)) for name in ("colspan", "rowspan"))
             self._rows[-1].cells.append(TableCell(text, tag == "th", *spans))
 
-    def _end_row(self, row: _Row) -> None:
-        """Replace the pieces of the cells with a row, unless the row is a single cell or the table lays out the page."""
+    def _end_row(self, row: _Row, around: LexborNode | None) -> None:
+        """Replace the pieces of the cells with a row, unless the row is a single cell or the table lays out the page: its cells
+        hold headings, code or further rows.
+        """
+        if self._rows:
+            self._rows[-1].layout = True
         inside = self._flow.pieces[row.start :]
-        if not row.layout and self._tables:
+        layout = row.layout or any(piece.kind in (BlockKind.HEADING, BlockKind.CODE) for piece in inside)
+        if not layout and self._tables:
+            self._tables[-1].in_head = around is not None and around.tag == "thead"
             piece = self._tables[-1].row(row.cells, inside[0].place if inside else "")
             if piece.kind is BlockKind.ROW:
                 self._flow.pieces[row.start :] = [piece]
 
     def _end_block(self) -> None:
         text, self._text = "".join(self._text), []
-        place, self._place = self._place, ""
+        place, self._place = self._place or self._line, ""
         bold, self._is_plain = not self._is_plain, False
         if self._holder != "pre":
             text = _AROUND_BREAKS.sub("\n", re.sub(" {2,}", " ", text)).strip()

@@ -4,7 +4,7 @@ A parser takes quadratic time for elements with very many attributes or nested v
 alone. A parser also closes some elements implicitly; pages that slip through are stopped by the limit on time.
 
 A parser does not report lines. `marked` puts its line number before every text in the markup, between characters that no page may
-contain; `parted` extracts it from the parser's output. Only the beginning of very long tags is examined, so that time is linear.
+contain; `parted` extracts it from the parser's output.
 """
 
 from __future__ import annotations
@@ -22,28 +22,56 @@ _OPENS, _CLOSES = "\ufdd0", "\ufdd1"
 """Unicode noncharacters, which are not for interchange."""
 _MARK = re.compile(f"{_OPENS}([0-9]+){_CLOSES}")
 _RAW = "script|style|textarea|title|xmp|iframe|noembed|noframes"
-_MARKUP = re.compile(
+_TAGS = re.compile(
     rf"<!--.*?(?:-->|\Z)|<(?P<raw>{_RAW})\b.*?(?:</(?P=raw)\b[^>]*+>|\Z)"
-    r"""|<[a-z/!?](?:[^>"']|"[^"]{0,9999}+"|'[^']{0,9999}+'){0,999}+>|<[a-z/!?][^>]*+(?:>|\Z)|<""",
+    r"""|<(?P<closes>/?)(?P<name>[a-z][^\s/>]*+)(?P<rest>(?:[^>"']++|"[^"]*+"|'[^']*+')*+)(?:["'][^>]*+)?+>?"""
+    r"|<[/!?][^>]*+>?|<",
     re.IGNORECASE | re.DOTALL,
 )
+MOST_ATTRIBUTES = 1000
+"""Per element. The parser compares each attribute with all before it."""
+DEEPEST = 10_000
+"""Nested open elements. The parser searches them at many tags."""
+_ATTRIBUTE = re.compile(r"""[^\s/=>"']++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?""")
+_VOID = word_set("area base br col embed hr img input link meta param source track wbr")
+_IMPLICITLY_CLOSED = word_set("a dd dt li optgroup option p rp rt tbody td tfoot th thead tr")
+"""Elements without a required end tag; the next of them closes the one before."""
+_FOREIGN = ("svg", "math")
+"""Elements in which others may be self-closing: `<path/>`."""
 
 
-def marked(markup: str) -> str:
-    """The markup with its lines marked. A character that could be taken for a mark becomes U+FFFD."""
-    markup = markup.replace(_OPENS, "\N{REPLACEMENT CHARACTER}")
+def mark(line: int) -> str:
+    """What marks the text behind it as that of a line."""
+    return f"{_OPENS}{line}{_CLOSES}"
+
+
+def unmarked(markup: str) -> str:
+    """The markup with U+FFFD for what could be taken for a mark."""
+    return markup.replace(_OPENS, "\N{REPLACEMENT CHARACTER}")
+
+
+def marked(markup: str, *, lines: bool = True) -> str:
+    """The markup with its lines marked, if `lines`.
+    Raises: Unreadable: an element has too many attributes, or elements are nested too deep.
+    """
+    markup, shape = unmarked(markup) if lines else markup, _Shape()
     parts: list[str] = []
     line, counted, end = 1, 0, 0
-    for start, after in (*(tag.span() for tag in _MARKUP.finditer(markup)), (len(markup), len(markup))):
-        if body := markup[end:start].lstrip():
+    for tag in (*_TAGS.finditer(markup), None):
+        start, after = tag.span() if tag else (len(markup), len(markup))
+        if tag:
+            shape.add(tag)
+        if body := lines and markup[end:start].lstrip():
             first = start - len(body)
             line, counted = line + markup.count("\n", counted, first), first
-            parts += (markup[end:first], f"{_OPENS}{line}{_CLOSES}")
+            parts += (markup[end:first], mark(line))
             end = first
         parts.append(markup[end:after])
-        if markup[start : start + 4].lower() == "<img":  # whose words in place of the picture are its text
+        if (
+            lines and tag and tag["name"] and tag["name"].lower() == "img"
+        ):  # whose words in place of the picture are its text
             line, counted = line + markup.count("\n", counted, start), start
-            parts.append(f"{_OPENS}{line}{_CLOSES}")
+            parts.append(mark(line))
         end = after
     return "".join(parts)
 
@@ -58,48 +86,30 @@ def parted(text: str) -> tuple[str, str]:
     return _MARK.sub("", rest) if _OPENS in rest else rest, f"line {text[at + 1 : end]}"
 
 
-MOST_ATTRIBUTES = 1000
-"""Per element. The parser compares each attribute with all before it."""
-DEEPEST = 10_000
-"""Nested open elements. The parser searches them at many tags."""
+class _Shape:
+    """The elements that are open behind a tag, estimated from the tags alone."""
 
-_TAGS = re.compile(
-    r"<!--.*?(?:-->|\Z)"
-    rf"|<(?P<raw>{_RAW})\b.*?(?:</(?P=raw)\b[^>]*+>|\Z)"
-    r"""|<(?P<closes>/?)(?P<name>[a-z][^\s/>]*+)(?P<rest>(?:[^>"']++|"[^"]*+"|'[^']*+')*+)""",
-    re.IGNORECASE | re.DOTALL,
-)
-_ATTRIBUTE = re.compile(r"""[^\s/=>"']++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?""")
-_VOID = word_set("area base br col embed hr img input link meta param source track wbr")
-_IMPLICITLY_CLOSED = word_set("a dd dt li optgroup option p rp rt tbody td tfoot th thead tr")
-"""Elements without a required end tag; the next of them closes the one before."""
-_FOREIGN = ("svg", "math")
-"""Elements in which others may be self-closing: `<path/>`."""
+    def __init__(self) -> None:
+        self._stack: list[str] = []
+        self._opened: Counter[str] = Counter()
 
-
-def refuse_slow_markup(markup: str) -> None:
-    """Check the shape of a page. Raises: Unreadable: an element has too many attributes, or elements are nested too deep."""
-    stack: list[str] = []
-    opened: Counter[str] = Counter()
-    for tag in _TAGS.finditer(markup):
-        name = (tag["name"] or "").lower()
+    def add(self, tag: re.Match[str]) -> None:
+        name, rest, stack, opened = (tag["name"] or "").lower(), tag["rest"], self._stack, self._opened
         if not name or name in _VOID:
-            continue
-        rest = tag["rest"]
+            return
         if tag["closes"]:
             last = "" if opened[name] else name
             while last != name:  # all that are open within it end as well
                 last = stack.pop()
                 opened[last] -= 1
-            continue
+            return
         if len(rest) > 2 * MOST_ATTRIBUTES and sum(1 for _ in _ATTRIBUTE.finditer(rest)) > MOST_ATTRIBUTES:
             what = f"an element with more than {MOST_ATTRIBUTES:,} attributes"
             raise Unreadable(f"has {what}, which would take too long to parse")
         if rest.endswith("/") and any(opened[element] for element in _FOREIGN):
-            continue
-        if name in _IMPLICITLY_CLOSED:
-            while stack and stack[-1] in _IMPLICITLY_CLOSED:
-                opened[stack.pop()] -= 1
+            return
+        while name in _IMPLICITLY_CLOSED and stack and stack[-1] in _IMPLICITLY_CLOSED:
+            opened[stack.pop()] -= 1
         stack.append(name)
         opened[name] += 1
         if len(stack) > DEEPEST:

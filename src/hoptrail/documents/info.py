@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby, takewhile
+from itertools import groupby
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -29,7 +29,10 @@ _HEADER = re.compile(r"File: (?P<file>[^,\n]+),[ \t]+Node: (?P<node>[^,\n]+)")
 _RULE = re.compile(r"(?P<sign>[*=.-])(?P=sign)*[ \t]*")
 _LEVELS = "*=-."
 _ENTRY = re.compile(r"\* [^\n]*:")
-_DIRECTORY = ("INFO-DIR-SECTION", "START-INFO-DIR-ENTRY", "* ", "END-INFO-DIR-ENTRY")
+_DIRECTORY = re.compile(
+    r"^(?:INFO-DIR-SECTION|START-INFO-DIR-ENTRY|\* |END-INFO-DIR-ENTRY).*(?:\n[^\n]+)*", re.MULTILINE
+)
+"""The rest of a paragraph with the entry for the directory of manuals."""
 _REFERENCE = re.compile(r"\*(?P<note>[Nn]ote)\s{1,80}(?P<text>[^:*]{1,300})(?:::|:\s{1,80}[^.,:*]{1,300}(?=[.,]))")
 _MARK = re.compile(r"(?P<indent> *)(?:[*•+-]|(?P<number>\(?\w{1,3}[.)]))[ \t]+(?=\S)")
 _QUOTED = re.compile(r"[‘'`](?P<text>[^‘’'`]+)[’']")
@@ -39,12 +42,8 @@ _FULL = 55
 """Columns of a line that was wrapped, less its indentation: the lines of an example are shorter."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Paragraph:
-    """Lines without a blank one, and the number of the first."""
-
-    number: int
-    lines: list[str]
+_Paragraph = tuple[int, list[str]]
+"""The number of the first line, and lines without a blank one."""
 
 
 @dataclass(slots=True)
@@ -56,58 +55,58 @@ class _Reader:
 
     def read(self, text: str) -> Iterator[Piece]:
         """Yield the pieces. A paragraph before the first node is often repeated in it, and then left out."""
-        number, first = 1, list[_Paragraph]()
+        number, waiting = 1, list[_Paragraph]()
         for node in re.split("[\x1f\x0c]\n", text):
             lines = node.split("\n")
             header = _HEADER.match(node)
             if header is not None and _INDEX.decode() not in node:
                 paragraphs = _without_menu(list(_paragraphs(lines[1:], number + 1)))
-                found = {tuple(one.lines) for one in paragraphs}
-                yield from self._node([one for one in first if tuple(one.lines) not in found])
-                first = []
+                found = {tuple(part) for _, part in paragraphs}
+                waiting, about = [], [one for one in waiting if tuple(one[1]) not in found]
                 if not self.title:
-                    top = header["node"] == "Top" and bool(paragraphs) and _is_heading(paragraphs[0])
-                    self.title = paragraphs[0].lines[0] if top else header["file"].removesuffix(".info")
-                yield from self._node(paragraphs)
-            elif number == 1:
-                first = list(_about_manual(lines))
-            number += len(lines) - 1
-        yield from self._node(first)
-
-    def _node(self, paragraphs: list[_Paragraph]) -> Iterator[Piece]:
-        self._bodies.clear()
-        for paragraph in paragraphs:
-            text = paragraph
-            if _is_heading(paragraph):
-                level = _LEVELS.index(paragraph.lines[1][0]) + 1
+                    top = header["node"] == "Top" and bool(paragraphs) and _is_heading(paragraphs[0][1])
+                    self.title = paragraphs[0][1][0] if top else header["file"].removesuffix(".info")
                 self._bodies.clear()
-                yield Piece(BlockKind.HEADING, paragraph.lines[0].strip(), level, place=f"line {paragraph.number}")
-                text = _Paragraph(paragraph.number + 2, paragraph.lines[2:])
-            if text.lines:
-                yield from self._paragraph(text)
+                for first, part in about + paragraphs:
+                    yield from self._paragraph(first, part)
+            elif number == 1:
+                waiting = [
+                    one
+                    for one in _paragraphs(
+                        _DIRECTORY.sub(lambda entry: "\n" * entry[0].count("\n"), node).split("\n"), 1
+                    )
+                    if not _is_origin(one[1])
+                ]
+            number += len(lines) - 1
+        for first, part in waiting:
+            yield from self._paragraph(first, part)
 
-    def _paragraph(self, paragraph: _Paragraph) -> Iterator[Piece]:
-        lines, place = paragraph.lines, f"line {paragraph.number}"
-        if (mark := _MARK.match(lines[0])) is not None and (mark["number"] is None or mark["number"][:-1].isdigit()):
-            yield from self._marked(paragraph)
+    def _paragraph(self, number: int, lines: list[str]) -> Iterator[Piece]:
+        if _is_heading(lines):
+            self._bodies.clear()
+            level = _LEVELS.index(lines[1][0]) + 1
+            yield Piece(BlockKind.HEADING, lines[0].strip(), level, place=f"line {number}")
+            number, lines = number + 2, lines[2:]
+        if not lines:
             return
-        indent = min(map(_indent, lines))
+        if (mark := _MARK.match(lines[0])) is not None and (mark["number"] is None or mark["number"][:-1].isdigit()):
+            yield from self._marked(number, lines)
+            return
+        indent, place = min(map(_indent, lines)), f"line {number}"
         self._close(indent)
         outer = self._bodies[-1] if self._bodies else 0
         tags = _tags(lines) if indent < outer + _STEP else 0
+        kind, text = BlockKind.PARAGRAPH, _joined(lines)
         if tags:
             self._bodies.append(_indent(lines[tags]))
             tag = ", ".join(_QUOTED.sub(r"\g<text>", line.strip()).removeprefix("-- ") for line in lines[:tags])
-            yield Piece(BlockKind.ITEM, f"{tag}: {_joined(lines[tags:])}", len(self._bodies), place=place)
+            kind, text = BlockKind.ITEM, f"{tag}: {_joined(lines[tags:])}"
         elif indent >= outer + _STEP and not all(len(line) - indent >= _FULL for line in lines[:-1] or lines):
-            code = textwrap.dedent("\n".join(line.expandtabs() for line in lines))
-            yield Piece(BlockKind.CODE, code, len(self._bodies), place=place)
-        else:
-            yield Piece(BlockKind.PARAGRAPH, _joined(lines), len(self._bodies), place=place)
+            kind, text = BlockKind.CODE, textwrap.dedent("\n".join(line.expandtabs() for line in lines))
+        yield Piece(kind, text, len(self._bodies), place=place)
 
-    def _marked(self, paragraph: _Paragraph) -> Iterator[Piece]:
+    def _marked(self, number: int, lines: list[str]) -> Iterator[Piece]:
         """Yield the items of a paragraph whose lines begin with bullets or numbers."""
-        lines = paragraph.lines
         starts = [at for at, line in enumerate(lines) if at == 0 or _MARK.match(line)]
         for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
             mark = _MARK.match(lines[start])
@@ -116,7 +115,7 @@ class _Reader:
             self._close(len(mark["indent"]))
             self._bodies.append(mark.end())
             text = _joined([lines[start] if mark["number"] else lines[start][mark.end() :], *lines[start + 1 : end]])
-            ordered, place = mark["number"] is not None, f"line {paragraph.number + start}"
+            ordered, place = mark["number"] is not None, f"line {number + start}"
             yield Piece(BlockKind.ITEM, text, len(self._bodies), ordered, place=place)
 
     def _close(self, indent: int) -> None:
@@ -134,30 +133,26 @@ def _paragraphs(lines: list[str], number: int) -> Iterator[_Paragraph]:
     for has_text, run in groupby(enumerate(lines, number), lambda line: bool(line[1].strip())):
         if has_text:
             numbers, texts = zip(*run, strict=True)
-            yield _Paragraph(numbers[0], [text.rstrip() for text in texts])
+            yield numbers[0], [text.rstrip() for text in texts]
 
 
-def _is_heading(paragraph: _Paragraph) -> bool:
-    title, below, *_ = [*paragraph.lines, ""]
+def _is_heading(lines: list[str]) -> bool:
+    title, below, *_ = [*lines, ""]
     if title.startswith(" ") or not _RULE.fullmatch(below):
         return False
     return len(below) >= min(3, len(title)) and abs(len(below) - len(title)) <= len(title) // 2
 
 
-def _about_manual(lines: list[str]) -> Iterator[_Paragraph]:
-    """Yield the paragraphs before the first node, without what they say about the file and the directory of manuals."""
-    for paragraph in _paragraphs(lines, 1):
-        kept = list(takewhile(lambda line: not line.startswith(_DIRECTORY), paragraph.lines))
-        if kept and not (kept[0].startswith("This is ") and "produced by" in " ".join(kept[:3])):
-            yield _Paragraph(paragraph.number, kept)
+def _is_origin(lines: list[str]) -> bool:
+    return lines[0].startswith("This is ") and "produced by" in " ".join(lines[:3])
 
 
 def _without_menu(paragraphs: list[_Paragraph]) -> list[_Paragraph]:
     """The paragraphs without those from the start of a menu to its last entry."""
-    start = next((at for at, one in enumerate(paragraphs) if one.lines[0].startswith("* Menu:")), None)
+    start = next((at for at, one in enumerate(paragraphs) if one[1][0].startswith("* Menu:")), None)
     if start is None:
         return paragraphs
-    last = max(at for at, one in enumerate(paragraphs) if at == start or any(map(_ENTRY.match, one.lines)))
+    last = max(at for at, one in enumerate(paragraphs) if at == start or any(map(_ENTRY.match, one[1])))
     return [*paragraphs[:start], *paragraphs[last + 1 :]]
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, pieces_of
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.forms import BY_NAME, MAIL, PICTURE, form_of, parser_of, true_form
+from hoptrail.documents.html import html_pieces, parse_html
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.plain_text import plain_blocks
 from hoptrail.text.normal_forms import squeeze
@@ -85,11 +86,8 @@ def parse_web_archive(data: bytes, limits: ReadingLimits) -> Parsed:
     page = next((part for part in parts if part.get_content_type() == "text/html"), None)
     if page is None:
         raise Unreadable("is not a saved web page: it has no HTML part")
-    return _page(decode(_payload(page), page.get_content_charset()).text, limits)
-
-
-def _page(text: str, limits: ReadingLimits) -> Parsed:
-    return parser_of("html")(text.encode("utf-8", "surrogatepass"), limits)
+    text = decode(_payload(page), page.get_content_charset()).text
+    return parse_html(text.encode("utf-8", "surrogatepass"), limits)
 
 
 def _mails(data: bytes, starts: list[int], reader: _Reader, dates: list[datetime]) -> Iterator[Piece]:
@@ -170,10 +168,11 @@ class _Reader:
         except Unreadable as refusal:
             self.notes.append(f"the text {refusal}")
             return
+        notes: dict[str, None] = {}
+        pieces: Iterable[Piece]
         if part.get_content_type() == "text/html":
-            parsed = _page(text, self.limits)
-            self.notes += parsed.notes
-            pieces = pieces_of(parsed)
+            pieces = html_pieces(text, lines=True, notes=notes)
+            self.notes += notes
         else:
             pieces = text_pieces(text, flowed=str(part.get_param("format", "")).lower() == "flowed")
         yield from (replace(piece, place=f"text, {piece.place}" if piece.place else "text") for piece in pieces)

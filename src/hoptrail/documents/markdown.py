@@ -1,27 +1,29 @@
-"""Parses Markdown: CommonMark with tables, footnotes, definition lists, strikethrough, front matter and wiki links.
+"""Parses Markdown (CommonMark with tables, footnotes, definition lists, strikethrough, front matter and wiki links) and Jupyter
+notebooks, whose cells are Markdown and code.
 
 The stored text is what a reader sees: the text of links, the alternative text of images, the content of HTML. A line break stays
 if the line was too short to be wrapped. Task boxes, `[ ]` and `[x]`, stay. Struck-out text, comments (also those of Obsidian,
-`%% ... %%`) and tags of templates (`{% ... %}`, `{{ ... }}`) are left out.
+`%% ... %%`) and tags of templates (`{% ... %}`, `{{ ... }}`) are left out. Of notebooks, the output of code is left out.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from html import unescape
-from typing import TYPE_CHECKING
+from html import escape, unescape
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
-from hoptrail.documents.decoding import decode
-from hoptrail.documents.html import html_pieces
+from hoptrail.documents.decoding import decode, parse_json_text
+from hoptrail.documents.html import html_pieces, html_tree
+from hoptrail.documents.html_markup import mark, unmarked
 from hoptrail.documents.limits import ReadingLimits, Unreadable
-from hoptrail.documents.markup import STRUCK, Flow, bold_headings, line_break, lowered, raised
+from hoptrail.documents.markup import line_break
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -33,25 +35,26 @@ if TYPE_CHECKING:
 
 _DEEPEST = 60
 """Nested lists (which count twice), items and quotes; the parser is recursive."""
-_WIKI_LINK = re.compile(r"!?\[\[(?!\s)(?=[^\[\]\n|]*[^\W\d_]|\d{4}-)([^\[\]\n|]+)(?:\|([^\[\]\n|]+))?\]\](?!\()")
+_WIKI_LINK = re.compile(
+    r"(?P<shows>!?)\[\[(?!\s)(?=[^\[\]\n|]*[^\W\d_]|\d{4}-)(?P<page>[^\[\]\n|]+)(?:\|(?P<label>[^\[\]\n|]+))?\]\](?!\()"
+)
 _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif)\s*\Z", re.IGNORECASE)
-_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[:#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
-_AROUND_BREAKS = re.compile(r"(?<![ \t])[ \t]*\n\s*")
-_BOLD_MARK = re.compile(r"<(?P<end>/?)(?:b|strong)>", re.IGNORECASE)
+_MARK = re.compile(r"<(?P<end>/?)(?P<tag>b|strong|sup|sub|s|del|strike)\b[^>]*>", re.IGNORECASE)
+_BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _UNSEEN = re.compile(
     r"(?P<code>^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+)(?!`)[^\n]{0,999}?(?<!`)(?P=ticks)(?!`))"
     r"|(?<![\w%])%%(?!%).*?%%|\{%-?\s*comment\b.{0,9999}?endcomment\s*-?%\}"
-    r"|\{%(?P<tag>[^{}\n]*)%\}|\{#[^{}\n]*#\}|(?<![\w\\^_}$])\{\{[^{}\n]*\}\}",
+    r"|\{%(?P<tag>[^{}\n]*)%\}|\{#[^{}\n]*#\}|(?<![\w\\^_}$])\{\{[^{}\n]*\}\}"
+    rf"|(?<![ \t])[ \t]*\{{[:#.][^{{}}\n]*\}}[ \t]*$|[ \t]\^[\w-]+$|{_WIKI_LINK.pattern}",
     re.MULTILINE | re.DOTALL,
 )
-"""Code, which stays, and comments and tags of templates, which nobody sees."""
+"""Code, which stays, and comments, tags of templates, attributes and names of blocks, which nobody sees."""
 _NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")
 """What a tag of a template is about: `{% channel "tock" %}`."""
 _UNRESOLVED = re.compile(
     r"\[([^\[\]\n]+)\](?:\[[^\[\]\n]*\]|\([^()\n]*\))|(?<![=\w])==(?=[^\s=])([^=\n]+)(?<=\S)==(?!=)"
 )
 """Links that lead nowhere, and marked text of Obsidian."""
-_BLOCK_NAME = re.compile(r"[ \t]\^[\w-]+$", re.MULTILINE)
 _CALLOUT = re.compile(r"\[!(\w+)\][-+]?\s*")
 
 
@@ -68,19 +71,71 @@ def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def markdown_pieces(text: str, lines_before: int = 0, notes: dict[str, None] | None = None) -> list[Piece]:
-    """The pieces of a Markdown text without front matter. `notes` gets what was left out.
+    """The pieces of a Markdown text without front matter, `lines_before` lines into its file. `notes` gets what was left out.
     Raises: Unreadable: it is nested beyond `_DEEPEST`, where the parser would drop the rest of the text.
     """
-    tokens = _parser().parse(_UNSEEN.sub(_seen, text))
+    parser, env = _parser(), dict[str, Any]()
+    tokens = parser.parse(_UNSEEN.sub(_seen, unmarked(text)), env)
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         raise Unreadable("has lists or quotes nested too deep")
-    return bold_headings(_Reader(lines_before, {} if notes is None else notes).read(tokens))
+    _prepare(tokens, lines_before)
+    return html_pieces(parser.renderer.render(tokens, parser.options, env), notes=notes)
+
+
+def _prepare(tokens: Sequence[Token], lines_before: int) -> None:
+    """Mark the lines of texts, write what stands before some of them, and make headings in quotes plain."""
+    line, quotes, before = lines_before + 1, 0, ""
+    for token in tokens:
+        if token.map and token.nesting >= 0:
+            line = token.map[0] + lines_before + 1
+        quotes += token.nesting * (token.tag == "blockquote")
+        if token.type in ("fence", "code_block"):
+            token.content = mark(line) + token.content
+        elif token.type == "html_block":
+            page = html_tree(token.content).body  # what it leaves open ends with it
+            inner = (page.inner_html if page else "") or ""
+            token.content = mark(line) + inner if inner else ""
+        elif token.type.startswith("heading") and quotes:
+            token.tag = "p"
+        elif token.type == "footnote_reference_open":
+            before = f"[{token.meta['label']}] "
+        elif token.type == "inline" and token.children:
+            _keep_whole_marks(token.children)
+            first = token.children[0]
+            if quotes and (callout := _CALLOUT.match(first.content)):
+                before, first.content = f"{callout[1].capitalize()}: ", first.content[callout.end() :]
+                if not first.content and token.children[1:]:
+                    token.children[1].content = ""
+            token.children.insert(0, type(token)("text", "", 0, content=mark(line) + before))
+            before = ""
+
+
+def _keep_whole_marks(tokens: Sequence[Token]) -> None:
+    """Of the HTML within a text, keep line breaks and pairs of the tags that change what is read."""
+    begun: list[Token] = []
+    for token in tokens:
+        if token.type != "html_inline":
+            continue
+        tag = _MARK.fullmatch(token.content)
+        kept, token.content = token.content, "<br>" if _BREAK.match(token.content) else ""
+        if tag and not tag["end"]:
+            token.meta["tag"] = tag["tag"].lower()
+            begun.append(token)
+        elif tag and begun and begun[-1].meta["tag"] == tag["tag"].lower():
+            begun.pop().content, token.content = f"<{tag['tag']}>", kept
+
+
+def _shown_link(link: re.Match[str]) -> str:
+    """What a wiki link shows; an embedded picture has no words."""
+    return "" if link["shows"] and _PICTURE.search(link["page"]) else (link["label"] or link["page"]).strip()
 
 
 def _seen(unseen: re.Match[str]) -> str:
-    """What stays of a comment or tag: its line breaks, and the words that a tag within a line is about."""
+    """What stays of a comment or tag: its line breaks, and the words that a tag within a line is about; the words of a link."""
     if unseen["code"]:
         return unseen[0]
+    if unseen["page"]:
+        return "\u2060" + _shown_link(unseen)  # nobody sees this mark, behind which a number begins no list
     text = unseen.string
     line = text[text.rfind("\n", 0, unseen.start()) + 1 : unseen.start()]
     named = "" if unseen["tag"] is None or not line.strip() else " ".join(_NAMED.findall(unseen["tag"]))
@@ -96,20 +151,25 @@ def _parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
     parser.use(footnote_plugin, inline=False, move_to_end=False).use(deflist_plugin)
-    parser.inline.ruler.before("link", "wiki_link", _wiki_link)
     parser.inline.ruler.at("newline", _newline)
+    for name, text in _RULES.items():
+        parser.add_render_rule(name, lambda _self, tokens, place, *_, text=text: text(tokens[place]))
     return parser
 
 
-def _wiki_link(state: StateInline, silent: bool) -> bool:
-    """Inline rule for `[[Page]]` and `[[Page|label]]` of Obsidian and wikis; embedded pictures give no text."""
-    match = _WIKI_LINK.match(state.src, state.pos)
-    if match is None:
-        return False
-    if not silent and not (match[0].startswith("!") and _PICTURE.search(match[1])):
-        state.push("text", "", 0).content = (match[2] or match[1]).strip()
-    state.pos = match.end()
-    return True
+_RULES: dict[str, Callable[[Token], str]] = {
+    **dict.fromkeys(("link_open", "link_close", "footnote_reference_open", "footnote_reference_close"), lambda _: ""),
+    "softbreak": lambda token: token.content.replace("\n", "<br>"),
+    "image": lambda token: escape(_text(token.children or ())),
+    "footnote_ref": lambda token: escape(f"[{token.meta['label']}]"),
+    "text": lambda token: escape(_UNRESOLVED.sub(lambda found: found[1] or found[2], token.content)),
+}
+"""What is written of tokens, where it is not what a browser gets."""
+
+
+def _text(tokens: Iterable[Token]) -> str:
+    """The words in place of a picture."""
+    return "".join(_text(token.children) if token.children else token.content for token in tokens)
 
 
 def _newline(state: StateInline, silent: bool) -> bool:
@@ -125,142 +185,6 @@ def _newline(state: StateInline, silent: bool) -> bool:
         following = text[place + 1 : end if end >= 0 else len(text)]
         is_soft = state.tokens[-1].type == "softbreak"
         state.tokens[-1].content = line_break(line, following) if is_soft else "\n"
-    return True
-
-
-class _Reader:
-    """Turns the tokens of a text into pieces. `lines_before`: lines of the file before the text. `notes` gets what is left
-    out.
-    """
-
-    def __init__(self, lines_before: int, notes: dict[str, None]) -> None:
-        self._lines_before = lines_before
-        self._notes = notes
-        self._place = f"line {lines_before + 1}"
-        self._holder = ""
-        self._flow = Flow()
-        self._headers: list[str] = []
-        self._cells: list[str] = []
-        self._is_head = False
-        self._footnote = ""
-
-    def read(self, tokens: Sequence[Token]) -> list[Piece]:
-        for token in tokens:
-            if token.map and token.nesting >= 0:
-                self._place = f"line {token.map[0] + self._lines_before + 1}"
-            if token.type == "inline":
-                self._inline(_text(token.children or (), self._notes), bold=_is_bold(token.children or ()))
-            elif token.type in ("fence", "code_block"):
-                self._flow.code(token.content, self._place)
-            elif token.type == "html_block":
-                self._html(token.content)
-            elif token.type == "tr_close":
-                self._end_row()
-            else:
-                self._track(token)
-        return self._flow.pieces
-
-    def _track(self, token: Token) -> None:
-        kind, _, side = token.type.rpartition("_")
-        if kind == "blockquote":
-            self._flow.quotes += token.nesting
-        elif side != "open":
-            if kind in _LISTS:
-                self._flow.end_list()
-            elif kind == "dd":
-                self._flow.end_item()
-        elif kind in _LISTS:
-            self._flow.begin_list(ordered=kind == "ordered_list")
-        elif kind in ("list_item", "dd"):
-            self._flow.item()
-        elif kind in ("thead", "tbody"):
-            self._is_head = kind == "thead"
-        elif kind == "footnote_reference":
-            self._footnote = f"[{token.meta['label']}] "
-        else:
-            self._holder = token.tag
-
-    def _inline(self, text: str, *, bold: bool) -> None:
-        if self._holder in ("th", "td"):
-            self._cells.append(text)
-            return
-        text = _AROUND_BREAKS.sub("\n", _BLOCK_NAME.sub("", _ATTRIBUTES.sub("", text))).strip()
-        if not text:
-            return
-        if self._holder == "dt":
-            self._flow.term(text, self._place)
-        elif self._flow.quotes:
-            if callout := _CALLOUT.match(text):
-                text = f"{callout[1].capitalize()}: {text[callout.end() :]}"
-            self._flow.text(text, self._place)
-        elif self._holder.startswith("h"):
-            self._flow.add(Piece(BlockKind.HEADING, text, int(self._holder[1]), place=self._place))
-        else:
-            self._flow.text(f"{self._footnote}{text}", self._place, bold=bold and not self._footnote)
-            self._footnote = ""
-
-    def _html(self, markup: str) -> None:
-        for piece in html_pieces(markup, notes=self._notes):
-            if piece.kind is BlockKind.PARAGRAPH:
-                self._flow.text(piece.text, self._place, bold=piece.bold)
-            else:
-                self._flow.pieces.append(replace(piece, place=self._place))
-
-    def _end_row(self) -> None:
-        cells, self._cells = self._cells, []
-        if self._is_head:
-            self._headers = cells
-        headers = [""] * len(cells) if self._is_head else self._headers
-        row = tuple(zip(headers, cells, strict=True))
-        self._flow.add(Piece(BlockKind.ROW, level=int(self._is_head), cells=row, place=self._place))
-
-
-_LISTS = ("bullet_list", "ordered_list", "dl")
-
-_TEXT_OF: dict[str, Callable[[Token], str]] = {
-    "hardbreak": lambda _: "\n",
-    "image": lambda token: _text(token.children or (), {}),
-    "html_inline": lambda token: "\n" if re.match(r"<br\b", token.content, re.IGNORECASE) else "",
-    "footnote_ref": lambda token: f"[{token.meta['label']}]",
-    "text": lambda token: _UNRESOLVED.sub(lambda found: found[1] or found[2], token.content),
-}
-_STRUCK = ("s", "del", "strike")
-_GONE = "\0"
-_AROUND_GONE = re.compile(f"(?: (?={_GONE} ))?{_GONE}")
-_MOVED = re.compile(r"<(?P<end>/?)(?P<tag>sup|sub|s|del|strike)\b[^>]*>", re.IGNORECASE)
-
-
-def _text(tokens: Sequence[Token], notes: dict[str, None]) -> str:
-    """The text of inline tokens; marks of emphasis and links have no content. Struck-out text is left out and noted."""
-    parts: list[str] = []
-    begun: list[tuple[str, int]] = []
-    for token in tokens:
-        mark = _MOVED.fullmatch(token.content) if token.type == "html_inline" else None
-        tag = mark["tag"].lower() if mark else token.tag if token.type in ("s_open", "s_close") else ""
-        if not tag:
-            parts.append(_TEXT_OF[token.type](token) if token.type in _TEXT_OF else token.content)
-        elif token.type == "s_open" or (mark and not mark["end"]):
-            begun.append((tag, len(parts)))
-        elif begun and begun[-1][0] == tag:
-            start = begun.pop()[1]
-            text, parts[start:] = "".join(parts[start:]), []
-            if tag not in _STRUCK:
-                parts.append(raised("".join(parts[-2:]), text) if tag == "sup" else lowered(text))
-            else:
-                parts.append(_GONE)
-                notes |= {STRUCK: None}
-    return _AROUND_GONE.sub("", "".join(parts))
-
-
-def _is_bold(tokens: Sequence[Token]) -> bool:
-    """Whether all text of inline tokens is bold."""
-    depth = 0
-    for token in tokens:
-        depth += token.nesting * (token.tag == "strong")
-        if token.type == "html_inline" and (mark := _BOLD_MARK.fullmatch(token.content)):
-            depth += -1 if mark["end"] else 1
-        if not depth and _text([token], {}).strip():
-            return False
     return True
 
 
@@ -301,4 +225,47 @@ def _shown(value: object) -> str:
     """
     parts = value if isinstance(value, list) else [value]
     text = ", ".join(str(part) for part in parts if not isinstance(part, list | dict))
-    return unescape(_WIKI_LINK.sub(lambda link: (link[2] or link[1]).strip(), text))
+    return unescape(_WIKI_LINK.sub(_shown_link, text))
+
+
+def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a notebook: title (of its metadata, else the first heading) and blocks, each with the number of its cell."""
+    decoded = decode(data)
+    notebook = parse_json_text(decoded.text, "a notebook")
+    cells = _cells_of(notebook)
+    if cells is None:
+        raise Unreadable("is not a notebook: it has no list of cells")
+    pieces = [piece for number, cell in enumerate(cells, 1) for piece in _cell_pieces(number, cell)]
+    metadata = notebook.get("metadata")
+    title = metadata.get("title") if isinstance(metadata, dict) else None
+    title = title if isinstance(title, str) else ""
+    return assemble(title or first_heading(pieces), pieces, decoded.notes, limits.text)
+
+
+def _cells_of(notebook: object) -> list[object] | None:
+    """The cells of format 4, or of the worksheets of earlier formats."""
+    if not isinstance(notebook, dict):
+        return None
+    sheets = notebook.get("worksheets")
+    if isinstance(sheets, list):
+        parts = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        return [cell for part in parts if isinstance(part, list) for cell in part]
+    cells = notebook.get("cells")
+    return cells if isinstance(cells, list) else None
+
+
+def _cell_pieces(number: int, cell: object) -> Iterator[Piece]:
+    if not isinstance(cell, dict):
+        return
+    place, kind = f"cell {number}", cell.get("cell_type")
+    source = cell.get(
+        "source", cell.get("input", "")
+    )  # a string or a list of strings; the second is of code in format 3
+    text = "".join(part for part in (source if isinstance(source, list) else [source]) if isinstance(part, str))
+    if kind == "heading":  # of format 3
+        level = cell.get("level")
+        yield Piece(BlockKind.HEADING, text, level if isinstance(level, int) and 1 <= level <= 6 else 1, place=place)
+    elif kind == "markdown":
+        yield from (replace(piece, place=place) for piece in markdown_pieces(text))
+    else:
+        yield Piece(BlockKind.CODE if kind == "code" else BlockKind.PARAGRAPH, text, place=place)

@@ -150,13 +150,14 @@ class OpenTable:
     _spanning: dict[int, tuple[int, TableCell]] = field(default_factory=dict)
 
     def row(self, cells: Sequence[TableCell], place: str) -> Piece:
-        """The piece of a row; a paragraph if it has one cell, or in a table without headers one filled cell. A cell that spans
-        rows is repeated in each of them.
+        """The piece of a row; a paragraph if it has one cell of several columns, or in a table without headers one filled cell.
+        A cell that spans rows is repeated in each of them.
         """
         placed = list(self._placed(cells))
         is_header = self.in_head or all(cell.is_header for _, cell in placed)
         filled = [cell.text for _, cell in placed if cell.text]
-        if len(placed) < 2 or not (is_header or self._headers or len(filled) > 1):
+        columns = len(self._headers) or (sum(cell.columns for _, cell in placed) if self.in_head else 0)
+        if (len(placed) < 2 and columns != 1) or not (is_header or self._headers or len(filled) > 1):
             return Piece(BlockKind.PARAGRAPH, " ".join(filled), place=place)
         if is_header:
             self._add_headers(placed)

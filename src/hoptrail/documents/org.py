@@ -23,10 +23,10 @@ _TAGS = re.compile(r"(?<![ \t])[ \t]+:[\w@#%:]+:[ \t]*$")
 _PRIORITY = re.compile(r"\[#\w\][ \t]*")
 _BLOCK = re.compile(r"[ \t]*#\+begin_(?P<name>\S+)", re.IGNORECASE)
 _KEYWORD = re.compile(r"[ \t]*#\+[\w-]+(?:\[[^\]\n]*\])?:")
-_COMMENT = re.compile(r"[ \t]*#(?:[ \t]|\+|$)")
 _PROPERTIES = re.compile(r"[ \t]*:properties:[ \t]*$", re.IGNORECASE)
 _PROPERTY = re.compile(r"[ \t]*:(?P<key>[^\s:]+):[ \t]+(?P<value>\S.*)")
-_DRAWER = re.compile(r"[ \t]*:[\w-]+:[ \t]*$")
+_SKIPPED = re.compile(r"[ \t]*(?:#(?:[ \t]|\+|$)|:[\w-]+:[ \t]*$|-{5,}[ \t]*$|$)")
+"""A comment, the beginning or end of a drawer, a rule, a blank line."""
 _FIXED = re.compile(r"[ \t]*:(?:[ \t]|$)")
 _ROW = re.compile(r"[ \t]*\|")
 _RULE_IN_TABLE = re.compile(r"[ \t]*\|-[-+|: \t]*$")
@@ -35,8 +35,6 @@ _ITEM = re.compile(
     r"(?P<indent>[ \t]*)(?:[-+]|(?<=[ \t])\*|(?P<number>(?:\d+|[A-Za-z])[.)]))(?:[ \t]+(?:\[@\d+\][ \t]*)?(?P<text>.*)|$)"
 )
 _DEFINES = re.compile(r"[ \t]::(?:\s+|$)")
-_RULE = re.compile(r"[ \t]*-{5,}[ \t]*$")
-_BLANK = re.compile(r"[ \t]*$")
 
 _LINK = re.compile(r"\[\[(?P<target>[^\[\]\n]+)\](?:\[(?P<text>[^\[\]\n]+)\])?\]")
 _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp)\Z", re.IGNORECASE)
@@ -84,7 +82,8 @@ class _Reader:
         while self._taken < len(self._lines):
             line = self._lines[self._taken]
             take = self._taker(line) or _Reader._paragraph
-            take(self, f"line {self._taken + 1}", line)
+            self._taken += 1
+            take(self, f"line {self._taken}", line)
         return self.flow.pieces
 
     def _taker(self, line: str) -> Callable[[_Reader, str, str], None] | None:
@@ -105,7 +104,6 @@ class _Reader:
             self.flow.end_list()
 
     def _heading(self, place: str, line: str) -> None:
-        self._taken += 1
         self._close_lists(0)
         self._quotes.clear()
         self.flow.quotes = 0
@@ -114,14 +112,11 @@ class _Reader:
         self.flow.add(Piece(BlockKind.HEADING, text, min(len(stars.rstrip()), DEEPEST_HEADING), place=place))
 
     def _planning(self, place: str, line: str) -> None:
-        self._taken += 1
         self.flow.add(Piece(BlockKind.PARAGRAPH, _visible_text(line.strip()), place=place))
 
     def _block(self, _place: str, line: str) -> None:
-        self._taken += 1
         self._close_lists(_indent(line))
-        match = _BLOCK.match(line)
-        name = match["name"].lower() if match else ""
+        name = _BLOCK.split(line)[1].lower()
         if name in _QUOTES:
             self._quotes.append(name)
             self.flow.quotes += 1
@@ -135,7 +130,6 @@ class _Reader:
 
     def _keyword(self, place: str, line: str) -> None:
         """Write a caption as a paragraph; keep the keywords about the file for its title, date and first row."""
-        self._taken += 1
         name, _, text = line.strip().removeprefix("#+").partition(":")
         key, value = name.partition("[")[0].lower(), _visible_text(text).strip()
         if key == "caption":
@@ -146,13 +140,11 @@ class _Reader:
 
     def _skip(self, _place: str, line: str) -> None:
         """Skip a line; it may end a quote."""
-        self._taken += 1
         if self._quotes and line.strip().lower() == f"#+end_{self._quotes[-1]}":
             self._quotes.pop()
             self.flow.quotes -= 1
 
     def _properties(self, _place: str, _line: str) -> None:
-        self._taken += 1
         place = f"line {self._taken + 1}"
         matches = filter(None, map(_PROPERTY.match, self._take(_PROPERTY.match)))
         pairs = [(match["key"], _visible_text(match["value"])) for match in matches]
@@ -161,15 +153,15 @@ class _Reader:
 
     def _fixed(self, place: str, line: str) -> None:
         self._close_lists(_indent(line))
-        lines = [line.strip().removeprefix(":").removeprefix(" ") for line in self._take(_FIXED.match)]
+        lines = [one.strip().removeprefix(":").removeprefix(" ") for one in (line, *self._take(_FIXED.match))]
         self.flow.code("\n".join(lines), place)
 
     def _table(self, _place: str, line: str) -> None:
         """Rows above the first rule are headers if there are rows below it."""
         self._close_lists(_indent(line))
         rows: list[tuple[str, list[TableCell]]] = []
-        heads, first = 0, self._taken + 1
-        for number, row in enumerate(self._take(_ROW.match), first):
+        heads, first = 0, self._taken
+        for number, row in enumerate([line, *self._take(_ROW.match)], first):
             texts = row.strip().removeprefix("|").removesuffix("|").split("|")
             cells = [TableCell(_visible_text(text.strip())) for text in texts]
             if _RULE_IN_TABLE.match(row):
@@ -179,40 +171,33 @@ class _Reader:
         self.flow.pieces += table_rows(rows, heads)
 
     def _item(self, place: str, line: str) -> None:
-        match = _ITEM.match(line)
-        self._taken += 1
-        if match is None:
-            return
+        _, number, text = _ITEM.split(line, maxsplit=1)[1:4]
         indent = _indent(line)
         self._close_lists(indent + 1)
         if not self._indents or indent > self._indents[-1]:
             self._indents.append(indent)
-            self.flow.begin_list(ordered=match["number"] is not None)
+            self.flow.begin_list(ordered=number is not None)
         self.flow.item()
         lines = self._take(lambda line: _indent(line) > indent and self._taker(line) is None)
-        lines = [match["text"] or "", *lines]
+        lines = [text or "", *lines]
         term, *definition = _DEFINES.split("\n".join(lines), maxsplit=1)
         text = f"{_visible_text(term)}: {_visible_text(definition[0])}" if definition else _join(lines)
         if text.strip():
             self.flow.text(text, place)
 
     def _paragraph(self, place: str, line: str) -> None:
-        self._taken += 1
         self._close_lists(_indent(line))
         self.flow.text(_join([line, *self._take(lambda line: self._taker(line) is None)]), place)
 
     _TAKERS = (
-        (_BLANK, _skip),
         (_HEADING, _heading),
         (_PLANNING, _planning),
         (_BLOCK, _block),
         (_KEYWORD, _keyword),
-        (_COMMENT, _skip),
         (_PROPERTIES, _properties),
-        (_DRAWER, _skip),
+        (_SKIPPED, _skip),
         (_FIXED, _fixed),
         (_ROW, _table),
-        (_RULE, _skip),
         (_ITEM, _item),
     )
     """The first pattern that a line matches decides on its method."""

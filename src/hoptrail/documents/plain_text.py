@@ -1,6 +1,8 @@
-"""Finds the blocks of plain text: paragraphs between blank lines, list items by their bullets or numbers, and headings.
+"""Finds the blocks of text that is stored unchanged, but for words divided at the end of a line: plain text and source code.
 
-The text itself is stored unchanged, but for words divided at the end of a line. A heading is one of these lines:
+Code is divided by function and class: each stands under the names of what it is in, and comments are prose. Definitions are found
+by the words and indents that languages share, without parsing the language. Plain text has paragraphs between blank lines, list
+items by their bullets or numbers, and headings. A heading is one of these lines:
 
 - underlined by a line of `=`, `-` or similar of its length;
 - stars and words between blank lines, in a text with an outline of stars (`* Changes`, `** Bugs fixed`); with nothing below them
@@ -194,31 +196,25 @@ def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
     return Parsed(title, text, decoded.notes, blocks)
 
 
-_HEADING = (
-    r"(?P<title>[A-Za-z0-9][A-Za-z0-9+.-]* \([^()\s]{1,200}\)(?: [A-Za-z0-9][A-Za-z0-9+.-]*)+; ?\w[^\n]*)(?:\n|\Z)"
+_ENTRY = (
+    r"(?P<title>[A-Za-z0-9][A-Za-z0-9+.-]* \([^()\s]{1,200}\)(?: [A-Za-z0-9][A-Za-z0-9+.-]*)+; ?\w[^\n]*"
+    r"|(?P<day>\d{4}-\d\d-\d\d)[ \t]+\S[^\n<>]{0,80}<[^\n<>]+>)[ \t]*(?:\n|\Z)"
 )
-_BEGINS = re.compile(rf"\s*{_HEADING}")
-_DATED = r"(?P<title>(?P<day>\d{4}-\d\d-\d\d)[ \t]+\S[^\n<>]{0,80}<[^\n<>]+>)[ \t]*(?:\n|\Z)"
-_BEGINS_DATED, _DATED_LINE = re.compile(rf"\s*{_DATED}"), re.compile(rf"^{_DATED}", re.MULTILINE)
-_LINE = re.compile(rf"^(?:{_HEADING}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULTILINE)
+_BEGINS = re.compile(rf"\s*{_ENTRY}")
+_LINE = re.compile(rf"^(?:{_ENTRY}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULTILINE)
 
 
 def _entries(text: str) -> dict[int, _Part]:
     """The headings of the entries by their start, in order, with the day in the heading or signature; empty if the text does not
     begin with one.
     """
-    if _BEGINS_DATED.match(text):
-        found = ((day.start(), day["title"], day.end(), find_date(day["day"])) for day in _DATED_LINE.finditer(text))
-        return {start: _heading(start, title, 1, end, date) for start, title, end, date in found}
-    if not _BEGINS.match(text):
-        return {}
     entries: dict[int, _Part] = {}
     last = -1
-    for match in _LINE.finditer(text):
+    for match in _LINE.finditer(text) if _BEGINS.match(text) else ():
         if match["title"]:
             last = match.start()
-            entries[last] = _heading(last, match["title"], end=match.end())
-        elif not entries[last].date:
+            entries[last] = _heading(last, match["title"], end=match.end(), date=find_date(match["day"] or ""))
+        elif entries and not entries[last].date:
             entries[last] = replace(entries[last], date=find_date(match["signed"]))
     return entries
 
@@ -322,3 +318,70 @@ def _rising(numbered: Sequence[tuple[int, _Section]]) -> dict[int, _Section]:
         if number > before and number[0] - (before or (0,))[0] <= most:
             found[start] = before = number
     return found if len(found) > 1 else {}
+
+
+_KEYWORDS = "class|struct|interface|enum|trait|impl|module|namespace|protocol|object|record|defmodule|defp?|func?|fn|function|sub"
+_SIMPLE = r"(?!(?:return|else|new|throw|if|for|while|switch|catch|case|await|yield)\b)"
+_TYPE = r"(?:[\w<>\[\],*&:~]+[ \t]+){1,6}[*&]*"
+_WITH_KEYWORD = (
+    rf"(?:{_SIMPLE}[\w@]+(?:\([\w, ]*\))?[ \t]+){{0,5}}?(?:{_KEYWORDS})[ \t]+(?:\([^()\n]{{0,80}}\)[ \t]*)?"
+    r"(?P<name>[A-Za-z_$][\w.:$]*[?!]?)"
+)
+_AS_A_VALUE = (
+    r"(?:export[ \t]+)?(?:const|let|var)[ \t]+(?P<name>[\w$]+)[ \t]*=[ \t]*(?:async[ \t]*)?"
+    r"(?:function\b|\([^()\n]*\)[ \t]*(?::[^=\n]+)?=>)"
+)
+_AFTER_ITS_TYPE = rf"{_SIMPLE}{_TYPE}(?P<name>[A-Za-z_~][\w:~]*)\([^;{{}}]{{0,300}}\)[^;(){{}}=]{{0,80}}\{{\Z"
+_DEFINITIONS = [re.compile(rf"(?P<indent>[ \t]*){shape}") for shape in (_WITH_KEYWORD, _AS_A_VALUE, _AFTER_ITS_TYPE)]
+_LONGEST_LINE = 500
+_COMMENT = re.compile(r"[ \t]*(?:#(?!include|define|if|else|endif|pragma)|//|/\*|\*(?![\w*=])|\*/|--[ \t]|;;|@)")
+_QUOTES = re.compile(r"[ \t]*[rbuRBU]{0,2}(\"\"\"|''')")
+
+
+def parse_code(data: bytes, _limits: ReadingLimits) -> Parsed:
+    """Parse a file. Raises: Unreadable: the bytes are not text."""
+    decoded = decode(data)
+    return Parsed("", decoded.text, decoded.notes, code_blocks(decoded.text))
+
+
+def code_blocks(text: str) -> tuple[Block, ...]:
+    """Blocks that tile a text: one for each definition, or part of it between comments of several words."""
+    starts: list[tuple[int, int, BlockKind, tuple[str, ...]]] = []
+    around: list[tuple[int, str]] = []
+    offset, waiting = 0, -1  # where comments and decorators above the next definition begin
+    for number, (line, kind, found) in enumerate(_lines_of_code(text), 1):
+        if found is not None:
+            indent, name = found
+            around = [(known, above) for known, above in around if known < indent][: DEEPEST_HEADING - 1]
+            around.append((indent, name))
+        if line.strip():
+            path = tuple(name for _, name in around)
+            if found is not None and waiting >= 0:
+                starts[waiting:] = [(*one[:3], path) for one in starts[waiting:]]
+            if found is not None or not starts or starts[-1][2:] != (kind, path):
+                starts.append((offset, number, kind, path))
+            is_above = kind is BlockKind.PARAGRAPH and found is None
+            waiting = (waiting if waiting >= 0 else len(starts) - 1) if is_above else -1
+        offset += len(line)
+    ends = [*(start for start, *_ in starts[1:]), len(text)]
+    return tuple(
+        Block(kind, start if number else 0, end, path, place=f"line {line}")
+        for number, ((start, line, kind, path), end) in enumerate(zip(starts, ends, strict=True))
+    )
+
+
+def _lines_of_code(text: str) -> Iterator[tuple[str, BlockKind, tuple[int, str] | None]]:
+    """Each line with its kind (comments and texts in triple quotes are paragraphs) and the indent and name of what it defines."""
+    quoted = ""
+    for line in text.splitlines(keepends=True):
+        opens = _QUOTES.match(line) if not quoted else None
+        mark = opens[1] if opens else quoted
+        if mark:
+            quoted = "" if mark in line[opens.end() if opens else 0 :] else mark
+        if mark or _COMMENT.match(line):
+            yield line, BlockKind.PARAGRAPH, None
+            continue
+        shown = line.rstrip()[:_LONGEST_LINE]
+        found = next(filter(None, (pattern.match(shown) for pattern in _DEFINITIONS)), None)
+        defined = (len(found["indent"].expandtabs(4)), found["name"].rstrip(":")) if found else None
+        yield line, BlockKind.CODE, defined

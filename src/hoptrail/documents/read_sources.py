@@ -26,19 +26,19 @@ from hoptrail.documents.doubts import doubts
 from hoptrail.documents.file_contents import (
     Content,
     FileContent,
-    Findings,
+    JsonlDocument,
     contents_at,
     failure,
     read_again,
+    tiling_ends,
     title_of_file,
     without_packing,
 )
 from hoptrail.documents.forms import BY_NAME, PDF, TEXT, name_of, true_form
-from hoptrail.documents.jsonl import JsonlDocument, tiling_ends
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.marks import FILE_TIME, Known, nothing_known
 from hoptrail.documents.plain_text import parse_plain, plain_blocks
-from hoptrail.documents.walking import USUAL_SELECTION, Selection, shown
+from hoptrail.documents.walking import USUAL_SELECTION, Findings, Selection, shown
 from hoptrail.errors import DocumentError, Interrupted
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work, batched, from_to
 from hoptrail.text.dates import date_above, find_date, stated_date
@@ -120,7 +120,7 @@ def _results(
 def _size(content: Content) -> int:
     if isinstance(content, FileContent):
         return len(content.data)
-    return len(content.text) if isinstance(content, JsonlDocument) else 0
+    return len(content.parsed.text) if isinstance(content, JsonlDocument) else 0
 
 
 def _sources_of(batch: Sequence[Content]) -> str:
@@ -208,10 +208,9 @@ def _with_block_date(block: Block, date: str) -> Block:
 
 
 def _from_line(line: JsonlDocument) -> Document:
-    text = cleaned(line.text)
-    blocks = line.blocks or plain_blocks(text.text, lines=False)
+    text = cleaned(line.parsed.text)
     ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in line.sentences])
-    parsed = Parsed(line.title, text.text, text.notes, blocks, line.date, line.date_from)
+    parsed = replace(line.parsed, notes=text.notes, blocks=plain_blocks(text.text, lines=False))
     return _build_document(parsed, line.source, "", ends)
 
 

@@ -1,15 +1,21 @@
-"""Parses JSON and YAML files: a list of records becomes rows, an object becomes headings with a row for each value.
+"""Parses records: JSON and YAML files, and tables as text (CSV, TSV), whose rows have the headers of their columns.
 
-The headers of a row are the paths of its values (`address.city`). JSON lines are a list of records. Of YAML all documents of a
-file are read, and aliases are followed up to the limit on values. A value stays as it is written, whatever type it stands for:
-`NO`, `007`, `12:30`, `1.10`.
+A list of records becomes rows, an object headings with a row for each value. The headers of a row are the paths of its values
+(`address.city`). JSON lines are a list of records. Of YAML all documents of a file are read, and aliases are followed up to the
+limit on values. A value stays as it is written, whatever type it stands for: `NO`, `007`, `12:30`, `1.10`.
+
+The delimiter of a table (comma, semicolon, tab or bar) is detected from its rows. Lines without one before it are paragraphs.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar, TypeGuard
 
 import yaml
@@ -17,6 +23,7 @@ import yaml
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits, Unreadable
+from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
 from hoptrail.types import BlockKind
 
 _LONG = 200
@@ -226,3 +233,50 @@ def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piec
         if level > 1:
             yield Piece(BlockKind.HEADING, f"Document {number}", 1, place=f"document {number}")
         yield from _Rendering(limits).pieces(document, level=level)
+
+
+_DELIMITERS = ",;\t|"
+_SAMPLE = 100
+"""Rows examined to detect the delimiter."""
+_DECLARATION = "sep="
+"""The start of a first line that declares the delimiter to Excel."""
+_LONGEST_CELL = 20
+"""Lines in a cell. More mean that a quotation mark was literal (as for inches) and never closed."""
+
+
+def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a file into rows, numbered as in a spreadsheet."""
+    decoded = decode(data)
+    text, declared = decoded.text, ""
+    if text.lower().startswith(_DECLARATION) and text[5:6] == "\n":
+        text, declared = text[6:], text[4]
+    delimiter = declared or max(_DELIMITERS, key=lambda known: _regularity(text, known))
+    closed = all(cell.count("\n") <= _LONGEST_CELL for row in _cells_of(text, delimiter) for cell in row)
+    notes = decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read literally")
+    return assemble("", _rows(_cells_of(text, delimiter, quoted=closed), "row", limits), notes, limits.text)
+
+
+def parse_tabbed(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse text whose lines have cells between tabs, in which quotation marks mean nothing."""
+    decoded = decode(data)
+    return assemble("", _rows(_cells_of(decoded.text, "\t", quoted=False), "line", limits), decoded.notes, limits.text)
+
+
+def _rows(rows: Iterator[list[str]], place: str, limits: ReadingLimits) -> Iterator[Piece]:
+    return sheet_pieces((GridRow(f"{place} {number}", cells) for number, cells in enumerate(rows, 1)), limits)
+
+
+def _cells_of(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[str]]:
+    csv.field_size_limit(len(text) + 1)
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    lines = io.StringIO(text, newline="\n")
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t", quoting=quoting)
+
+
+def _regularity(text: str, delimiter: str) -> tuple[float, int]:
+    """The share of rows with the most common number of cells, and that number: the higher, the likelier the delimiter."""
+    sample = text[: text.find("\n", 200_000) + 1 or 200_000]
+    rows = [len(row) for row in islice(_cells_of(sample, delimiter), _SAMPLE) if row]
+    counts = Counter(cells for cells in rows if cells > 1)
+    cells, times = counts.most_common(1)[0] if counts else (0, 0)
+    return round(times / max(1, len(rows)), 2), cells

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from html import escape
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -14,13 +15,14 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.languages import en
 
-from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
+from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, assemble, first_heading
 from hoptrail.documents.decoding import decode
+from hoptrail.documents.html import html_pieces
+from hoptrail.documents.html_markup import mark, unmarked
 from hoptrail.documents.limits import ReadingLimits, Unreadable
-from hoptrail.documents.markup import Flow, OpenTable, TableCell, unwrapped
+from hoptrail.documents.markup import unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
-from hoptrail.types import BlockKind
 
 _DIRECTIVE = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]+?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
 _ROLE = re.compile(r":([A-Za-z][\w.:+-]{0,60}?):`|`:([A-Za-z][\w.:+-]{0,60}?):")
@@ -55,13 +57,15 @@ def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     _register_unknown(decoded.text)
     try:
-        tree = publish_doctree(decoded.text, settings_overrides={**_SETTINGS, "line_length_limit": limits.text})
-        reader = _Reader()
-        reader.read(tree)
+        tree = publish_doctree(
+            unmarked(decoded.text), settings_overrides={**_SETTINGS, "line_length_limit": limits.text}
+        )
+        writer = _Writer()
+        writer.write(tree)
     except RecursionError as error:
         raise Unreadable("has lists or quotes nested too deep") from error
-    pieces = reader.flow.pieces
-    return assemble(first_heading(pieces), pieces, decoded.notes, limits.text, (reader.date, "front matter"))
+    pieces = html_pieces("".join(writer.parts))
+    return assemble(first_heading(pieces), pieces, decoded.notes, limits.text, (writer.date, "front matter"))
 
 
 def _register_unknown(text: str) -> None:
@@ -125,120 +129,82 @@ class _Unknown(Directive):
         return [*([paragraph] if argument else []), *content.children, *messages]
 
 
-class _Reader:
+class _Writer:
+    """Writes a tree as HTML with the lines of its texts; of nodes without an element, what is in them. `date` is of a field."""
+
+    _LITERAL = (nodes.literal_block, nodes.doctest_block, nodes.math_block)
+    _UNSEEN = (nodes.comment, nodes.target, nodes.substitution_definition, nodes.raw, nodes.pending)
+    _LEFT_OUT = (*_UNSEEN, nodes.classifier, nodes.label)
+    _ELEMENTS: ClassVar[dict[type, str]] = {
+        **dict.fromkeys((nodes.definition_list, nodes.field_list, nodes.option_list), "dl"),
+        **dict.fromkeys((nodes.definition, nodes.field_body, nodes.description), "dd"),
+        **dict(zip((nodes.bullet_list, nodes.enumerated_list, nodes.list_item), ("ul", "ol", "li"), strict=True)),
+        **dict(zip((nodes.block_quote, nodes.table, nodes.thead), ("blockquote", "table", "thead"), strict=True)),
+        nodes.row: "tr",
+    }
+
     def __init__(self) -> None:
         self.date = ""
-        self.flow = Flow()
+        self.parts: list[str] = []
         self._line = 1
         self._sections = 0
         self._prefix = ""
 
-    @property
-    def _place(self) -> str:
-        return f"line {self._line}"
-
-    def read(self, node: nodes.Node) -> None:
-        """Write the pieces of a node and its descendants in order."""
-        line = getattr(node, "line", None)
-        if line:
-            self._line = line - isinstance(node, nodes.title)
-        reader = next((read for kinds, read in self._READERS if isinstance(node, kinds)), _Reader._all)
-        reader(self, node)
-
-    def _all(self, node: nodes.Node) -> None:
-        for child in node.children:
-            self.read(child)
-
-    def _section(self, node: nodes.Node) -> None:
-        self._sections += 1
-        self._all(node)
-        self._sections -= 1
-
-    def _title(self, node: nodes.Node) -> None:
-        if isinstance(node.parent, nodes.section):
-            self.flow.add(Piece(BlockKind.HEADING, _visible_text(node), self._sections, place=self._place))
-        else:
-            self._text(node)
-
-    def _text(self, node: nodes.Node) -> None:
-        lines = [_visible_text(line) for line in node.findall(nodes.line)]  # of a line block
-        text = "\n".join(lines) if lines else unwrapped(_visible_text(node), getattr(node, "rawsource", ""))
-        if text.strip():
-            self.flow.text(self._prefix + text, self._place)
-            self._prefix = ""
-
-    def _literal(self, node: nodes.Node) -> None:
-        self.flow.code(node.astext(), self._place)
-
-    def _error(self, node: nodes.Node) -> None:
-        for child in node.children:
-            if isinstance(child, nodes.literal_block):
-                self._literal(child)
-
-    def _list(self, node: nodes.Node) -> None:
-        self.flow.begin_list(ordered=isinstance(node, nodes.enumerated_list))
-        self._all(node)
-        self.flow.end_list()
-
-    def _item(self, node: nodes.Node) -> None:
-        self.flow.item()
-        self._all(node)
-        self.flow.end_item()
-
-    def _term(self, node: nodes.Node) -> None:
-        """Note the term of the next item: a term with its classifiers, a field name, or options."""
-        if isinstance(node, nodes.field_name):
-            if value := node.parent.children[-1].astext():
-                self.flow.term(_visible_text(node), self._place)
-                self.date = self.date or (find_date(value) if node.astext().lower() == "date" else "")
+    def write(self, node: Any) -> None:
+        """Write a node and its descendants in order."""
+        if line := getattr(node, "line", None):
+            self._line = line - (isinstance(node, nodes.title) and not isinstance(node.parent, nodes.table))
+        if isinstance(node, nodes.row):  # lines of a CSV table count from its start
+            lines = (part.line for part in node.findall() if getattr(part, "line", None))
+            self._line = max(self._line, next(lines, None) or 1)
+        if isinstance(node, self._LEFT_OUT):
             return
-        found = (child for child in node.parent.children if isinstance(child, nodes.classifier))
-        classifiers = [f" ({_visible_text(child)})" for child in found]
-        options = [option.astext() for option in node.findall(nodes.option)]
-        self.flow.term(", ".join(options) or "".join([_visible_text(node), *classifiers]), self._place)
-
-    def _quote(self, node: nodes.Node) -> None:
-        self.flow.quotes += 1
-        self._all(node)
-        self.flow.quotes -= 1
-
-    def _note(self, node: nodes.Element) -> None:
-        """An admonition or footnote, with its kind or number before its first words."""
-        label = next((child.astext() for child in node.children if isinstance(child, nodes.label)), "")
-        self._prefix = f"[{label}] " if label else f"{node.tagname.capitalize()}: "
-        self._all(node)
+        if (leaf := self._leaf(node)) is not None:
+            tag, text = leaf
+            if tag == "p":
+                text, self._prefix = (self._prefix + text, "") if text.strip() else ("", self._prefix)
+            if text.strip() or tag.startswith("td"):
+                shown = escape(text) if tag == "pre" else escape(text).replace("\n", "<br>")
+                self.parts.append(f"<{tag}>{mark(self._line)}{shown}</{tag.split()[0]}>")
+            return
+        self._sections += isinstance(node, nodes.section)
+        if isinstance(node, nodes.footnote | nodes.citation | nodes.Admonition) and type(node) is not nodes.admonition:
+            label = next((child.astext() for child in node.children if isinstance(child, nodes.label)), "")
+            self._prefix = f"[{label}] " if label else f"{node.tagname.capitalize()}: "
+        tag = self._ELEMENTS.get(type(node), "")
+        self.parts += [f"<{tag}>"] if tag else []
+        for child in node.children:
+            if not isinstance(node, nodes.system_message) or isinstance(child, nodes.literal_block):
+                self.write(child)
+        self.parts += [f"</{tag}>"] if tag else []
+        self._sections -= isinstance(node, nodes.section)
         self._prefix = ""
 
-    def _table(self, node: nodes.Node) -> None:
-        table = OpenTable()
-        for child in node.children:
-            if isinstance(child, nodes.title):
-                self._text(child)
-        for row in node.findall(nodes.row):
-            table.in_head = isinstance(row.parent, nodes.thead)
-            cells = [_cell(entry) for entry in row.children if isinstance(entry, nodes.entry)]
-            lines = (part.line for part in row.findall() if getattr(part, "line", None))
-            self._line = max(self._line, next(lines, None) or 1)  # lines of a CSV table count from its start
-            self.flow.add(table.row(cells, self._place))
-
-    # For other kinds of nodes, the children are read.
-    _READERS: ClassVar[tuple[tuple[tuple[type, ...], Callable[[_Reader, Any], None]], ...]] = (
-        ((nodes.section,), _section),
-        ((nodes.title,), _title),
-        ((nodes.literal_block, nodes.doctest_block, nodes.math_block), _literal),
-        ((nodes.system_message,), _error),
-        ((nodes.bullet_list, nodes.enumerated_list, nodes.definition_list, nodes.field_list, nodes.option_list), _list),
-        ((nodes.list_item, nodes.definition, nodes.field_body, nodes.description), _item),
-        ((nodes.term, nodes.field_name, nodes.option_group), _term),
-        ((nodes.block_quote,), _quote),
-        ((nodes.footnote, nodes.citation), _note),
-        ((nodes.admonition, nodes.sidebar), _all),
-        ((nodes.Admonition,), _note),
-        ((nodes.table,), _table),
-        ((nodes.comment, nodes.target, nodes.substitution_definition, nodes.raw, nodes.pending), lambda *_: None),
-        ((nodes.classifier, nodes.label), lambda *_: None),
-        ((nodes.TextElement, nodes.image, nodes.line_block), _text),
-    )
+    def _leaf(self, node: Any) -> tuple[str, str] | None:
+        """The element and the text of a node that is written as a text; None for other nodes."""
+        if isinstance(node, self._LITERAL):
+            return "pre", node.astext()
+        if isinstance(node, nodes.title) and isinstance(node.parent, nodes.section):
+            return f"h{min(self._sections, DEEPEST_HEADING)}", _visible_text(node)
+        if isinstance(node, nodes.entry):
+            spans = f"td colspan={1 + node.get('morecols', 0)} rowspan={1 + node.get('morerows', 0)}"
+            parts = (
+                _visible_text(one) if isinstance(one, nodes.TextElement) else one.astext() for one in node.children
+            )
+            return spans, " ".join(parts)
+        if isinstance(node, nodes.field_name):
+            value = node.parent.children[-1].astext()
+            self.date = self.date or (find_date(value) if node.astext().lower() == "date" else "")
+            return "dt", _visible_text(node) if value else ""
+        if isinstance(node, nodes.option_group):
+            return "dt", ", ".join(option.astext() for option in node.findall(nodes.option))
+        if isinstance(node, nodes.term):
+            kinds = (child for child in node.parent.children if isinstance(child, nodes.classifier))
+            return "dt", "".join([_visible_text(node), *(f" ({_visible_text(kind)})" for kind in kinds)])
+        if isinstance(node, nodes.TextElement | nodes.image | nodes.line_block):
+            lines = [_visible_text(line) for line in node.findall(nodes.line)]
+            return "p", "\n".join(lines) or unwrapped(_visible_text(node), getattr(node, "rawsource", ""))
+        return None
 
 
 def _visible_text(node: nodes.Node) -> str:
@@ -250,9 +216,3 @@ def _visible_text(node: nodes.Node) -> str:
     if isinstance(node, nodes.Text | nodes.image):
         return node.astext()
     return "".join(_visible_text(child) for child in node.children)
-
-
-def _cell(entry: nodes.entry) -> TableCell:
-    parts = entry.children
-    text = " ".join(_visible_text(part) if isinstance(part, nodes.TextElement) else part.astext() for part in parts)
-    return TableCell(text, columns=1 + int(entry.get("morecols", 0)), rows=1 + int(entry.get("morerows", 0)))

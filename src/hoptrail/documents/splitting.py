@@ -1,4 +1,7 @@
-"""Splits a document into passages of whole blocks; long blocks are split between sentences. Spans are exact: no text changes."""
+"""Splits a document into passages of whole blocks; long blocks are split between sentences. Spans are exact: no text changes.
+
+Divides a corpus into parts, for shards.
+"""
 
 from __future__ import annotations
 
@@ -113,3 +116,24 @@ def _passage(document: Document, start: int, end: int) -> Unit:
     unit_id = content_id("p", document.id, str(span.start), str(span.end))
     blocks, ends = document.blocks_within(span), document.sentence_ends_within(span)
     return Unit(unit_id, Kind.PASSAGE, document.title, document.slice(span), (span,), blocks, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusPart:
+    """Part `number`, from 1, of `count` parts of a corpus. A document's part depends on its id, so that equal content is in one
+    part wherever it is read.
+    """
+
+    number: int
+    count: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.count:
+            raise UsageError(f"there is no part {self.number} of {self.count}.")
+
+    def has(self, document: str) -> bool:
+        """Whether the document with this id is in the part."""
+        return int(document[1:], 16) % self.count == self.number - 1
+
+    def __str__(self) -> str:
+        return f"{self.number}-of-{self.count}"

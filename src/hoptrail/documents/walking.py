@@ -8,17 +8,22 @@
 - Links within the sources are not followed, because their target is read at its own path. If the target is hidden, a file is
   read and a folder is reported.
 - A folder of evaluation data gives only its corpus file; its other readable files are reported.
+
+Patterns are those of git: the last one that matches a file decides, `!` takes a pattern back, and nothing below an ignored folder
+is looked at. They are read here because libraries for lists of paths (pathspec) judge a folder by its files: `*`, `!*/`, `!*.md`
+would ignore all folders. `tests/documents/test_ignoring.py` compares with git itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from hoptrail.documents.ignoring import GITIGNORE, IgnoredByGit, Patterns, ignored_above
-from hoptrail.errors import DocumentError
+from hoptrail.documents.forms import known_ending
+from hoptrail.documents.marks import FileMark
+from hoptrail.errors import DocumentError, UsageError
 
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
 _BESIDE_A_CORPUS = re.compile(r"(questions|queries|qrels|extra_|openie).*\.(jsonl|jsonl\.gz|tsv|json)|qrels")
@@ -30,6 +35,7 @@ _INDEX_FILE = re.compile(r"(index|replies)\.sqlite.*|arrays|.+\.lance|(writer|re
 _SKIPPED = re.compile(r"\..*|~\$.*|#.*#|.*\.swp", re.DOTALL)
 """Hidden files, among them `.~lock.NAME#` and `.#NAME`; what Word, Emacs and Vim keep beside an open file."""
 
+GITIGNORE = ".gitignore"
 IGNORED, EXCLUDED = f"ignored by {GITIGNORE}", "excluded"
 """Reasons why a file or folder is left out."""
 
@@ -51,27 +57,28 @@ class Selection:
 USUAL_SELECTION = Selection()
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A file or folder that is not read by choice, or a link that is not followed. `source` is its path; that of a folder ends
-    with a slash. What a `broken` link led to may come back, with a disk or a network.
-    """
+@dataclass(slots=True)
+class Findings:
+    """Results of reading beside documents and failures. Files are source strings."""
 
-    source: str
-    reason: str
-    is_link: bool = False
-    is_broken: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DataFolder:
-    """A folder of evaluation data: `others` than its `corpus` are not read. Its own data files are not among them."""
-
-    corpus: Path
-    others: tuple[Path, ...]
-
-
-Entry = Path | DocumentError | LeftOut | DataFolder
+    notes: list[str] = field(default_factory=list)
+    """Decisions made."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Files and folders (with a slash at their end) that are not read, with the reason."""
+    whole: set[str] = field(default_factory=set)
+    """JSONL files read to their end without a failure, or as one document: a line that is missing now was deleted."""
+    seen: set[str] = field(default_factory=set)
+    """The files found that are documents, unless they turn out to be unreadable."""
+    closed: list[str] = field(default_factory=list)
+    """Places that could not be listed or reached, so that their files are unknown, as behind links that lead nowhere now."""
+    unchanged: int = 0
+    """Number of known files with the same content as before."""
+    compared: dict[str, FileMark] = field(default_factory=dict)
+    """Marks of unchanged files whose bytes had to be compared."""
+    marks: dict[str, FileMark] = field(default_factory=dict)
+    """Marks of files that were read."""
+    redated: dict[str, str] = field(default_factory=dict)
+    """The new day of files with the same bytes and another time."""
 
 
 def shown(path: Path) -> str:
@@ -81,22 +88,23 @@ def shown(path: Path) -> str:
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def files_in(sources: Sequence[str | Path], selection: Selection = USUAL_SELECTION) -> Iterator[Entry]:
+def files_in(sources: Sequence[str | Path], selection: Selection = USUAL_SELECTION) -> Iterator[Path | DocumentError]:
     """Yield the files of sources: see `SourceWalk`."""
-    walk = SourceWalk(sources, selection)
+    walk = SourceWalk(sources, selection, Findings())
     return (entry for source in sources for entry in walk.files_of(Path(source)))
 
 
 class SourceWalk:
-    """One walk over sources: the files as resolved paths, with errors and what is not read in their place."""
+    """One walk over sources: the files as resolved paths, with errors in their place. `findings` get what is not read."""
 
-    def __init__(self, sources: Sequence[str | Path], selection: Selection) -> None:
+    def __init__(self, sources: Sequence[str | Path], selection: Selection, findings: Findings) -> None:
         self._selection = selection
+        self._findings = findings
         self._roots = set(filter(None, map(_target, map(Path, sources))))
         self._reached: set[Path] = set()
         """The folders listed, and the files outside of them that links led to."""
 
-    def files_of(self, source: Path) -> Iterator[Entry]:
+    def files_of(self, source: Path) -> Iterator[Path | DocumentError]:
         """Yield the files of one of the sources that were not found before."""
         try:
             resolved = source.resolve(strict=True)
@@ -111,7 +119,7 @@ class SourceWalk:
         else:
             yield from self._below(resolved)
 
-    def _below(self, root: Path) -> Iterator[Entry]:
+    def _below(self, root: Path) -> Iterator[Path | DocumentError]:
         excluded, waiting = Patterns(root, self._selection.exclude), [(root, IgnoredByGit())]
         while waiting:
             place, ignored = waiting.pop()
@@ -119,7 +127,7 @@ class SourceWalk:
             try:
                 is_folder = place.is_dir()
                 if reason := self._reason_against(place, ignored, excluded, is_folder=is_folder and not is_link):
-                    yield LeftOut(shown(place) + "/" * (is_folder and not is_link), reason)
+                    self._findings.left_out[shown(place) + "/" * (is_folder and not is_link)] = reason
                 elif is_link and not self._follows(place, root):
                     yield from self._link(place)
                 elif (is_folder or is_link) and not self._is_new(place):
@@ -130,7 +138,7 @@ class SourceWalk:
                     children = _children(place)
                     corpora = [child for name in _CORPUS for child in children if child.name == name]
                     if corpora and any(_BESIDE_A_CORPUS.fullmatch(child.name) for child in children):
-                        yield self._data_folder(corpora[0], children)
+                        self._leave_out_beside(corpora[0], children)
                         children = corpora[:1]
                     waiting += [(child, ignored) for child in reversed(children)]
                 else:
@@ -154,10 +162,18 @@ class SourceWalk:
         self._reached.add(target)
         return True
 
-    def _data_folder(self, corpus: Path, children: list[Path]) -> DataFolder:
+    def _leave_out_beside(self, corpus: Path, children: list[Path]) -> None:
+        """Leave out the files of a folder of evaluation data but its corpus; its own data files are not worth a note."""
         others = (one for one in children if one.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(one.name))
         found = files_in([child for child in others if not child.is_symlink()])
-        return DataFolder(corpus, tuple(entry for entry in found if isinstance(entry, Path)))
+        names = [shown(entry) for entry in found if isinstance(entry, Path)]
+        self._findings.left_out |= dict.fromkeys(names, f"beside {corpus.name} in a data folder")
+        if number := sum(bool(known_ending(name.lower().removesuffix(".gz"))) for name in names):
+            what = "another file" if number == 1 else f"{number:,} other files"
+            left = f"{what} that could be read {'was' if number == 1 else 'were'} left out"
+            self._findings.notes.append(
+                f"{shown(corpus.parent)}: a data folder, of which {corpus.name} is read; {left}"
+            )
 
     def _follows(self, link: Path, root: Path) -> bool:
         """Whether a link leads out of all sources, and is to be followed."""
@@ -166,7 +182,7 @@ class SourceWalk:
             return False
         return not (root.is_relative_to(target) or any(map(target.is_relative_to, self._roots)))
 
-    def _link(self, link: Path) -> Iterator[Path | LeftOut]:
+    def _link(self, link: Path) -> Iterator[Path]:
         """The target of a link, or a note that it is not followed. This is no failure: no file of the folder is missing."""
         target, reason = _target(link), ""
         root = next((root for root in self._roots if target is not None and target.is_relative_to(root)), None)
@@ -183,7 +199,8 @@ class SourceWalk:
             what = "is a link to a folder that is hidden or in a hidden one"
             reason = f"{what}, {shown(target)}: name that as a source"
         if reason:
-            yield LeftOut(shown(link), reason, is_link=True, is_broken=target is None)
+            self._findings.notes.append(f"{shown(link)} {reason}")
+            self._findings.closed += [shown(link)] * (target is None)
 
 
 def _children(folder: Path) -> list[Path]:
@@ -199,3 +216,120 @@ def _target(path: Path) -> Path | None:
         return path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
         return None
+
+
+_REPOSITORY = ".git"
+"""The folder or file that marks the top of a repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    expression: re.Pattern[str]
+    """Matches whole paths relative to the folder of the pattern."""
+    ignores: bool
+    folders_only: bool
+
+
+class Patterns:
+    """The patterns for a folder and all below it."""
+
+    def __init__(self, folder: Path, lines: Iterable[str]) -> None:
+        self.folder = folder
+        self._patterns = [pattern for line in lines if (pattern := _pattern(line)) is not None]
+
+    def decide(self, path: Path, *, is_folder: bool) -> bool | None:
+        """Whether a file or folder is ignored; None if no pattern matches it."""
+        if not path.is_relative_to(self.folder):
+            return None
+        name = path.relative_to(self.folder).as_posix()
+        for pattern in reversed(self._patterns):
+            if (is_folder or not pattern.folders_only) and pattern.expression.fullmatch(name):
+                return pattern.ignores
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredByGit:
+    """What the `.gitignore` files of a folder and of those above it ignore, outermost first."""
+
+    levels: tuple[Patterns, ...] = ()
+
+    def within(self, folder: Path) -> IgnoredByGit:
+        """The same with the patterns of a folder below; a repository within another one has only its own.
+        Raises: OSError: its `.gitignore` cannot be read.
+        """
+        own = (folder / _REPOSITORY).exists()
+        file = folder / GITIGNORE
+        if not file.is_file():
+            return IgnoredByGit() if own else self
+        lines = file.read_text(encoding="utf-8-sig", errors="surrogateescape").split("\n")
+        return IgnoredByGit((*(() if own else self.levels), Patterns(folder, lines)))
+
+    def has(self, path: Path, *, is_folder: bool) -> bool:
+        """Whether a file or folder is ignored, if no folder above it is. The innermost patterns decide first."""
+        verdicts = (level.decide(path, is_folder=is_folder) for level in reversed(self.levels))
+        return next((verdict for verdict in verdicts if verdict is not None), False)
+
+
+def ignored_above(folder: Path) -> IgnoredByGit:
+    """What the `.gitignore` files of the repository above a folder ignore. Nothing if they ignore the folder itself, which is
+    read because it was named.
+    Raises: OSError: a `.gitignore` cannot be read.
+    """
+    ignored = IgnoredByGit()
+    repository = next((place for place in (folder, *folder.parents) if (place / _REPOSITORY).exists()), folder)
+    for place in reversed([one for one in folder.parents if one.is_relative_to(repository)]):
+        if ignored.has(place, is_folder=True):
+            return IgnoredByGit()
+        ignored = ignored.within(place)
+    return IgnoredByGit() if ignored.has(folder, is_folder=True) else ignored
+
+
+def check_pattern(pattern: str) -> None:
+    """Raises: UsageError: it is no pattern."""
+    if _pattern(pattern) is None:
+        raise UsageError(
+            f"{pattern!r} is not a pattern of files: write one as in .gitignore, such as drafts/ or *.log."
+        )
+
+
+def _pattern(line: str) -> _Pattern | None:
+    """The pattern of a line; None for a comment, an empty line, and one that git never matches."""
+    line = line.removesuffix("\r")
+    while line.endswith(" ") and not line.endswith("\\ "):
+        line = line[:-1]
+    if line.startswith("#"):
+        return None
+    ignores = not line.startswith("!")
+    line = line.removeprefix("!")
+    body = line.removesuffix("/")
+    anchored = "/" in body
+    try:
+        expression = re.compile(("" if anchored else "(?:.*/)?") + _expression(body.removeprefix("/")), re.DOTALL)
+    except re.error:  # a class or an escape without its end
+        return None
+    return _Pattern(expression, ignores, folders_only=line != body) if body.strip("/") else None
+
+
+_TOKEN = re.compile(
+    r"(?P<above>(?:\A|(?<=/))\*\*/)|(?P<below>(?<=/)\*\*\Z)|\\(?P<escaped>.)|(?P<wildcard>[*?])"
+    r"|\[(?P<inverted>[!^]?)(?P<characters>\]?(?:\\.|[^\]\\])*)\]|(?P<other>.)",
+    re.DOTALL,
+)
+_WILDCARDS = {"*": "[^/]*", "?": "[^/]"}
+
+
+def _expression(pattern: str) -> str:
+    """A pattern as a regular expression for paths, which is none if a class or an escape lacks its end."""
+    return _TOKEN.sub(_translated, pattern)
+
+
+def _translated(token: re.Match[str]) -> str:
+    if token["above"] or token["below"]:
+        return "(?:.*/)?" if token["above"] else ".+"
+    if (inside := token["characters"]) is not None:
+        literal = re.sub(r"\\(.)|([^\w-])", lambda one: re.escape(one[1] or one[2]), inside, flags=re.DOTALL)
+        return f"(?!/)[{'^' if token['inverted'] else ''}{literal}]"
+    if token["other"] in ("[", "\\"):
+        return token["other"]
+    return _WILDCARDS.get(token["wildcard"], "") or re.escape(token["escaped"] or token["other"])

@@ -17,11 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from hoptrail.documents.ignoring import check_pattern
 from hoptrail.documents.limits import MIB
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.documents.walking import Selection
+from hoptrail.documents.walking import Selection, check_pattern
 from hoptrail.errors import UsageError
 from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.factory import check_language

@@ -15,10 +15,10 @@ from hoptrail.corpus.held_documents import BATCH_CHARACTERS, BATCH_DOCUMENTS
 from hoptrail.corpus.register import Register
 from hoptrail.corpus.source_files import file_of, is_gone, missing_folder
 from hoptrail.corpus.writer import Writer
-from hoptrail.documents.corpus_part import CorpusPart
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits
 from hoptrail.documents.marks import FileMark, nothing_known
 from hoptrail.documents.read_sources import Findings, read_sources
+from hoptrail.documents.splitting import CorpusPart
 from hoptrail.documents.walking import USUAL_SELECTION, Selection, shown
 from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched

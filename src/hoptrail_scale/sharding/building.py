@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hoptrail.documents.corpus_part import CorpusPart
+from hoptrail.documents.splitting import CorpusPart
 from hoptrail.errors import IndexDamaged, IndexUnavailable, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
 from hoptrail.index.builder import add

@@ -4,36 +4,42 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import dropwhile, takewhile
 
 from hoptrail.documents.blocks import Piece
 from hoptrail.documents.limits import Unreadable
-from hoptrail.documents.man.mdoc import MACROS, Mdoc, Words
-from hoptrail.documents.man.roff import Roff, RoffLine, arguments
-from hoptrail.documents.markup import Flow, OpenTable, TableCell
+from hoptrail.documents.man.mdoc import GLUE, MACROS, Mdoc, joined, lines_of
+from hoptrail.documents.man.roff import Roff, RoffLine
+from hoptrail.documents.markup import Flow, OpenTable, TableCell, table_rows
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-TAG, LONG_TAG = 8, 9
-"""What the next line is instead of text, as `Page.expected`: a tag of an item, or a heading of the level 1 or 2. A long tag has
-several lines."""
+TEXT, TAG, LONG_TAG, CELLS = 0, 8, 9, 10
+"""What the words are, as `Page.expected`, beside headings of the level 1 and 2: a paragraph, the tag of an item in one line, in
+several, the cells of a row."""
 _ALTERNATING = frozenset(("BR", "RB", "IR", "RI", "BI", "IB"))
 _BULLET = re.compile(r"[-–—•·○□▪∗*o+⋅]")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\)?")
+_TABS = re.compile(r"\t[\t ]*")
 _DEEPEST = 100
 
 
 @dataclass(slots=True)
 class Page:
     """`bases`: the number of open lists outside each open indentation. What is indented belongs to the open item, if there is
-    one.
+    one. `tables`: the open lists of mdoc(7) with their kinds, some of which are tables.
     """
 
     roff: Roff = field(default_factory=Roff)
     flow: Flow = field(default_factory=Flow)
-    words: Words = field(default_factory=Words)
+    source: Iterator[RoffLine] = field(default_factory=lambda: iter(()))
+    words: list[str] = field(default_factory=list)
     bases: list[int] = field(default_factory=lambda: [0])
+    tables: list[tuple[str, OpenTable]] = field(default_factory=list)
     code: list[str] | None = None
-    expected: int = 0
+    expected: int = TEXT
     is_hanging: bool = False
     """The paragraph may be the tag of the next one."""
     lines: int | None = None
@@ -41,81 +47,91 @@ class Page:
     place: str = ""
     summary: str = ""
     """The first paragraph: names of the page and what it is about."""
+    name: str = ""
+    section: str = ""
+    date: str = ""
+    refers_to: str = ""
+    link: str = ""
     mdoc: Mdoc = field(init=False)
     _goes_on: bool = False
 
     def __post_init__(self) -> None:
         self.mdoc = Mdoc(self.roff.visible)
 
+    def read(self, text: str, handlers: dict[str, Callable[[Page, RoffLine], None]]) -> None:
+        """Read the lines of a page; a macro without a handler stands within the text, and other requests have none."""
+        self.source = self.roff.lines(text)
+        for line in self.source:
+            handle = handlers.get(line.macro if line.macro or line.rest.strip() else "sp")
+            if handle or not line.macro.islower() or line.macro in self.roff.defined:
+                (handle or Page.write)(self, line)
+        self.close(0)
+
+    def until(self, macro: str) -> list[RoffLine]:
+        """Take the lines up to one with `macro`, which is taken as well."""
+        return list(takewhile(lambda line: line.macro != macro, self.source))
+
     def shown(self, line: RoffLine) -> list[str]:
         """The arguments of a line without escapes."""
-        return [self.roff.visible(one) for one in arguments(line.rest)]
+        return [self.roff.visible(one) for one in line.given]
+
+    def words_of(self, line: RoffLine) -> list[str]:
+        """The words of a line, or of a macro within the text; of an unknown macro, the arguments."""
+        if line.macro in MACROS:
+            return self.mdoc.words([line.macro, *line.given])
+        if line.macro:
+            return [("" if line.macro in _ALTERNATING else " ").join(self.shown(line))]
+        return [self.roff.visible(line.rest)]
 
     def inline(self, line: RoffLine) -> str:
-        """The text of a line, or of a macro within the text."""
-        if not line.macro:
-            return self.roff.visible(line.rest)
-        words = Words()
-        self._write_macro(line, words)
-        return words.take()
+        """The text of a line."""
+        return lines_of(self.words_of(line))
 
-    def write(self, line: RoffLine) -> None:
-        """Add a line to the paragraph, example or tag."""
+    def add(self, *words: str) -> None:
+        """Add words to the paragraph, which begins with one that is more than a line break."""
+        begun = words if self.words else dropwhile(lambda word: not word.strip(f"{GLUE}\n"), words)
+        self.words += filter(None, begun)
+
+    def write(self, line: RoffLine, words: list[str] | None = None) -> None:
+        """Add a line, or the words that stand for it, to the paragraph, example or tag."""
         if not (self.words or self.code):
-            self.place = f"line {line.number}"
+            self.place = line.place
+        words = self.words_of(line) if words is None else words
         goes_on = line.rest.endswith("\\c")
         if self.code is not None and not self.expected:
-            text = self.inline(line).rstrip()
-            if self._goes_on and self.code:
-                self.code[-1] += text
-            else:
-                self.code.append(text)
-        elif line.macro:
-            self._write_macro(line, self.words)
+            before = self.code.pop() if self._goes_on and self.code else ""
+            self.code.append(before + joined(words).rstrip())
         else:
-            if line.rest[0] in " \t" and not self.expected:
-                self.words.break_line()
-            text = self.roff.visible(line.rest)
-            self.words.add(text.lstrip() if goes_on else text.strip())
-        self.words.glued = self.words.glued or (goes_on and self.code is None)
+            self.add("\n" * (not line.macro and line.rest[0] in " \t" and not self.expected), *words, GLUE * goes_on)
         self._goes_on = goes_on
         self.lines = None if self.lines is None else self.lines + 1
-        if self.expected not in {0, LONG_TAG} and self.words and not goes_on:
+        if self.expected in {1, 2, TAG} and self.words and not goes_on:
             self.flush()
-
-    def _write_macro(self, line: RoffLine, words: Words) -> None:
-        """Write a macro within the text; of an unknown one, the arguments."""
-        if line.macro in MACROS:
-            self.mdoc.write([line.macro, *arguments(line.rest)], words)
-        else:
-            words.add(("" if line.macro in _ALTERNATING else " ").join(self.shown(line)))
 
     def flush(self) -> None:
         """End the paragraph, and the example so far."""
-        if not self.expected:
-            self._write_rows()
-        text, expected = self.words.take(), self.expected
-        self.expected, self.is_hanging, self.lines = 0, False, None
-        if text and expected >= TAG:
-            self.flow.term(text, self.place)
-        elif text and expected:
-            self.heading(text, expected, self.place)
-        elif text:
-            self.summary = self.summary or text
-            self.flow.text(text, self.place)
+        words, expected = self.words, self.expected
+        self.words, self.expected, self.is_hanging, self.lines = [], TEXT, False, None
+        if expected == CELLS:
+            cells = [TableCell(squeeze(cell)) for cell in joined(words).split("\t")]
+            self.flow.pieces.append(self.tables[-1][1].row(cells, self.place))
+        elif expected == TEXT and (rows := _rows(words)):
+            is_headed = len(rows) > 2 and not any(cell.text.strip("-=_") for cell in rows[1])
+            del rows[1 : 1 + is_headed]
+            for piece in table_rows([(self.place, row) for row in rows], int(is_headed)):
+                self.flow.add(piece)
+        elif text := lines_of(words):
+            if expected >= TAG:
+                self.flow.term(text, self.place)
+            elif expected:
+                self.heading(text, expected, self.place)
+            else:
+                self.summary = self.summary or text
+                self.flow.text(text, self.place)
         if self.code:
             if code := textwrap.dedent("\n".join(self.code).expandtabs()).strip("\n"):
                 self.flow.code(code, self.place)
             self.code.clear()
-
-    def _write_rows(self) -> None:
-        """Write a paragraph that is a table with tabs. The first row is a header if the second consists of rules."""
-        rows = self.words.take_rows()
-        table, is_headed = OpenTable(), len(rows) > 2 and not any(cell.strip("-=_") for cell in rows[1])
-        for at, row in enumerate(rows):
-            table.in_head = is_headed and at == 0
-            if at != 1 or not is_headed:
-                self.flow.add(table.row([TableCell(cell) for cell in row], self.place))
 
     def close(self, depth: int) -> None:
         """End the paragraph and the lists within the outer `depth` ones."""
@@ -126,7 +142,7 @@ class Page:
     def heading(self, text: str, level: int, place: str) -> None:
         """End everything that is open, and begin a section; without a text, the next line is its heading."""
         self.close(0)
-        self.bases, self.code, self.expected = [0], None, 0 if text else level
+        self.bases, self.tables, self.code, self.expected = [0], [], None, TEXT if text else level
         if text:
             self.mdoc.in_synopsis = text.upper() == "SYNOPSIS"
             self.flow.add(Piece(BlockKind.HEADING, text, level, place=place))
@@ -140,7 +156,7 @@ class Page:
         self.flow.item()
         if is_numbered:
             self.place = place
-            self.words.add(tag)
+            self.add(tag)
         elif tag and not _BULLET.fullmatch(tag):
             self.flow.term(tag, place)
 
@@ -153,3 +169,10 @@ class Page:
     def outdent(self) -> int:
         """End the innermost indentation. Returns the number of lists outside it."""
         return self.bases.pop() if len(self.bases) > 1 else 0
+
+
+def _rows(words: list[str]) -> list[list[TableCell]]:
+    """Words that are lines with equally many cells between tabs; none if they are not."""
+    lines = [line.strip() for line in joined(words).split("\n") if line.strip()]
+    rows = [[TableCell(squeeze(cell)) for cell in _TABS.split(line)] for line in lines]
+    return rows if len(rows) > 1 and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1 else []

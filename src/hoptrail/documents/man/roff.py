@@ -1,7 +1,7 @@
 """Reads the language of manual pages: requests with their arguments, conditions, strings, and escapes for fonts and characters.
 
 Nothing is executed, and no other file is opened. Macros that a page defines are not expanded. Of conditions for terminals and
-typesetters, the typesetter's branch is read, because there lists are written as lists. `man_parser` interprets the macros.
+typesetters, the typesetter's branch is read, because there lists are written as lists. `macros` interprets the macros.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ _COMMENT = re.compile(r'(?<!\\)((?:\\\\)*)\\["#].*')
 _REQUEST = re.compile(r"[.'][ \t]*(?P<name>[^ \t\\]*)[ \t]*(?P<rest>.*)", re.DOTALL)
 _ARGUMENT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\\*\(..|\\.?|"")*)(?:"|$)|(?P<bare>(?:[^ \t\\]|\\.|\\$)+)', re.DOTALL)
 _DEFINED = frozenset(("de", "de1", "dei", "am", "ami", "am1", "ig"))
-_ENDS_DEFINITION = r"[.'][ \t]*{}(?:[ \t]|$)"
 _OPENS_BLOCK = re.compile(r"\\[{}]")
 _CONDITION = re.compile(
     r"""[ \t]*(?P<negated>!*)(?:(?P<mode>[ntoev](?=[ \t\\.]|$))|(?P<exists>[drcmFS])[ \t]*(?=\S)[^ \t]+"""
@@ -26,15 +25,15 @@ _CONDITION = re.compile(
     re.DOTALL,
 )
 _COMPARED = re.compile(r"\(?(?P<one>-?\d{1,9})(?:(?P<sign>[<>=]=?)(?P<other>-?\d{1,9}))?\)?")
-_NAME = r"(?:\[(?P<{0}_long>[^\]\n]{{0,100}})\]|\((?P<{0}_two>..)|(?P<{0}_one>.))"
 _ESCAPE = re.compile(
-    r"\\(?:"
-    rf"[fFmMgkVY]{_NAME.format('dropped')}|s[+-]?(?:\([+-]?\d\d|\[[^\]\n]{{0,20}}\]|'[^'\n]{{0,20}}'|[1-3]\d|\d)"
-    rf"|\*{_NAME.format('string')}|n[+-]?{_NAME.format('number')}|\((?P<two>..)|\[(?P<long>[^\]\n]{{1,100}})\]"
+    r"\\(?:s[+-]?(?:\([+-]?\d\d|\[[^\]\n]{0,20}\]|'[^'\n]{0,20}'|[1-3]\d|\d)"
     r"|(?P<drawing>[hvwlLDxobNABHSRXZC])(?P<mark>[^\w\s\\])(?P<drawn>(?:\\w'[^']{0,100}'|(?!(?P=mark)).){0,200})(?P=mark)"
-    r"|(?P<other>.|$))",
+    r"|(?P<kind>[fFmMgkVY*]|n[+-]?|)(?:\[(?P<long>[^\]\n]{0,100})\]|\((?P<two>..)|(?P<one>.|$)))",
     re.DOTALL,
 )
+"""An escape for a size, a drawing, or what a name in one of three forms says: a font or colour, `*` a string, `n` a number, or
+without a letter a character.
+"""
 _SIGNS = {"e": "\\", "\\": "\\", "t": "\t", "0": " ", "~": " ", **dict.fromkeys("&)|^/,:%!{}durcapz?E", "")}
 """Escapes of one character that stand for another one, or for none; all others stand for themselves."""
 _LONGEST_STRING = 1000
@@ -49,13 +48,24 @@ class RoffLine:
     macro: str
     rest: str
 
+    @property
+    def place(self) -> str:
+        return f"line {self.number}"
+
+    @property
+    def given(self) -> list[str]:
+        """The arguments of a macro, with their escapes. Quotes keep spaces together, two of them are one."""
+        found = _ARGUMENT.finditer(self.rest)
+        return [one["bare"] if one["bare"] is not None else one["quoted"].replace('""', '"') for one in found]
+
 
 @dataclass(slots=True)
 class Roff:
-    """A page that is read line by line. Strings and numbers are those defined so far."""
+    """A page that is read line by line. Strings, numbers and names of macros are those defined so far."""
 
     strings: dict[str, str] = field(default_factory=lambda: dict(_STRINGS))
     numbers: dict[str, int] = field(default_factory=lambda: {".g": 1})
+    defined: set[str] = field(default_factory=set)
 
     def lines(self, text: str) -> Iterator[RoffLine]:
         """Yield the lines with text and macros in order, without comments, definitions and branches that do not apply."""
@@ -73,7 +83,11 @@ class Roff:
                     line = line.removeprefix("\\{").lstrip(" \t") or "."
                     continue
                 if name in _DEFINED:
-                    _skip_definition(name, arguments(rest), source)
+                    given = RoffLine(number, name, rest).given
+                    self.defined.update(given[:1])
+                    given = given[name != "ig" :]
+                    end = re.compile(rf"[.'][ \t]*{re.escape(given[0] if given else '.')}(?:[ \t]|$)")
+                    next((one for one in source if end.match(one[1])), None)
                 elif name in {"ds", "ds1", "as", "as1", "nr"}:
                     self._define(name, rest)
                 elif name:
@@ -99,7 +113,7 @@ class Roff:
             holds = self.visible(match["one"]) == self.visible(match["other"])
         else:
             compared = _COMPARED.fullmatch(self.visible(match["number"] or ""))
-            holds = compared is not None and _compare(compared)
+            holds = compared is not None and _compare(int(compared["one"]), compared["sign"], compared["other"])
         return holds != (len(match["negated"]) % 2 == 1)
 
     def _define(self, request: str, rest: str) -> None:
@@ -107,8 +121,7 @@ class Roff:
         if request == "nr":
             step = re.match(r"[ \t]*([+-]?)(\d{1,9})", value)
             if step is not None:
-                size = -int(step[2]) if step[1] == "-" else int(step[2])
-                self.numbers[name] = size + (self.numbers.get(name, 0) if step[1] else 0)
+                self.numbers[name] = int(step[1] + step[2]) + (self.numbers.get(name, 0) if step[1] else 0)
             return
         before = self.strings.get(name, "") if request.startswith("as") else ""
         self.strings[name] = before + self.visible(value.lstrip(" \t").removeprefix('"'))
@@ -120,42 +133,28 @@ class Roff:
         return _ESCAPE.sub(self._escape, text) if "\\" in text else text
 
     def _escape(self, match: re.Match[str]) -> str:
-        found = match.groupdict()
-        if (glyph := found["two"] or found["long"]) is not None:
-            return _glyph_of(glyph)
-        if (name := found["string_long"] or found["string_two"] or found["string_one"]) is not None:
+        if match["drawing"]:
+            return _drawn(match["drawing"], match["drawn"])
+        name = match["long"] or match["two"] or match["one"] or ""
+        if match["kind"] == "":
+            return _SIGNS.get(name, name) if match["one"] is not None else _glyph_of(name)
+        if match["kind"] == "*":
             return self.strings.get(name, "")
-        if (name := found["number_long"] or found["number_two"] or found["number_one"]) is not None:
-            return str(self.numbers.get(name, 0))
-        if found["drawing"] is not None:
-            return _drawn(found["drawing"], found["drawn"])
-        other = found["other"]
-        return "" if other is None else _SIGNS.get(other, other)
-
-
-def arguments(rest: str) -> list[str]:
-    """The arguments of a macro, with their escapes. Quotes keep spaces together, two of them are one."""
-    found = _ARGUMENT.finditer(rest)
-    return [one["bare"] if one["bare"] is not None else one["quoted"].replace('""', '"') for one in found]
+        return str(self.numbers.get(name, 0)) if (match["kind"] or "").startswith("n") else ""
 
 
 def _joined(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines without comments, with their numbers. A backslash at the end continues a line."""
     parts: list[str] = []
     start = 1
-    for number, line in enumerate(text.split("\n"), 1):
-        bare = _COMMENT.sub(r"\1", line)
-        if not parts:
-            start = number
-        if bare == "" != line and not parts:
-            continue
-        if bare == line and (len(line) - len(line.rstrip("\\"))) % 2:
+    for number, line in enumerate([*text.split("\n"), None], 1):
+        bare = _COMMENT.sub(r"\1", line or "")
+        start = start if parts else number
+        if line is not None and bare == line and (len(line) - len(line.rstrip("\\"))) % 2:
             parts.append(line[:-1])
-            continue
-        yield start, "".join([*parts, bare])
-        parts = []
-    if parts:
-        yield start, "".join(parts)
+        elif parts or bare or line == "":
+            yield start, "".join([*parts, bare])
+            parts = []
 
 
 def _skip_block(line: str, source: Iterator[tuple[int, str]]) -> None:
@@ -168,18 +167,11 @@ def _skip_block(line: str, source: Iterator[tuple[int, str]]) -> None:
         line = following[1]
 
 
-def _skip_definition(name: str, given: list[str], source: Iterator[tuple[int, str]]) -> None:
-    end = given[0 if name == "ig" else 1] if len(given) > (name != "ig") else "."
-    ends = re.compile(_ENDS_DEFINITION.format(re.escape(end)))
-    while (following := next(source, None)) is not None and ends.match(following[1]) is None:
-        pass
-
-
-def _compare(match: re.Match[str]) -> bool:
-    one, sign, other = int(match["one"]), match["sign"], int(match["other"] or 0)
+def _compare(one: int, sign: str | None, other: str | None) -> bool:
+    second = int(other or 0)
     if not sign:
         return one > 0
-    return (one == other and "=" in sign) or (one < other and "<" in sign) or (one > other and ">" in sign)
+    return (one == second and "=" in sign) or (one < second and "<" in sign) or (one > second and ">" in sign)
 
 
 def _drawn(name: str, argument: str) -> str:
@@ -188,9 +180,7 @@ def _drawn(name: str, argument: str) -> str:
         return " " if re.match(r"\+?0*[1-9]", argument) else ""
     if name == "N":
         return chr(int(argument)) if re.fullmatch(r"\d{1,3}", argument) else ""
-    if name == "C":
-        return _glyph_of(argument)
-    return argument if name in "oZ" else ""
+    return _glyph_of(argument) if name == "C" else argument if name in "oZ" else ""
 
 
 _PAIRS = r"""
