@@ -260,7 +260,7 @@ class PaidChat(Chat):
             "server.address": place.hostname,
             "server.port": place.port,
             "hoptrail.task": asked.task,
-            **said("input", ((message.role, message.text) for message in asked.messages)),
+            **said("input", asked.messages),
         }
         with span("chat", self.model, about) as note:
             replies = self.limiter.run(lambda: self._pay(requests))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from hoptrail.errors import UsageError
 from hoptrail.models.prompt_text import estimated_tokens, fewest_tokens
@@ -116,8 +116,7 @@ class ChatSettings:
             raise UsageError("limit_calls, limit_tokens and limit_money must not be negative; 0 is no limit")
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
@@ -155,9 +154,8 @@ class ChatRequest:
     def key(self) -> str:
         """The identity of the request by content: 32 hex digits."""
         form = self.schema if self.rung is Rung.SCHEMA else ""
-        messages = [[message.role, message.text] for message in self.messages]
-        parts = [self.place, self.model, self.task, messages, self.rung, form, self.temperature, self.max_output_tokens]
-        parts += [] if self.seed is None else [self.seed]
+        parts: list[Any] = [self.place, self.model, self.task, self.messages, self.rung, form]
+        parts += [self.temperature, self.max_output_tokens, *([] if self.seed is None else [self.seed])]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
     @cached_property

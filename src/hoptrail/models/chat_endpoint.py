@@ -83,7 +83,9 @@ class ChatEndpoint:
                 if self._body(request, count) in tried:
                     raise
             else:
-                self.refused |= {"n"} if len(replies) < count else set()
+                if len(replies) < count:
+                    with self._lock:
+                        self.refused |= {"n"}
                 return replies[:count]
 
     def _body(self, request: ChatRequest, count: int) -> JsonObject:
