@@ -27,9 +27,6 @@ log = logging.getLogger("hoptrail.server")
 
 router = APIRouter(prefix="/api/history", tags=["history"])
 
-QUOTED = ("text", "said")
-"""The keys of a cited statement that quote its document."""
-
 
 class Renamed(Strict):
     """The new name of a thread."""
@@ -143,8 +140,8 @@ def _documents_of(answer: JsonObject) -> set[str]:
 def _without_quotations(answer: JsonObject) -> str:
     copy: JsonObject = json.loads(json.dumps(answer))
     for item in _cited(copy):
-        for key in QUOTED:
-            item.pop(key, None)
+        item.pop("text", None)
+        item.pop("said", None)
     return json.dumps(copy, ensure_ascii=False)
 
 

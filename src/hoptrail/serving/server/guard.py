@@ -29,9 +29,6 @@ log = logging.getLogger("hoptrail.server")
 OPEN = frozenset({"/", "/health", "/api/openapi.json"})
 """Paths that need no key, besides the files of the page."""
 PAGE_FILES = "/page/"
-UPLOADS = frozenset({"/api/documents"})
-"""Paths whose bodies may be as large as uploads."""
-
 MOST_HEADERS = 100
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; "
@@ -84,7 +81,7 @@ class Guard:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         scope = {**scope, "method": method, "path": scope["path"].rstrip("/") or "/"}
         limits = self._services.limits
-        most = limits.upload if scope["path"] in UPLOADS else limits.body
+        most = limits.upload if scope["path"] == "/api/documents" else limits.body
         try:
             key = self._admit(scope, most)
             state = scope.setdefault("state", {})

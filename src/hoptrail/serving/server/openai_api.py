@@ -94,12 +94,13 @@ class Body(BaseModel):
     def question(self) -> str:
         """Raises: Refusal: the request asks for something unsupported, or has no question, or it is too long or not text."""
         asked = {"response_format": (self.text or {}).get("format"), **(self.model_extra or {})}
-        for field, (what, nothing) in UNSUPPORTED.items():
-            if asked.get(field) and asked[field] != nothing:
-                raise _unsupported(what)
+        unsupported = [what for field, (what, no) in UNSUPPORTED.items() if asked.get(field) and asked[field] != no]
         last = next((one for one in reversed(self.messages) if one.role == "user"), InputItem())
         if isinstance(last.content, list) and any(part.type not in TEXTS for part in last.content):
-            raise _unsupported("Images, sound and files in messages")
+            unsupported.append("Images, sound and files in messages")
+        if unsupported:
+            message = f"{unsupported[0]} are not supported."
+            raise Refusal(400, "not_supported", message, "Send one question as text.")
         question, field = last.text.strip(), type(self).model_fields["messages"].alias or "messages"
         if not question:
             raise not_valid(f"{field}: there is no question, which is the user's last message.")
@@ -134,10 +135,6 @@ class ResponseBody(Body):
     metadata: Annotated[dict[str, Annotated[str, Field(max_length=512)]], Field(max_length=16)] | None = None
     previous_response_id: Annotated[str, Field(max_length=100)] | None = None
     store: bool | None = None
-
-
-def _unsupported(what: str) -> Refusal:
-    return Refusal(400, "not_supported", f"{what} are not supported.", "Send one question as text.")
 
 
 # --- answers, whole or as events
@@ -339,7 +336,7 @@ def model(here: Here, name: str) -> JsonObject:
     """One recipe."""
     found: list[JsonObject] = [one for one in models(here)["data"] if one["id"] == name]
     if not found:
-        raise _unknown()
+        raise Refusal(404, "model_not_found", "There is no such model here.", "GET /v1/models lists the models.")
     return found[0]
 
 
@@ -375,7 +372,7 @@ async def _answer(
 ) -> Response:
     asked = QuestionRequest(question=body.question(), recipe=body.model, as_of=body.as_of)
     if not here.workspace.index.is_empty and body.model not in await asyncio.to_thread(_usable_recipes, here.workspace):
-        raise _unknown()
+        raise Refusal(404, "model_not_found", "There is no such model here.", "GET /v1/models lists the models.")
     asking = ClientQuestion(here, asked, [*before, *body.before()], keep)
     return await stream(asking, shape.event) if body.stream else JSONResponse(shape.whole(await answered(asking)))
 
@@ -384,7 +381,3 @@ def _usable_recipes(workspace: Workspace) -> list[str]:
     default = workspace.index.settings.recipe
     usable = [name for name, is_usable in workspace.recipe_names().items() if is_usable]
     return sorted(usable, key=lambda name: name != default)
-
-
-def _unknown() -> Refusal:
-    return Refusal(404, "model_not_found", "There is no such model here.", "GET /v1/models lists the models.")

@@ -141,7 +141,7 @@ async def add(request: Request, here: Here, files: Annotated[Sequence[UploadFile
     else:
         raise Refusal(415, "wrong_type", "Documents must be multipart/form-data or JSON.", "Set the content type.")
     if not 0 < len(content) <= most:
-        raise not_valid(f"The request has {len(content)} documents; 1 to {most} are accepted at once.")
+        raise not_valid(f"The request has {len(content)} documents.", f"Send 1 to {most} files at once.")
     return (await run_in_threadpool(jobs.add, content, here.client)).as_json()
 
 
