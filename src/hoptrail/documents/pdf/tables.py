@@ -187,7 +187,8 @@ LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
 def with_tables(lines: Iterable[Fragment]) -> Iterator[Fragment]:
     """Yield the lines of a column, each table in place of its lines: at least three consecutive ones with the same number of
     parts, aligned in columns, and without leaders; two if they have three parts, or differ in their type. A line with fewer parts
-    close below a row, each at the left edge of a column after the first, continues that row's cells.
+    close below a row, each at the left edge of a column, continues that row's cells: the first only within its column, and if
+    the next row is further off.
 
     In a form, each line of labels with the line of values below it is a table, and so is each of several columns of labels beside
     their values; the latter have a line above that names them, or none.
@@ -299,6 +300,7 @@ def _under(heads: Sequence[Fragment], part: Fragment) -> int:
 
 
 def _run(lines: Sequence[Fragment], start: int) -> tuple[list[list[Fragment]], int]:
+    """The rows that begin with this line, each with the lines that continue its cells, and the line after them."""
     parts = len(_parts(lines[start]))
     rows: list[list[Fragment]] = []
     for place in range(start, len(lines)):
@@ -309,17 +311,21 @@ def _run(lines: Sequence[Fragment], start: int) -> tuple[list[list[Fragment]], i
             return rows, place
         if len(_parts(line)) == parts:
             rows.append([line])
-        elif rows and gap < 1.35 * line.size and all(_column_at(rows[-1][0], fragment) for fragment in line.parts):
-            rows[-1].append(line)
-        else:
+            continue
+        following = next((one for one in lines[place + 1 : place + 2] if len(_parts(one)) == parts), line)
+        apart = gap < 0.8 * (following.base - line.base)
+        near = rows and gap < 1.35 * line.size
+        first = 0 if near and apart and line.parts[0].right < rows[-1][0].parts[1].left else 1
+        if not near or any(_column_at(rows[-1][0], fragment) < first for fragment in line.parts):
             return rows, place
+        rows[-1].append(line)
     return rows, len(lines)
 
 
 def _column_at(row: Fragment, fragment: Fragment) -> int:
-    """The column after the first at whose left edge a fragment stands; 0 if there is none."""
+    """The column at whose left edge a fragment stands; -1 if there is none."""
     near = (abs(fragment.left - cell.left) < 0.3 * fragment.size for cell in row.parts)
-    return next((number for number, alike in enumerate(near) if alike), 0)
+    return next((number for number, alike in enumerate(near) if alike), -1)
 
 
 def _texts(row: Sequence[Fragment]) -> tuple[str, ...]:
