@@ -195,6 +195,20 @@ def test_a_cell_may_continue_below_and_a_rule_of_dashes_is_no_text() -> None:
     ]
 
 
+def test_the_first_cell_may_continue_below_if_the_next_row_is_further_off() -> None:
+    rows = [(700, ("Berth", "Length", "Fee")), (682, ("North quay,", "82 m", "1,200 EUR")), (670, ("inner side",)),
+            (652, ("South", "19 m", "150 EUR")), (634, ("Old pier,", "9 m", "40 EUR")), (622, ("by the market", "at most")),
+            (604, ("East", "12 m", "70 EUR"))]  # fmt: skip
+    page = [Placed(x, y, cell) for y, row in rows for x, cell in zip((60, 160, 260), row, strict=False)]
+    assert [line.rpartition(" | ")[2] for line in lines_of([page])] == [
+        "Berth ¦ Length ¦ Fee",
+        "Berth=North quay, inner side ¦ Length=82 m ¦ Fee=1,200 EUR",
+        "Berth=South ¦ Length=19 m ¦ Fee=150 EUR",
+        "Berth=Old pier, by the market ¦ Length=9 m at most ¦ Fee=40 EUR",
+        "Berth=East ¦ Length=12 m ¦ Fee=70 EUR",
+    ]
+
+
 def test_a_table_continues_on_the_next_page_with_the_same_headers() -> None:
     header = [Placed(60, 700, "Ship"), Placed(160, 700, "Fee")]
     rows = [

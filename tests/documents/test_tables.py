@@ -100,6 +100,15 @@ FARES: Rows = [
 FARES_MERGED: Merged = [(0, 0, 2, 1), (0, 1, 1, 2), (0, 3, 1, 2)]
 COAST = {"Line": "Coast", "Adult Single": "4", "Adult Return": "7", "Child Single": "2", "Child Return": "3"}
 
+CROPS: Rows = [
+    ("", "Spring", "", "Autumn", ""),
+    ("Crop", "Sown", "Picked", "Sown", "Picked"),
+    ("Pea", "12", "40", "3", "9"),
+    ("Bean", "7", "31", "2", "8"),
+]
+REPEATED: Rows = [("Crop", "Spring", "Spring", "Autumn", "Autumn"), *CROPS[1:]]
+PEA = {"Crop": "Pea", "Spring Sown": "12", "Spring Picked": "40", "Autumn Sown": "3", "Autumn Picked": "9"}
+
 TENTS: Rows = [("Prices 2026", "", ""), ("Item", "Small", "Large"), ("Tent", "20", "35"), ("Boat", "50", "80")]
 TENTS_MERGED: Merged = [(0, 0, 1, 3)]
 TENT = {"Item": "Tent", "Small": "20", "Large": "35"}
@@ -108,8 +117,11 @@ TENT = {"Item": "Tent", "Small": "20", "Large": "35"}
 @pytest.mark.parametrize("form", ["xlsx", "docx", "pptx"])
 @pytest.mark.parametrize(
     ("rows", "merged", "number", "expected"),
-    [(ROTA, ROTA_MERGED, 3, JUN), (FARES, FARES_MERGED, 2, COAST), (TENTS, TENTS_MERGED, 2, TENT)],
-    ids=["rota", "fares", "tents"],
+    [
+        *((ROTA, ROTA_MERGED, 3, JUN), (FARES, FARES_MERGED, 2, COAST), (TENTS, TENTS_MERGED, 2, TENT)),
+        *((CROPS, [], 2, PEA), (REPEATED, [], 2, PEA)),
+    ],
+    ids=["rota", "fares", "tents", "crops", "repeated"],
 )
 def test_a_header_of_two_rows_names_every_column(
     tmp_path: Path, form: str, rows: Rows, merged: Merged, number: int, expected: dict[str, str]
@@ -120,6 +132,10 @@ def test_a_header_of_two_rows_names_every_column(
         "pptx": lambda: parse_pptx(in_powerpoint(rows, merged), DEFAULT_LIMITS),
     }[form]()
     assert rows_of(parsed)[number] == expected
+
+
+def test_a_header_of_two_rows_in_a_text_file_may_repeat_its_cells() -> None:
+    assert csv_rows("".join(f"{','.join(row)}\n" for row in REPEATED))[2] == PEA
 
 
 def test_a_title_over_all_columns_is_no_header(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Piece
@@ -45,6 +45,11 @@ def is_on(element: Any, *tags: str) -> str:
     if mark is None:
         return ""
     return "off" if mark.get(tag("val")) in {"0", "false", "off"} else "on"
+
+
+def integer(text: str | None) -> int:
+    """A number in digits; 0 for anything else."""
+    return int(text) if text and text.isdigit() else 0
 
 
 class Styles:
@@ -109,8 +114,9 @@ class Styles:
         depth = next(filter(None, depths), None)
         if depth is not None and depth.isdigit():
             return known, int(depth)
-        names = (one.get(tag("styleId"), "") for one in around[1:])
-        return known, next((known.by_style[name] for name in names if name in known.by_style), 0)
+        by_style = {value(level, "pStyle"): deep for deep, level in known.levels.items()}
+        names = (one.get(tag("styleId")) for one in around[1:])
+        return known, next((by_style[name] for name in names if name in by_style), 0)
 
     def _role_of_style(self, name: str | None) -> Piece:
         for style in self._chain(name):
@@ -139,8 +145,7 @@ class Styles:
         style_name = _style_name(self._styles[style]) if style in self._styles else ""
         match = re.fullmatch(r"List (?:Bullet|Number|Continue)? ?(\d)", style_name)
         level = max(depth + 1, int(match[1]) if match else 1)
-        ordered = depth in known.levels and known.levels[depth].kind not in {"bullet", "none"}
-        return Piece(BlockKind.ITEM, level=level, ordered=ordered)
+        return Piece(BlockKind.ITEM, level=level, ordered=known.kind(depth) not in {"", "bullet", "none"})
 
     def _chain(self, name: str | None) -> Iterator[Any]:
         first = self._styles.get(name or self._default)
@@ -164,49 +169,45 @@ def _outline_level(element: Any) -> int:
 _PLACEHOLDER = re.compile(r"%(\d)")
 _PLAIN = re.compile(r"\s*%\d\s*[.):]?\s*")
 """The number of an item of an ordinary list."""
-_TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
-_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
-
-
-@dataclass(frozen=True, slots=True)
-class _Level:
-    kind: str
-    text: str
-    start: int
-    restarts: bool
-    in_digits: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """A list with its levels by depth, and the depth at which it numbers paragraphs of a style. Lists that continue each other
-    share the numbers reached. `starts`: numbers with which a level begins again, once.
+    """A list with its levels, as elements, by depth. Lists that continue each other share the numbers reached. `starts`: numbers
+    with which a level begins again, once.
     """
 
-    levels: dict[int, _Level] = field(default_factory=dict)
-    by_style: dict[str, int] = field(default_factory=dict)
+    levels: dict[int, Any] = field(default_factory=dict)
     reached: dict[int, int] = field(default_factory=dict)
     starts: dict[int, int] = field(default_factory=dict)
 
+    def kind(self, depth: int) -> str:
+        """How a level is numbered; empty if there is none."""
+        return (value(self.levels[depth], "numFmt") or "decimal") if depth in self.levels else ""
+
     def label(self, depth: int) -> str:
         """Count a paragraph, and give its number as it is shown; empty if it has none."""
-        level = self.levels.get(depth)
-        if level is None or level.kind == "bullet":
+        if self.kind(depth) in {"", "bullet"}:
             return ""
-        self.reached[depth] = self.starts.pop(depth, self.reached.get(depth, level.start - 1) + 1)
-        for deep in [deep for deep in self.reached if deep > depth and self.levels[deep].restarts]:
+        level = self.levels[depth]
+        before = self.reached.get(depth, integer(value(level, "start")) - 1)
+        self.reached[depth] = self.starts.pop(depth, before + 1)
+        for deep in [deep for deep in self.reached if deep > depth and value(self.levels[deep], "lvlRestart") != "0"]:
             del self.reached[deep]
-        return _PLACEHOLDER.sub(lambda match: self._shown(int(match[1]) - 1, level), level.text).strip()
+        in_digits = is_on(level, "isLgl") == "on"
+        text = value(level, "lvlText") or ""
+        return _PLACEHOLDER.sub(lambda match: self._shown(int(match[1]) - 1, depth, in_digits), text).strip()
 
     def is_plain(self, depth: int) -> bool:
         """Whether the number is one of an ordinary list, to which no other text refers."""
-        nested = any(len(_PLACEHOLDER.findall(level.text)) > 1 for level in self.levels.values())
-        return not nested and depth in self.levels and _PLAIN.fullmatch(self.levels[depth].text) is not None
+        texts = {number: value(level, "lvlText") or "" for number, level in self.levels.items()}
+        nested = any(len(_PLACEHOLDER.findall(text)) > 1 for text in texts.values())
+        return not nested and _PLAIN.fullmatch(texts.get(depth, "")) is not None
 
-    def _shown(self, depth: int, asked: _Level) -> str:
-        level = self.levels.get(depth, asked)
-        number = self.reached.setdefault(depth, level.start)
-        kind = "decimal" if asked.in_digits else level.kind
+    def _shown(self, depth: int, asked: int, in_digits: bool) -> str:
+        depth = depth if depth in self.levels else asked
+        number = self.reached.setdefault(depth, integer(value(self.levels[depth], "start")))
+        kind = "decimal" if in_digits else self.kind(depth)
         if kind == "none":
             return ""
         if kind.endswith("Letter") and number > 0:
@@ -221,34 +222,15 @@ class _List:
 def _lists_of(*roots: Any) -> dict[str, _List]:
     lists: dict[str, _List] = {}
     for root in roots:
-        abstract = list(root.iter(tag("abstractNum")))
-        linked = {value(one, "styleLink"): one for one in abstract if value(one, "styleLink")}
-        known = {
-            one.get(tag("abstractNumId")): _list_of(linked.get(value(one, "numStyleLink"), one)) for one in abstract
-        }
+        abstract = {one.get(tag("abstractNumId")): one for one in root.iter(tag("abstractNum"))}
+        linked = {value(one, "styleLink"): one for one in abstract.values() if value(one, "styleLink")}
+        reached = {name: dict[int, int]() for name in abstract}
         for number in root.iter(tag("num")):
-            overrides = ((one, value(one, "startOverride") or "") for one in number.iter(tag("lvlOverride")))
-            starts = {integer(one.get(tag("ilvl"))): int(start) for one, start in overrides if start.isdigit()}
-            one = known.get(value(number, "abstractNumId"), _List())
-            lists[number.get(tag("numId"), "")] = replace(one, starts=starts)
+            name = value(number, "abstractNumId")
+            if name in abstract:
+                one = linked.get(value(abstract[name], "numStyleLink"), abstract[name])
+                overrides = ((one, value(one, "startOverride") or "") for one in number.iter(tag("lvlOverride")))
+                starts = {integer(one.get(tag("ilvl"))): int(start) for one, start in overrides if start.isdigit()}
+                levels = {integer(level.get(tag("ilvl"))): level for level in one.iter(tag("lvl"))}
+                lists[number.get(tag("numId"), "")] = _List(levels, reached[name], starts)
     return lists
-
-
-def _list_of(abstract: Any) -> _List:
-    known = _List()
-    for level in abstract.iter(tag("lvl")):
-        depth = integer(level.get(tag("ilvl")))
-        known.levels[depth] = _Level(
-            value(level, "numFmt") or "decimal",
-            value(level, "lvlText") or "",
-            integer(value(level, "start")),
-            value(level, "lvlRestart") != "0",
-            is_on(level, "isLgl") == "on",
-        )
-        if style := value(level, "pStyle"):
-            known.by_style[style] = depth
-    return known
-
-
-def integer(text: str | None) -> int:
-    return int(text) if text and text.isdigit() else 0

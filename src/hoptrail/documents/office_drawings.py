@@ -28,9 +28,8 @@ def formula_text(element: Any) -> str:
         shape, parts = _SHAPES[tag]
         return shape.format(*(_grouped(_part(element, part)) for part in parts))
     if tag == "d":
-        begin, separator, end = (
-            _character(element, *one) for one in (("begChr", "("), ("sepChr", "|"), ("endChr", ")"))
-        )
+        signs = (("begChr", "("), ("sepChr", "|"), ("endChr", ")"))
+        begin, separator, end = (_character(element, *one) for one in signs)
         return begin + separator.join(formula_text(one) for one in element.findall(f"{MATH}e")) + end
     if tag == "nary":
         limits = (
@@ -41,11 +40,8 @@ def formula_text(element: Any) -> str:
         return f"{_part(element, 'deg')}√({_part(element, 'e')})"
     if tag == "func":
         return f"{_part(element, 'fName')}({_part(element, 'e').removeprefix('(').removesuffix(')')})"
-    if tag in {"m", "eqArr"}:
-        return "; ".join(formula_text(one) for one in element if not one.tag.endswith(_PROPERTIES))
-    if tag == "mr":
-        return ", ".join(map(formula_text, element))
-    return "".join(formula_text(one) for one in element if not str(one.tag).endswith(_PROPERTIES))
+    inner = (formula_text(one) for one in element if not str(one.tag).endswith(_PROPERTIES))
+    return {"m": "; ", "eqArr": "; ", "mr": ", "}.get(tag, "").join(inner)
 
 
 _SHAPES = {

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
@@ -52,23 +53,6 @@ class _State:
     skip: int = 1
     in_table: bool = False
     level: int = 0
-
-
-_CHANGES: dict[str, Callable[[int | None], dict[str, Any]]] = {
-    **dict.fromkeys(("listtext", "pntext"), lambda _: {"mark": True}),
-    **dict.fromkeys(("strike", "striked", "deleted"), lambda number: {"why": "" if number == 0 else STRUCK}),
-    "v": lambda number: {"why": "" if number == 0 else HIDDEN},
-    "b": lambda number: {"bold": number != 0},
-    "super": lambda number: {"shift": int(number != 0)},
-    "sub": lambda number: {"shift": -int(number != 0)},
-    "nosupersub": lambda _: {"shift": 0},
-    "plain": lambda _: {"why": "", "shift": 0, "bold": False},
-    "intbl": lambda _: {"in_table": True},
-    "pard": lambda _: {"in_table": False, "level": 0},
-    "uc": lambda number: {"skip": max(0, min(number or 0, 16))},
-    "outlinelevel": lambda number: {"level": min((number or 0) + 1, DEEPEST_HEADING)},
-}
-"""What words change in the state, by their number."""
 
 
 def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -131,8 +115,8 @@ class _Reader:
         state = self._state
         if word in _SKIPPED or (starred and word not in ("shppict", "pn", "listtext")):
             self._state = replace(state, out=True)
-        elif word in _CHANGES:
-            self._state = replace(state, **_CHANGES[word](number))
+        elif changes := _changes(word, number):
+            self._state = replace(state, **changes)
         elif word in ("cell", "row", "par", "sect", "page"):
             yield from self._break(word)
         elif word in _SIGNS:
@@ -193,3 +177,24 @@ class _Reader:
     def _table(self) -> Iterator[Piece]:
         rows, self._rows = self._rows, []
         return grid_pieces(rows)
+
+
+@lru_cache(maxsize=1000)
+def _changes(word: str, number: int | None) -> dict[str, Any]:
+    """What a word changes in the state; empty if nothing."""
+    on = number != 0
+    known: dict[str, dict[str, Any]] = {
+        **{one: {"mark": True} for one in ("listtext", "pntext")},
+        **{one: {"why": STRUCK if on else ""} for one in ("strike", "striked", "deleted")},
+        "v": {"why": HIDDEN if on else ""},
+        "b": {"bold": on},
+        "super": {"shift": int(on)},
+        "sub": {"shift": -int(on)},
+        "nosupersub": {"shift": 0},
+        "plain": {"why": "", "shift": 0, "bold": False},
+        "intbl": {"in_table": True},
+        "pard": {"in_table": False, "level": 0},
+        "uc": {"skip": max(0, min(number or 0, 16))},
+        "outlinelevel": {"level": min((number or 0) + 1, DEEPEST_HEADING)},
+    }
+    return known.get(word, {})

@@ -109,8 +109,8 @@ def _heads_values(rows: Sequence[Sequence[str]]) -> bool:
 
 def header_of(rows: Sequence[GridRow]) -> tuple[int, list[str]]:
     """The number of header rows above this table (or its first `SAMPLE` rows), and the name of each column: its cells in these
-    rows, from the top down. A cell that spans columns, by its format or by empty cells to its right, stands over the names in the
-    row below it.
+    rows, from the top down. A cell that spans columns, by its format or by cells to its right that are empty or repeat it, stands
+    over the names in the row below it.
     """
     depth = 1
     while depth < min(_MOST_HEADERS, len(rows) - 1) and _is_over_names(rows[depth - 1 :]):
@@ -129,7 +129,7 @@ def column_names(headers: Sequence[GridRow]) -> list[str]:
     for row, below in zip_longest(headers, headers[1:]):
         for start, columns in _groups(row, below).items():
             for column in range(start, min(start + columns, width)):
-                name, cell = names[column], row.cells[start].strip() if start < len(row.cells) else ""
+                name, cell = names[column], _cell(row, start)
                 names[column] = name if not cell or name.endswith(cell) else f"{name} {cell}".strip()
     return names
 
@@ -140,13 +140,13 @@ def _groups(row: GridRow, below: GridRow | None) -> dict[int, int]:
         return {column: (row.spans or {}).get(column, 1) for column in range(len(row.cells))}
     groups: dict[int, int] = {}
     start = None
-    for column, cell in enumerate(row.cells):
-        has_name = column < len(below.cells) and bool(below.cells[column].strip())
-        if cell.strip() or start is None or not has_name:
-            groups[column] = 1
-            start = column if cell.strip() and has_name else None
-        else:
+    for column in range(max(len(row.cells), len(below.cells))):
+        cell, has_name = _cell(row, column), bool(_cell(below, column))
+        if start is not None and has_name and cell in {"", _cell(row, start)}:
             groups[start] += 1
+        else:
+            groups[column] = 1
+            start = column if cell and has_name else None
     return groups
 
 
@@ -164,7 +164,7 @@ def _is_over_names(rows: Sequence[GridRow]) -> bool:
     )
     if not grouped or not all(subordinate) or not all(are_names):
         return False
-    others = [(row.cells[column].strip(), _cell(below, column)) for column in groups if column not in grouped]
+    others = [(_cell(row, column), _cell(below, column)) for column in groups if column not in grouped]
     if any(above and name and above != name for above, name in others):
         return False
     have_values = any(cells and all(map(_VALUE.fullmatch, cells)) for cells in columns)

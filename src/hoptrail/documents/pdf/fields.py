@@ -32,16 +32,12 @@ def field_fragments(document: Any, page: Any, fragments: Sequence[Fragment]) -> 
             hidden = pdfium.FPDFAnnot_GetFlags(note) & pdfium.FPDF_ANNOT_FLAG_HIDDEN
             if hidden or not pdfium.FPDFAnnot_GetRect(note, rect):
                 continue
-            if kind == pdfium.FPDF_ANNOT_WIDGET:
-                text = _value(pdfium, document, note)
-            elif kind in (pdfium.FPDF_ANNOT_TEXT, pdfium.FPDF_ANNOT_FREETEXT):
-                text = _noted(pdfium, note)
-            else:
-                continue
+            is_field = kind == pdfium.FPDF_ANNOT_WIDGET
+            is_note = kind in (pdfium.FPDF_ANNOT_TEXT, pdfium.FPDF_ANNOT_FREETEXT)
+            text = _value(pdfium, document, note) if is_field else _noted(pdfium, note) if is_note else ""
             if text:
-                right, turn = max(rect.right, rect.left + 1), int(kind != pdfium.FPDF_ANNOT_WIDGET)
-                base = _base(fragments, rect)
-                yield Fragment(text, rect.left, right, base, size, lefts=(rect.left,), turn=turn)
+                right, base = max(rect.right, rect.left + 1), _base(fragments, rect)
+                yield Fragment(text, rect.left, right, base, size, turn=int(is_note), lefts=(rect.left,))
         finally:
             pdfium.FPDFPage_CloseAnnot(note)
 

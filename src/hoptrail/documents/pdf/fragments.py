@@ -35,7 +35,7 @@ _HYPHENS = {0x02, 0xAD, 0xFFFE}
 """PDFium's codes for a hyphen at the end of a line, and the soft hyphen."""
 
 
-class Table(NamedTuple):
+class PdfTable(NamedTuple):
     """A table: the texts of the cells of its rows. `headers`: how many rows name columns; None where their content decides."""
 
     rows: tuple[tuple[str, ...], ...]
@@ -60,7 +60,7 @@ class Fragment(NamedTuple):
     """The left edge of each word."""
     parts: tuple[Fragment, ...] = ()
     """Those of a line, from left to right."""
-    table: Table | None = None
+    table: PdfTable | None = None
     """A table that stands here; the text is empty then."""
 
 

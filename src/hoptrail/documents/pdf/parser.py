@@ -24,11 +24,11 @@ from hoptrail.documents.hyphens import HYPHENS, joined_word, vocabulary
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import BOLD_SHARE
 from hoptrail.documents.pdf.fields import field_fragments
-from hoptrail.documents.pdf.fragments import Fragment, Table, page_fragments
+from hoptrail.documents.pdf.fragments import Fragment, PdfTable, page_fragments
 from hoptrail.documents.pdf.layout import lines_of
 from hoptrail.documents.pdf.ocr import INSTALL, Ocr
 from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
-from hoptrail.documents.pdf.tables import Rule, grids_of, rules_of
+from hoptrail.documents.pdf.tables import DrawnLine, grids_of, rules_of
 from hoptrail.documents.sheet_rows import SAMPLE, GridRow, grid_pieces, header_of, row_piece
 from hoptrail.text.sentences import sentence_ends
 from hoptrail.types import BlockKind
@@ -48,7 +48,7 @@ _TITLE_SIZE = 1.2  # of a heading that is the title, in sizes of the text
 class _Page:
     number: int
     fragments: Sequence[Fragment]
-    rules: Sequence[Rule]
+    rules: Sequence[DrawnLine]
 
 
 def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -204,7 +204,7 @@ def _by_page(part: Part, text: str, known: frozenset[str]) -> Iterator[tuple[int
     yield page, text[start:].strip()
 
 
-def _table(table: Table, headers: Sequence[str], place: str) -> tuple[Sequence[str], Iterable[Piece]]:
+def _table(table: PdfTable, headers: Sequence[str], place: str) -> tuple[Sequence[str], Iterable[Piece]]:
     """The names of columns and the rows of a table. `headers`: those of the table that it may continue from the page before."""
     rows = [GridRow(place, cells) for cells in table.rows]
     if table.headers is None and len(headers) == len(rows[0].cells):

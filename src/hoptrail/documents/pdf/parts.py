@@ -14,7 +14,7 @@ from statistics import median
 
 from hoptrail.documents.blocks import DEEPEST_HEADING
 from hoptrail.documents.markup import LONGEST_BOLD_HEADING
-from hoptrail.documents.pdf.fragments import Fragment, Table
+from hoptrail.documents.pdf.fragments import Fragment, PdfTable
 from hoptrail.documents.pdf.layout import Column, columns_of, differ_in_size, line_of
 from hoptrail.documents.pdf.tables import LEADERS, with_tables
 from hoptrail.types import BlockKind
@@ -44,7 +44,7 @@ class Part:
     lines: list[Fragment] = field(default_factory=list)
     level: int = 0
     ordered: bool = False
-    table: Table | None = None
+    table: PdfTable | None = None
     right: float = 0.0
     turns: list[tuple[int, int]] = field(default_factory=list)
 

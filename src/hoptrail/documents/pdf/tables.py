@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice, pairwise
 from typing import Any, NamedTuple
 
-from hoptrail.documents.pdf.fragments import MARK, Fragment, Table, offset_between
+from hoptrail.documents.pdf.fragments import MARK, Fragment, PdfTable, offset_between
 from hoptrail.documents.pdf.layout import differ_in_size, lines_of
 
 _MOST_PATHS = 4000
@@ -29,7 +29,7 @@ _FILLED = 0.5
 """Minimal share of a table's cells with text; a diagram has fewer."""
 
 
-class Rule(NamedTuple):
+class DrawnLine(NamedTuple):
     """What is drawn on a page: the edges of a line or rectangle."""
 
     left: float
@@ -42,9 +42,9 @@ class Rule(NamedTuple):
         return self.bottom - self.top > self.right - self.left
 
 
-def rules_of(page: Any, *, backwards: bool = False) -> list[Rule]:
+def rules_of(page: Any, *, backwards: bool = False) -> list[DrawnLine]:
     """The ruled lines of an upright page, including the edges of rectangles. `backwards`: x grows to the left."""
-    lines: list[Rule] = []
+    lines: list[DrawnLine] = []
     for drawn in _drawn(page):
         box = drawn._replace(left=-drawn.right, right=-drawn.left) if backwards else drawn
         width, height = box.right - box.left, box.bottom - box.top
@@ -56,30 +56,30 @@ def rules_of(page: Any, *, backwards: bool = False) -> list[Rule]:
     return _merge(lines)
 
 
-def _merge(lines: Sequence[Rule]) -> list[Rule]:
+def _merge(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
     """Merge lines that continue each other, such as the edges of cells."""
 
-    def order(line: Rule) -> tuple[bool, float, float]:
+    def order(line: DrawnLine) -> tuple[bool, float, float]:
         place, start = (line.left, line.top) if line.is_upright else (line.top, line.left)
         return line.is_upright, round(place / _THIN), start
 
-    merged: list[Rule] = []
+    merged: list[DrawnLine] = []
     for line in sorted(lines, key=order):
         last = merged[-1] if merged else None
         if last is not None and order(last)[:2] == order(line)[:2] and _touch(last, line):
-            merged[-1] = Rule(*map(min, last[:2], line[:2]), *map(max, last[2:], line[2:]))
+            merged[-1] = DrawnLine(*map(min, last[:2], line[:2]), *map(max, last[2:], line[2:]))
         else:
             merged.append(line)
     return merged
 
 
-def grids_of(rules: Sequence[Rule], fragments: Sequence[Fragment]) -> list[tuple[Fragment, set[Fragment]]]:
+def grids_of(rules: Sequence[DrawnLine], fragments: Sequence[Fragment]) -> list[tuple[Fragment, set[Fragment]]]:
     """The tables that the rules of a page draw around its fragments, each with those in it."""
     grids = (_grid(lines, fragments) for lines in _connected(rules))
     return [grid for grid in grids if grid is not None]
 
 
-def _drawn(page: Any) -> Iterator[Rule]:
+def _drawn(page: Any) -> Iterator[DrawnLine]:
     import pypdfium2.raw as pdfium
 
     # The library's own objects for these would take as long again.
@@ -90,10 +90,10 @@ def _drawn(page: Any) -> Iterator[Rule]:
         if pdfium.FPDFPath_CountSegments(path) > 6:
             yield from _segments(pdfium, path)
         elif pdfium.FPDFPageObj_GetBounds(path, left, bottom, right, top):
-            yield Rule(left.value, -top.value, right.value, -bottom.value)
+            yield DrawnLine(left.value, -top.value, right.value, -bottom.value)
 
 
-def _segments(pdfium: Any, path: Any) -> Iterator[Rule]:
+def _segments(pdfium: Any, path: Any) -> Iterator[DrawnLine]:
     matrix, x, y = pdfium.FS_MATRIX(), ctypes.c_float(), ctypes.c_float()
     if not pdfium.FPDFPageObj_GetMatrix(path, matrix):
         return
@@ -105,15 +105,15 @@ def _segments(pdfium: Any, path: Any) -> Iterator[Rule]:
         across = matrix.a * x.value + matrix.c * y.value + matrix.e
         point = across, -(matrix.b * x.value + matrix.d * y.value + matrix.f)
         if before is not None and pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_LINETO:
-            yield Rule(*map(min, before, point), *map(max, before, point))
+            yield DrawnLine(*map(min, before, point), *map(max, before, point))
         before = point
 
 
-def _connected(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
+def _connected(rules: Sequence[DrawnLine]) -> Iterator[list[DrawnLine]]:
     """Yield the lines that touch each other, directly or by others."""
     waiting = set(rules) if len(rules) <= _MOST_RULES else set()
     while waiting:
-        group, fresh = list[Rule](), {waiting.pop()}
+        group, fresh = list[DrawnLine](), {waiting.pop()}
         while fresh:
             group += fresh
             fresh = {line for line in waiting if any(_touch(line, other) for other in fresh)}
@@ -121,12 +121,12 @@ def _connected(rules: Sequence[Rule]) -> Iterator[list[Rule]]:
         yield group
 
 
-def _touch(one: Rule, other: Rule) -> bool:
+def _touch(one: DrawnLine, other: DrawnLine) -> bool:
     beside = one.left <= other.right + _THIN and other.left <= one.right + _THIN
     return beside and one.top <= other.bottom + _THIN and other.top <= one.bottom + _THIN
 
 
-def _grid(lines: Sequence[Rule], fragments: Sequence[Fragment]) -> tuple[Fragment, set[Fragment]] | None:
+def _grid(lines: Sequence[DrawnLine], fragments: Sequence[Fragment]) -> tuple[Fragment, set[Fragment]] | None:
     xs = _distinct(line.left for line in lines if line.is_upright)
     ys = _distinct(line.top for line in lines if not line.is_upright)
     if not (3 <= len(xs) <= _LARGEST_GRID and 3 <= len(ys) <= 10 * _LARGEST_GRID):
@@ -140,7 +140,7 @@ def _grid(lines: Sequence[Rule], fragments: Sequence[Fragment]) -> tuple[Fragmen
             contents.add(fragment)
     rows = [tuple(" ".join(line.text for line in lines_of(cell)) for cell in row) for row in cells]
     size = max((one.size for one in contents), default=0.0)
-    table = Fragment("", xs[0], xs[-1], ys[0] + 1, size, table=Table(tuple(filter(any, rows))))
+    table = Fragment("", xs[0], xs[-1], ys[0] + 1, size, table=PdfTable(tuple(filter(any, rows))))
     return (table, contents) if _is_table(rows) else None
 
 
@@ -187,7 +187,8 @@ LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
 def with_tables(lines: Iterable[Fragment]) -> Iterator[Fragment]:
     """Yield the lines of a column, each table in place of its lines: at least three consecutive ones with the same number of
     parts, aligned in columns, and without leaders; two if they have three parts, or differ in their type. A line with fewer parts
-    close below a row, each at the left edge of a column after the first, continues that row's cells.
+    close below a row, each at the left edge of a column, continues that row's cells: the first only within its column, and if
+    the next row is further off.
 
     In a form, each line of labels with the line of values below it is a table, and so is each of several columns of labels beside
     their values; the latter have a line above that names them, or none.
@@ -200,7 +201,7 @@ def with_tables(lines: Iterable[Fragment]) -> Iterator[Fragment]:
             start = end if tables else start + 1
 
 
-def _tables_at(lines: Sequence[Fragment], start: int) -> tuple[Sequence[Table], int]:
+def _tables_at(lines: Sequence[Fragment], start: int) -> tuple[Sequence[PdfTable], int]:
     """The tables that begin with this line, as far as they belong together, and the line after them."""
     rows, end = _run(lines, start)
     if len(rows) == 1 and end < len(lines):
@@ -210,15 +211,15 @@ def _tables_at(lines: Sequence[Fragment], start: int) -> tuple[Sequence[Table], 
     sparse = _sparse_rows(lines, start)
     aligned = len(rows) > 1 and _in_columns([row[0] for row in rows])
     if len(sparse) > _FEWEST_ROWS and not (aligned and len(rows) >= _FEWEST_ROWS):
-        return [Table(tuple(sparse))], start + len(sparse)
+        return [PdfTable(tuple(sparse))], start + len(sparse)
     if aligned and _have_labels(rows):
         return [_beside(rows, [])], end
     if not aligned or (len(rows) < _FEWEST_ROWS and not _is_pair(rows)):
         return [], end
     texts = tuple(map(_texts, rows))
     if len(rows) > 2 and _alternate(rows):
-        return [Table(texts[place : place + 2], 1) for place in range(0, len(rows), 2)], end
-    return [Table(texts, 1 if len(rows) == 2 and _differs(rows[0][0], rows[1][0]) else None)], end
+        return [PdfTable(texts[place : place + 2], 1) for place in range(0, len(rows), 2)], end
+    return [PdfTable(texts, 1 if len(rows) == 2 and _differs(rows[0][0], rows[1][0]) else None)], end
 
 
 def _is_pair(rows: Sequence[Sequence[Fragment]]) -> bool:
@@ -265,11 +266,13 @@ def _name_columns(heads: Sequence[Fragment], rows: Sequence[Sequence[Fragment]])
     return near and [_under(heads, label) for label in labels] == list(range(len(heads)))
 
 
-def _beside(rows: Sequence[Sequence[Fragment]], names: Sequence[str]) -> Table:
+def _beside(rows: Sequence[Sequence[Fragment]], names: Sequence[str]) -> PdfTable:
     """The columns of a form one after another, each row after the name of its column."""
     texts = list(map(_texts, rows))
     columns = enumerate(range(0, len(texts[0]), 2))
-    return Table(tuple((*names[at : at + 1], *row[column : column + 2]) for at, column in columns for row in texts), 0)
+    return PdfTable(
+        tuple((*names[at : at + 1], *row[column : column + 2]) for at, column in columns for row in texts), 0
+    )
 
 
 def _sparse_rows(lines: Sequence[Fragment], start: int) -> list[tuple[str, ...]]:
@@ -299,6 +302,7 @@ def _under(heads: Sequence[Fragment], part: Fragment) -> int:
 
 
 def _run(lines: Sequence[Fragment], start: int) -> tuple[list[list[Fragment]], int]:
+    """The rows that begin with this line, each with the lines that continue its cells, and the line after them."""
     parts = len(_parts(lines[start]))
     rows: list[list[Fragment]] = []
     for place in range(start, len(lines)):
@@ -309,17 +313,21 @@ def _run(lines: Sequence[Fragment], start: int) -> tuple[list[list[Fragment]], i
             return rows, place
         if len(_parts(line)) == parts:
             rows.append([line])
-        elif rows and gap < 1.35 * line.size and all(_column_at(rows[-1][0], fragment) for fragment in line.parts):
-            rows[-1].append(line)
-        else:
+            continue
+        following = next((one for one in lines[place + 1 : place + 2] if len(_parts(one)) == parts), line)
+        apart = gap < 0.8 * (following.base - line.base)
+        near = rows and gap < 1.35 * line.size
+        first = 0 if near and apart and line.parts[0].right < rows[-1][0].parts[1].left else 1
+        if not near or any(_column_at(rows[-1][0], fragment) < first for fragment in line.parts):
             return rows, place
+        rows[-1].append(line)
     return rows, len(lines)
 
 
 def _column_at(row: Fragment, fragment: Fragment) -> int:
-    """The column after the first at whose left edge a fragment stands; 0 if there is none."""
+    """The column at whose left edge a fragment stands; -1 if there is none."""
     near = (abs(fragment.left - cell.left) < 0.3 * fragment.size for cell in row.parts)
-    return next((number for number, alike in enumerate(near) if alike), 0)
+    return next((number for number, alike in enumerate(near) if alike), -1)
 
 
 def _texts(row: Sequence[Fragment]) -> tuple[str, ...]:
