@@ -14,7 +14,6 @@ from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentWriter
-from hoptrail.corpus.held_documents import BATCH_DOCUMENTS
 from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.links import LinkWriter
 from hoptrail.corpus.names import NameWriter
@@ -34,41 +33,29 @@ BATCH = 1 << 16
 _COMPLETED = 512
 """Units that are encoded again at a time."""
 
-MOST_CHANGES = 2 * BATCH_DOCUMENTS
+MOST_CHANGES = 1 << 14
 """Added and removed documents whose ids a writer remembers: those of a batch of new versions, and of the old ones."""
 
 
-class DocumentChanges:
-    """Ids of the documents added and removed since the last whole run, up to MOST_CHANGES. `complete`: these are all changes."""
+class Change:
+    """Documents added and removed since the last whole run, by their ids. One that was removed and added again is in both."""
 
-    def __init__(self, before: Snapshot | None = None) -> None:
-        """`before`: the state after that run, kept open while it may be asked what removed documents had; None: no changes are
-        noted.
-        """
+    def __init__(self, before: Snapshot) -> None:
+        """`before`: the documents, and what was made from them, after that run. While it is read, the log grows."""
         self.before = before
-        self.complete = before is not None
         self.added: set[str] = set()
         self.removed: set[str] = set()
+        self.is_released = False
 
-    def note(self, added: Collection[str] = (), removed: Collection[str] = ()) -> None:
-        """Note documents that were added or removed."""
-        self.removed.update(id_ for id_ in removed if id_ not in self.added)
-        self.added.difference_update(removed)
-        self.added.update(added)
-        self.complete &= len(self.added) + len(self.removed) <= MOST_CHANGES
-        if not self.complete:
-            self.added, self.removed = set(), set()
+    @property
+    def nothing(self) -> bool:
+        """Whether no documents changed."""
+        return not self.added and not self.removed
 
     def release(self) -> None:
-        """Release the earlier state: while it is read, the log grows with each commit and cannot be emptied."""
-        if self.before is not None:
-            self.before.close()
-            self.before = None
-
-    def end(self) -> None:
-        """Release the earlier state, and note no more changes."""
-        self.release()
-        self.complete = False
+        """Release the earlier state, about which nothing is asked any more. A further change is then not followed."""
+        self.before.close()
+        self.is_released = True
 
 
 class Content:
@@ -76,7 +63,8 @@ class Content:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.changes = DocumentChanges()
+        self.change: Change | None = None
+        """The changes of documents; None where they are unknown: without a whole run, after a stopped one, or after too many."""
         self._start()
 
     def _start(self) -> None:
@@ -92,7 +80,7 @@ class Content:
 
     def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or update the sources and dates of stored ones (the same id is the same text)."""
-        self.changes.note(added=self.documents.put(documents))
+        self._note(added=self.documents.put(documents))
 
     def remove_documents(self, ids: Collection[str]) -> None:
         """Remove documents, every unit with a source in one of them, its extraction and its links. Those of REMADE kinds stay, so
@@ -101,7 +89,7 @@ class Content:
         removed = frozenset(ids)
         if not removed:
             return
-        self.changes.note(removed=removed)
+        self._note(removed=removed)
         for entry in self.documents.of(removed):
             self.documents.note_removed([entry.id, entry.title, *entry.sources])
         within = self._kinds(self._texts.within(removed))
@@ -109,6 +97,20 @@ class Content:
         self.remove_rows(once)
         self.remove_rows(numbers_of([number for kind, number in within if kind in REMADE]), keep_links=True)
         self.documents.remove(removed)
+
+    def forget_change(self) -> None:
+        """Release the earlier state, and follow no more changes."""
+        if self.change:
+            self.change.release()
+            self.change = None
+
+    def _note(self, added: Collection[str] = (), removed: Collection[str] = ()) -> None:
+        if (change := self.change) and (added or removed):
+            change.removed.update(id_ for id_ in removed if id_ not in change.added)
+            change.added.difference_update(removed)
+            change.added.update(added)
+            if change.is_released or len(change.added) + len(change.removed) > MOST_CHANGES:
+                self.forget_change()
 
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
         """Add or replace units. Returns their numbers. `vectors` has one row per unit, or comes later (`put_vectors`); until then

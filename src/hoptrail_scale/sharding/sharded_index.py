@@ -231,7 +231,8 @@ def candidate_index(
             if MENTIONS in head.structures and any(part.extractions for part in parts):
                 writer.names.renew(NAMES, _names(parts, BuildContext(writer, encoder, ignore, lambda: None)))
             writer.publish(Usage())
-        with Snapshot.open(folder, whole=whole) as snapshot:
+        with Snapshot.open(folder) as snapshot:
+            snapshot.keywords.whole = whole
             yield snapshot
 
 
