@@ -36,11 +36,11 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, ShareAbove0
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentences import SentencePlaces, sentence_places, sentences_inside
 from hoptrail.text.mentions import Shape
 from hoptrail.types import Kind, Unit
 from hoptrail_papers.chainrag.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs, unordered
+from hoptrail_papers.chainrag.sentence_entities import Mentions, mentions_in
 from hoptrail_papers.nearest import PROBES, Nearest
 
 EC = "EC"
