@@ -17,7 +17,7 @@ from hoptrail.corpus.documents import DocumentWriter
 from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.links import LinkWriter
 from hoptrail.corpus.names import NameWriter
-from hoptrail.corpus.segments import Family, SegmentWriter, live_column
+from hoptrail.corpus.segments import Family, Segments, SegmentWriter, live_column
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts, Units
 from hoptrail.execution.executor import batched
@@ -92,7 +92,7 @@ class Content:
         self._note(removed=removed)
         for entry in self.documents.of(removed):
             self.documents.note_removed([entry.id, entry.title, *entry.sources])
-        within = self._kinds(self._texts.within(removed))
+        within = _kinds(self._database, self._texts.within(removed))
         once = numbers_of([number for kind, number in within if kind not in REMADE])
         self.remove_rows(once)
         self.remove_rows(numbers_of([number for kind, number in within if kind in REMADE]), keep_links=True)
@@ -190,7 +190,7 @@ class Content:
         else:
             self.links.forget(numbers)
         kinds: dict[str, list[int]] = {}
-        for kind, number in self._kinds(numbers):
+        for kind, number in _kinds(self._database, numbers):
             kinds.setdefault(kind, []).append(number)
         for kind, same in kinds.items():
             for segment in self._segments.of(Family.UNITS, kind):
@@ -201,33 +201,20 @@ class Content:
             self._database.delete(table, column, numbers)
         self.names.forget(numbers)
 
-    def _kinds(self, numbers: Numbers) -> list[tuple[str, int]]:
-        """The kinds of units, with their numbers."""
-        sql = "SELECT u.kind, u.number FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
-        return self._database.rows(sql, numbers)
-
     def complete(self, encode: Callable[[Sequence[str]], FloatMatrix], *, whole: bool) -> bool:
         """Make missing arrays and postings of units, whose segments were lost. Returns whether there were any. If the last run
         has not ended (not `whole`), passages may still wait for their vectors; they keep waiting.
         """
         completed = False
         for kind in map(Kind, self._database.column("SELECT DISTINCT kind FROM units")):
-            for units in self._missing(Family.UNITS, kind) if whole or kind is not Kind.PASSAGE else ():
+            for units in _missing(self._segments, Family.UNITS, kind) if whole or kind is not Kind.PASSAGE else ():
                 vectors = encode([unit.searchable for unit in units.values()])
                 self._put_arrays(kind, numbers_of(list(units)), vectors)
                 completed = True
-        for units in self._missing(Family.KEYWORDS, Kind.PASSAGE):
+        for units in _missing(self._segments, Family.KEYWORDS, Kind.PASSAGE):
             self._postings.put({number: unit.searchable for number, unit in units.items()})
             completed = True
         return completed
-
-    def _missing(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
-        """Batches of the units of a kind, by number, that have no row in a segment of a family."""
-        stored = self._database.column("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
-        present = live_column(self._segments.of(family, kind), "numbers")
-        missing = np.setdiff1d(numbers_of(stored), present)
-        for start in range(0, len(missing), _COMPLETED):
-            yield rows.units(self._database, missing[start : start + _COMPLETED])
 
     def _put_arrays(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
         """Write the vectors and the origins of units of a kind as a segment."""
@@ -236,6 +223,19 @@ class Content:
             raise ValueError(f"vectors of {kind.value} units do not all have {vectors.shape[1]} numbers")
         rising = np.asarray(vectors, np.float32)[np.argsort(numbers, kind="stable")]
         self._segments.add(Family.UNITS, kind, {**self._texts.origins_of(numbers)._asdict(), "vectors": rising})
+
+
+def _kinds(database: Database, numbers: Numbers) -> list[tuple[str, int]]:
+    """The kinds of units, with their numbers."""
+    return database.rows("SELECT u.kind, u.number FROM carray(?) c CROSS JOIN units u ON u.number = c.value", numbers)
+
+
+def _missing(segments: Segments, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
+    """Batches of the units of a kind, by number, that have no row in a segment of a family."""
+    stored = segments.database.column("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
+    missing = np.setdiff1d(numbers_of(stored), live_column(segments.of(family, kind), "numbers"))
+    for start in range(0, len(missing), _COMPLETED):
+        yield rows.units(segments.database, missing[start : start + _COMPLETED])
 
 
 def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:
