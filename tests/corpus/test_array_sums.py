@@ -95,6 +95,6 @@ def test_altered_sums_are_damage_too(tmp_path: Path, matrix: Array) -> None:
         altered = ArrayRecord("vectors", described.type, described.shape, described.checksum, None, bytes(sums))
         path = tmp_path / arrays.ARRAYS / file_name(1, "vectors")
         assert not arrays.is_intact(path, altered)
-        arrays._compared.clear()
+        arrays._known_blocks.cache_clear()
         with pytest.raises(IndexDamaged):
             opened(tmp_path, altered)["vectors"]

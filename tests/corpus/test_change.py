@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 import hoptrail.corpus.content
+from hoptrail.corpus.content import Change
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import Change, writing_to
+from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.index.indexing import BuildLanguage, Watcher, remove_documents, update_index
@@ -171,7 +172,7 @@ def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_docume
             writer.put_documents(documents)
             writer.put_documents(put)
             writer.checkpoint()
-            return writer.change()
+            return writer.change
 
     assert change_after(first) is None
     publish(tmp_path)
@@ -192,9 +193,9 @@ def test_more_than_is_good_to_follow_is_not_followed(tmp_path: Path, monkeypatch
     publish(tmp_path, make_document("A", "Text."))
     with writing_to(tmp_path, ENCODER.identity) as writer:
         writer.put_documents([make_document(title, "Text.") for title in ("B", "C")])
-        assert writer.change() is not None
+        assert writer.change is not None
         writer.put_documents([make_document("D", "Text.")])
-        assert writer.change() is None
+        assert writer.change is None
 
 
 def test_what_came_and_went_is_told_apart(tmp_path: Path) -> None:
@@ -204,11 +205,11 @@ def test_what_came_and_went_is_told_apart(tmp_path: Path) -> None:
         writer.put_documents([new])
         writer.remove_documents([new.id, old.id])
         writer.put_documents([old])
-        change = writer.change()
+        change = writer.change
         assert change is not None
         assert (set(change.added), set(change.removed)) == ({old.id}, {old.id})
         assert set(change.before.register.ids()) == {old.id}
         writer.remove_documents([old.id])
-        change = writer.change()
+        change = writer.change
         assert change is not None
         assert (set(change.added), set(change.removed)) == (set(), {old.id})

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hoptrail.corpus import held_documents
-from hoptrail.corpus.register import Entered, Register, _places, withdraw
+from hoptrail.corpus.register import _places, withdraw
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.documents.read_sources import read_sources
 from hoptrail.documents.walking import shown
 from hoptrail.errors import UsageError
-from hoptrail.index.syncing import ReadingOptions, SourcesRead
+from hoptrail.index import reading
+from hoptrail.index.reading import SourcesRead
+from hoptrail.index.syncing import ReadingOptions
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.progress_tracker import ignore
 from hoptrail.types import Document, Usage
@@ -36,20 +37,23 @@ def at(document: Document, *sources: str) -> Document:
     return replace(document, sources=sources)
 
 
-def end(writer: Writer, run: Register) -> None:
-    """As at the end of a run of indexing."""
-    run.write()
+def begun(writer: Writer, *given: Document) -> SourcesRead:
+    """A run of indexing, perhaps of documents that were read already."""
     context = BuildContext(writer, HashingEncoder(), ignore, pause=ignore)
-    reading = SourcesRead(run, context, ReadingOptions())
-    while not reading.is_over:
-        reading.replace_next()
+    return SourcesRead(Path("index"), context, ReadingOptions(given or None))
+
+
+def end(run: SourcesRead) -> None:
+    """As at the end of a run of indexing."""
+    while not run.is_over:
+        run.replace_next()
 
 
 def enter(writer: Writer, *documents: Document) -> tuple[int, int]:
     """As a run of indexing does: how many are new, how many went."""
-    run, before = Register(writer, Path("index")), set(writer.snapshot().register.ids())
+    run, before = begun(writer), set(writer.snapshot().register.ids())
     run.enter(documents)
-    end(writer, run)
+    end(run)
     after = set(writer.snapshot().register.ids())
     return len(after - before), len(before - after)
 
@@ -78,20 +82,19 @@ def test_a_changed_text_takes_the_place_of_the_old(writer: Writer) -> None:
 
 def test_until_all_is_read_the_old_text_keeps_its_place(writer: Writer) -> None:
     enter(writer, OLD)
-    run = Register(writer, Path("index"))
-    assert run.enter([NEW, at(NEW, "/new")]) == Entered((at(NEW, "/new"),), 1, 0, 0, ())
-    run.write()
+    run = begun(writer)
+    assert run.enter([NEW, at(NEW, "/new")]) == [NEW.id]
+    assert (run.report.added, run.report.updated, run.report.unchanged) == (1, 0, 0)
     assert stored(writer) == {OLD.text: OLD.sources, NEW.text: ("/new",)}
-    end(writer, run)
+    end(run)
     assert stored(writer) == {NEW.text: ("/new", *NEW.sources)}
 
 
 def test_a_new_text_that_is_held_back_comes_at_the_end(writer: Writer) -> None:
-    run = Register(writer, Path("index"), hold_new=True)
+    run = begun(writer, OLD)
     run.enter([OLD])
-    run.write()
     assert stored(writer) == {}
-    end(writer, run)
+    end(run)
     assert stored(writer) == {OLD.text: OLD.sources}
 
 
@@ -103,14 +106,14 @@ def test_what_an_earlier_version_left_without_a_source_goes_with_the_next_run(wr
 
 def test_texts_come_back_from_waiting_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also from the disk, and in batches."""
-    monkeypatch.setattr(held_documents, "_IN_MEMORY", 1000)
-    monkeypatch.setattr(held_documents, "BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr(reading, "_IN_MEMORY", 1000)
+    monkeypatch.setattr(reading, "BATCH_DOCUMENTS", 2)
     (tmp_path / "notes.md").write_text(
         "# Isk\n\n| river | town |\n|---|---|\n| Isk | Dorn |\n\nIt is \u2028 long.\n" * 50
     )
     read = [document for document in read_sources([tmp_path]) if isinstance(document, Document)]
     given = [*read, at(OLD, "/a", "/b"), replace(NEW, notes=("guessed",), date="2024", date_from="file name")]
-    held = held_documents.HeldDocuments(tmp_path)
+    held = reading.HeldDocuments(tmp_path)
     for document in given:
         held.put([document])
     assert [path.name for path in tmp_path.iterdir()] == ["notes.md"], "it has no name"
@@ -130,37 +133,33 @@ def test_two_files_that_swap_their_texts(writer: Writer) -> None:
 
 
 def test_what_is_known_is_known_from_one_batch_to_the_next(writer: Writer) -> None:
-    run = Register(writer, Path("index"))
-    assert len(run.enter([at(OLD, "/a")]).new) == 1
-    entered = run.enter([at(OLD, "/b"), at(OLD, "/a"), at(NEW, "/c")])
-    assert (entered.new, entered.further, entered.unchanged) == ((at(NEW, "/c"),), (at(OLD, "/b"),), 1)
-    assert run.waiting == (2, len(OLD.text) + len(NEW.text))
-    run.write()
-    assert run.waiting == (0, 0)
-    assert run.enter([at(OLD, "/a"), at(NEW, "/c")]).unchanged == 2
-    assert run.waiting == (0, 0)  # nothing is held of what has not changed
+    run = begun(writer)
+    assert run.enter([at(OLD, "/a")]) == [OLD.id]
+    assert run.enter([at(OLD, "/b"), at(OLD, "/a"), at(NEW, "/c")]) == [NEW.id]
+    assert (run.report.added, run.report.unchanged) == (2, 1)
+    assert run.enter([at(OLD, "/a"), at(NEW, "/c")]) == []
+    assert (run.report.added, run.report.unchanged) == (2, 3)
     assert stored(writer) == {OLD.text: ("/a", "/b"), NEW.text: ("/c",)}
 
 
 @pytest.mark.parametrize("batches", [1, 2])
 def test_a_place_that_gives_another_text_in_the_same_run_keeps_its_first(writer: Writer, batches: int) -> None:
     enter(writer, at(make_document("", "It stood there before."), "/a"))
-    run, read = Register(writer, Path("index")), [at(OLD, "/a"), at(NEW, "/a"), at(OLD, "/a")]
-    entered = [run.enter(read)] if batches == 1 else [run.enter(read[:1]), run.enter(read[1:])]
-    assert [source for part in entered for source in part.repeated] == ["/a"]
-    assert sum(part.unchanged for part in entered) == 0
-    end(writer, run)
+    run, read = begun(writer), [at(OLD, "/a"), at(NEW, "/a"), at(OLD, "/a")]
+    for part in [read] if batches == 1 else [read[:1], read[1:]]:
+        run.enter(part)
+    assert [error.source for error in run.report.failures] == ["/a"]
+    assert run.report.unchanged == 0
+    end(run)
     assert stored(writer) == {OLD.text: ("/a",)}
     assert enter(writer, at(NEW, "/a")) == (1, 1)  # in the next run it is a change
 
 
 def test_a_text_that_went_may_come_back(writer: Writer) -> None:
-    run = Register(writer, Path("index"))
+    run = begun(writer)
     run.enter([at(OLD, "/a")])
-    run.write()
     assert [entry.id for entry in withdraw(writer, ["/a"])] == [OLD.id]
-    assert len(run.enter([at(OLD, "/b")]).new) == 1
-    run.write()
+    assert run.enter([at(OLD, "/b")]) == [OLD.id]
     assert stored(writer) == {OLD.text: ("/b",)}
 
 
@@ -175,22 +174,19 @@ def test_nothing_new_writes_nothing(writer: Writer) -> None:
 @given(
     runs=st.lists(st.dictionaries(st.sampled_from("abcd"), st.sampled_from("xyz"), max_size=4), max_size=4),
     size=st.integers(1, 4),
-    every=st.integers(1, 3),
 )
 def test_whatever_happens_each_place_holds_what_was_last_read_there(
-    tmp_path_factory: pytest.TempPathFactory, runs: list[dict[str, str]], size: int, every: int
+    tmp_path_factory: pytest.TempPathFactory, runs: list[dict[str, str]], size: int
 ) -> None:
     expected: dict[str, str] = {}
     with writing_to(tmp_path_factory.mktemp("index"), HashingEncoder().identity) as writer:
         for run in runs:
             expected |= run
             read = [at(make_document("", f"{text}."), f"/{place}") for place, text in run.items()]
-            register = Register(writer, Path("index"))
-            for number, start in enumerate(range(0, len(read), size), start=1):
+            register = begun(writer)
+            for start in range(0, len(read), size):
                 register.enter(read[start : start + size])
-                if number % every == 0:
-                    register.write()
-            end(writer, register)
+            end(register)
             found = {place: text for text, places in stored(writer).items() for place in places}
             assert found == {f"/{place}": f"{text}." for place, text in expected.items()}
 
@@ -199,7 +195,7 @@ def test_whatever_happens_each_place_holds_what_was_last_read_there(
 
 
 def named(writer: Writer, name: str) -> list[tuple[str, str]]:
-    return [(entry.title, source) for entry, source in _places(writer.snapshot(), name)]
+    return [(entry.title, source) for entry, source in _places(writer.documents, name)]
 
 
 def test_a_document_is_named_by_id_path_or_title(

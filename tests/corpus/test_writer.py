@@ -298,15 +298,18 @@ def test_the_log_is_emptied_between_commits_once_the_earlier_state_is_released(
     monkeypatch.setattr("hoptrail.corpus.writer.LOG", 0)
     sizes = []
     with writing_to(tmp_path, encoder.identity) as writer:
-        writer.changes.release()
+        change = writer.change
+        assert change is not None
+        change.release()
         for number in range(5):
             unit = Unit(f"s{number}", Kind.SUMMARY, "", "A summary. " * 500, (Span(documents[0].id, 0, 1),))
             writer.put_units([unit], encoder.encode([unit.searchable]))
             writer.checkpoint()
             sizes.append((tmp_path / f"{DATABASE}-wal").stat().st_size)
-        assert writer.change() is not None
+        followed = [writer.change is change]
         writer.remove_documents([documents[0].id])
-        assert writer.change() is None, "the earlier state was released"
+        followed.append(writer.change is change)
+    assert followed == [True, False], "the earlier state was released"
     assert sizes == [0] * 5
 
 

@@ -151,7 +151,7 @@ def test_changed_lines_of_a_jsonl_file(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_lines_taken_out_of_a_jsonl_file_go(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hoptrail.index.syncing.BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr("hoptrail.index.reading.BATCH_DOCUMENTS", 2)
     letters = {name: f"The letter {name}." for name in "abcdef"}
     file, other = lines(tmp_path / "all#1.jsonl", **letters), lines(tmp_path / "other.jsonl", a=letters["a"], z="Last.")
     assert counts(desk.index(file, other)) == (7, 0, 0, 7)

@@ -12,12 +12,13 @@ from tempfile import SpooledTemporaryFile
 import pytest
 
 from corpus.test_cut_short import Killed, seen
-from hoptrail.corpus import database, held_documents
+from hoptrail.corpus import database
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import EndpointBusy, Interrupted, StillRead, StorageError
+from hoptrail.index import reading
 from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.index.syncing import IndexingReport
 from hoptrail.structures.catalogue import structures_by_name
@@ -128,7 +129,7 @@ def test_readers_see_the_old_versions_until_the_new_ones_are_whole(
 
 def test_many_new_versions_come_in_several_commits(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line in one version at any time, and lines that have gone go with the last."""
-    monkeypatch.setattr(held_documents, "BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr(reading, "BATCH_DOCUMENTS", 2)
     lines(place / "world/rivers.jsonl", **NEW)
     commits: list[list[str]] = []
     publish = Writer.publish
@@ -150,7 +151,7 @@ def test_a_line_that_moves_across_batches_is_never_absent(
     """Lines without ids, whose sources are their numbers, after one was put before them, two were replaced and one was left out.
     A kill between two commits and another command after it change nothing.
     """
-    monkeypatch.setattr(held_documents, "BATCH_DOCUMENTS", 2)
+    monkeypatch.setattr(reading, "BATCH_DOCUMENTS", 2)
     file, other, folder = place / "world/rivers.jsonl", place / "other", place / "index"
     write(other / "other.txt", "The other is otherword.")
     old = [f"The river is word{number}." for number in range(9)]
@@ -209,7 +210,7 @@ def test_a_new_structure_is_kept_though_the_replacement_beside_it_is_stopped(tmp
 
 
 def test_a_reader_who_delays_the_erasing_delays_no_later_commit(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_documents, "BATCH_DOCUMENTS", 1)
+    monkeypatch.setattr(reading, "BATCH_DOCUMENTS", 1)
     monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.01)
     with Snapshot.open(place / "index"), pytest.raises(StillRead):
         index(place)
@@ -221,7 +222,7 @@ def test_a_full_disk_while_new_versions_wait_keeps_the_old_ones(place: Path, mon
         def writelines(self, _: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(held_documents, "SpooledTemporaryFile", Full)
+    monkeypatch.setattr(reading, "SpooledTemporaryFile", Full)
     with pytest.raises(StorageError, match=r"cannot hold documents in .*: No space left"):
         index(place)
     monkeypatch.undo()

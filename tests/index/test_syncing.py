@@ -18,7 +18,7 @@ from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DocumentError, Interrupted
-from hoptrail.index import syncing
+from hoptrail.index import reading
 from hoptrail.index.contents import Reached
 from hoptrail.index.contract import contents_json
 from hoptrail.index.index import Index
@@ -343,7 +343,7 @@ def test_what_can_be_found_is_said_while_indexing_has_not_ended(
 ) -> None:
     monkeypatch.setattr(declaration, "BATCH", 2)
     with pytest.raises(Interrupted):
-        desk.index(world, watcher=stopping_after(3))
+        desk.index(world, watcher=stopping_after(4))
     index = Index(desk.folder)
     assert index.contents().reached == Reached(6, 6, 6, 2, "")
     say_unfinished(index, "hybrid", "trail")
@@ -378,7 +378,7 @@ def test_documents_are_found_by_their_words_before_there_are_vectors(desk: Desk,
 
 
 def test_the_first_batch_is_kept_before_all_is_read(desk: Desk, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syncing, "FIRST_DOCUMENTS", 2)
+    monkeypatch.setattr(reading, "FIRST_DOCUMENTS", 2)
     with pytest.raises(Interrupted):
         desk.index(world, watcher=stopping_after(0))
     reached = Index(desk.folder).contents().reached

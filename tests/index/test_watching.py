@@ -236,7 +236,6 @@ class TestDue:
 KILLED = """
 import sys
 from pathlib import Path
-from hoptrail.index import syncing
 from hoptrail.index.index import Index
 from world import HashingEncoder
 from hoptrail.index.indexing import Watcher

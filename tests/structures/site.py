@@ -80,7 +80,7 @@ class Site:
                 language,
                 workers,
                 account,
-                change=writer.change() if follow else None,
+                change=writer.change if follow else None,
             )
             for structure in (Passages(self.limits), *structures):
                 structure.update(context)

@@ -149,7 +149,7 @@ def test_only_sentences_that_say_a_renamed_name_are_read(tmp_path: Path, monkeyp
         writer.put_documents([hills])
         passage = make_passage(hills)
         writer.put_units([passage], site.encoder.encode([passage.text]))
-        now, change = writer.snapshot(), writer.change()
+        now, change = writer.snapshot(), writer.change
         assert change is not None
         assert changed_names(now, change, title_index(now)) == frozenset({"grey hills"})
         naming = affected_sentences(now, change, title_index(now))

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from hoptrail.corpus.columns import Directed, Rows
-from hoptrail.structures.sentence_entities import Mentions
 from hoptrail_papers import nearest
 from hoptrail_papers.chainrag import linking
 from hoptrail_papers.chainrag.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs
+from hoptrail_papers.chainrag.sentence_entities import Mentions
 from hoptrail_papers.nearest import Nearest
 
 

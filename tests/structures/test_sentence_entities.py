@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hoptrail.structures.sentence_entities import Mentions, _digest_of, mentions_in, shape_of
 from hoptrail.structures.sentences import SentencePlaces
+from hoptrail.structures.title_mentions import shape_of
 from hoptrail.text.mentions import Shape
 from hoptrail.types import Extraction, Fact, Span
+from hoptrail_papers.chainrag.sentence_entities import Mentions, _digest_of, mentions_in
 
 PLACES = SentencePlaces([("s1", Span("d", 10, 20)), ("s2", Span("d", 0, 9)), ("s3", Span("e", 0, 9))])
 

@@ -11,6 +11,7 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
 from math import prod
 from pathlib import Path
@@ -35,12 +36,6 @@ WHOLE = 1 << 26
 Array = NDArray[Any]
 Sums = NDArray[np.uint64]
 
-_compared: dict[Path, tuple[tuple[int, ...], NDArray[np.bool_]]] = {}
-"""The files that this process has read: their identity, and which blocks of them match their sums."""
-
-_MOST = 1 << 12
-"""Files that are remembered."""
-
 
 class MissingFile(IndexDamaged):
     """A commit names a file that does not exist: damage, unless a later commit has removed it meanwhile."""
@@ -58,55 +53,84 @@ class ArrayRecord:
     sums: bytes | None = None
 
 
+class StoredArray:
+    """An array with its checksums. `array` is all of it, not compared with them."""
+
+    def __init__(self, path: Path, record: ArrayRecord) -> None:
+        """`path`: of its file, if any. Raises: MissingFile, IndexDamaged: the file does not exist or has another length."""
+        self._path, self._record = path, record
+        self._folder = path.parent.parent
+        self._name = str(path) if record.data is None else f"{self._folder}: the array {path.stem} in the database"
+        self._identity: tuple[int, ...] = ()
+        self._is_compared = False
+        sizes, type_ = tuple(map(int, record.shape.split())), np.dtype(record.type)
+        content, start = self._mapped() if record.data is None else (record.data, 0)
+        if len(content) != start + prod(sizes) * type_.itemsize:
+            raise repairable(self._folder, f"{self._name} is too short or too long")
+        self.array: Array = np.frombuffer(content, type_, prod(sizes), start).reshape(sizes)
+
+    def _mapped(self) -> tuple[mmap.mmap | bytes, int]:
+        """The file in memory, and where the numbers begin."""
+        try:
+            with self._path.open("rb") as file:
+                status = os.fstat(file.fileno())
+                self._identity = status.st_dev, status.st_ino, status.st_mtime_ns, self._record.checksum
+                mapped: mmap.mmap | bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except FileNotFoundError as error:
+            raise missing(self._folder, self._path) from error
+        except ValueError:  # an empty file cannot be mapped
+            mapped = b""
+        return mapped, _HEADER + int.from_bytes(mapped[_HEADER - 2 : _HEADER], "little")
+
+    def checked(self, rows: Places | slice | None = None) -> Array:
+        """The array, or some of its rows; of a large one only the blocks with these rows are compared. Raises: IndexDamaged."""
+        if not self._is_compared:
+            partly = rows is not None and self.array.nbytes > WHOLE and self._record.sums is not None
+            if not self._matches(rows if partly else None):
+                raise repairable(self._folder, f"{self._name} is damaged")
+            self._is_compared = not partly
+        return self.array if rows is None else self.array[rows]
+
+    def _matches(self, rows: Places | slice | None) -> bool:
+        """Whether it matches its checksum or, of a file, the sums of the blocks with these rows, apart from known ones."""
+        if self._record.sums is None:
+            return checksum(self.array) == self._record.checksum
+        sums = np.frombuffer(self._record.sums, np.uint64)
+        known = _known_blocks(self._path, self._identity, len(sums) - 1)
+        blocks = np.arange(len(known)) if rows is None else _blocks(rows, self.array)
+        blocks = blocks[~known[blocks]]
+        if not len(blocks):
+            return True
+        content = self.array.reshape(-1).view(np.uint8)
+        runs = np.split(blocks, np.flatnonzero(np.diff(blocks) > 1) + 1)  # of blocks that follow one another
+        found = np.concatenate([_sums(content[run[0] * BLOCK : (run[-1] + 1) * BLOCK]) for run in runs])
+        known[blocks] = intact = sums[:-1].sum() == sums[-1] and np.array_equal(found, sums[blocks])
+        return bool(intact)
+
+
 class Arrays(Mapping[str, Array]):
     """The arrays of a segment by name. Using one raises IndexDamaged if it does not match its checksums."""
 
     def __init__(self, folder: Path, segment: int, described: list[ArrayRecord]) -> None:
         """`folder`: that of the files. Raises: MissingFile, IndexDamaged: a file does not exist or has another length."""
-        self._folder = folder
-        self._segment = segment
-        self._described = {it.name: it for it in described}
-        opened = {it.name: open_array(folder / file_name(segment, it.name), it) for it in described}
-        self._arrays = {name: array for name, (array, _) in opened.items()}
-        self._identities = {name: identity for name, (_, identity) in opened.items()}
-        self._whole: set[str] = set()
+        self._stored = {it.name: StoredArray(folder / file_name(segment, it.name), it) for it in described}
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self._whole:
-            self._compare(name, None)
-        return self._arrays[name]
+        return self._stored[name].checked()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
+        return iter(self._stored)
 
     def __len__(self) -> int:
-        return len(self._arrays)
+        return len(self._stored)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of an array, which is not compared."""
-        return self._arrays[name].shape
+        return self._stored[name].array.shape
 
     def rows(self, name: str, rows: Places | slice) -> Array:
         """Some rows of an array. Of a large one, only the blocks with these rows are compared."""
-        array = self._arrays[name]
-        if name not in self._whole:
-            self._compare(name, rows if array.nbytes > WHOLE and self._described[name].sums is not None else None)
-        return array[rows]
-
-    def _compare(self, name: str, rows: Places | slice | None) -> None:
-        """Compare an array with its checksums, or the blocks with these rows. Raises: IndexDamaged."""
-        described, array = self._described[name], self._arrays[name]
-        path = self._folder / file_name(self._segment, name)
-        if described.sums is None:
-            intact = checksum(array) == described.checksum
-        else:
-            known = _known_blocks(path, (*self._identities[name], described.checksum), described.sums)
-            intact = _matches(array, np.frombuffer(described.sums, np.uint64), known, rows)
-        if not intact:
-            in_database = f"{self._folder.parent}: the array {name} of segment {self._segment}"
-            raise repairable(self._folder.parent, f"{path if described.data is None else in_database} is damaged")
-        if rows is None:
-            self._whole.add(name)
+        return self._stored[name].checked(rows)
 
 
 def file_name(segment: int, name: str) -> str:
@@ -136,7 +160,7 @@ def packed_sums(array: Array) -> bytes:
 def is_intact(path: Path, described: ArrayRecord) -> bool:
     """Whether an array matches its checksum and, if it is a file, is as it was written. Reads all of it."""
     try:
-        array, _ = open_array(path, described)
+        array = StoredArray(path, described).array
     except IndexDamaged:
         return False
     if checksum(array) != described.checksum or described.sums not in (None, packed_sums(array)):
@@ -150,31 +174,6 @@ def is_intact(path: Path, described: ArrayRecord) -> bool:
 
 _HEADER = 10
 """Bytes before the description of an array in a .npy file; the last two are its length."""
-
-
-def open_array(path: Path, described: ArrayRecord) -> tuple[Array, tuple[int, ...]]:
-    """An array, not compared, and the identity of its file.
-    Raises: MissingFile, IndexDamaged: the file does not exist or has the wrong length.
-    """
-    sizes = tuple(map(int, described.shape.split()))
-    type_ = np.dtype(described.type)
-    if described.data is not None:
-        if len(described.data) != prod(sizes) * type_.itemsize:
-            raise repairable(path.parent.parent, f"the array {path.stem} in the database is too short or too long")
-        return np.frombuffer(described.data, type_).reshape(sizes), ()
-    try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except FileNotFoundError as error:
-        raise missing(path.parent.parent, path) from error
-    except ValueError:  # an empty file cannot be mapped
-        mapped = b""  # type: ignore[assignment]
-    start = _HEADER + int.from_bytes(mapped[_HEADER - 2 : _HEADER], "little")
-    if len(mapped) != start + prod(sizes) * type_.itemsize:
-        raise repairable(path.parent.parent, f"{path} is too short or too long")
-    identity = status.st_dev, status.st_ino, status.st_mtime_ns
-    return np.frombuffer(mapped, type_, prod(sizes), start).reshape(sizes), identity
 
 
 def missing(folder: Path, path: Path) -> MissingFile:
@@ -192,28 +191,11 @@ def _sums(content: NDArray[np.uint8]) -> Sums:
     return np.append(sums, words.sum(dtype=np.uint64)) if rest else sums
 
 
-def _known_blocks(path: Path, identity: tuple[int, ...], sums: bytes) -> NDArray[np.bool_]:
+@lru_cache(maxsize=1 << 12)
+def _known_blocks(path: Path, identity: tuple[int, ...], blocks: int) -> NDArray[np.bool_]:
     """Which blocks of a file match their sums, as far as this process has compared them: to be updated."""
-    known = _compared.get(path)
-    if known is None or known[0] != identity:
-        if len(_compared) >= _MOST:
-            _compared.clear()
-        known = _compared[path] = identity, np.zeros(len(sums) // 8 - 1, np.bool_)
-    return known[1]
-
-
-def _matches(array: Array, packed: Sums, matching: NDArray[np.bool_], rows: Places | slice | None) -> bool:
-    """Whether an array matches the sums of its blocks, or of those with these rows, apart from those that are known to match."""
-    blocks = np.arange(len(matching)) if rows is None else _blocks(rows, array)
-    blocks = blocks[~matching[blocks]]
-    if not len(blocks):
-        return True
-    sums, content = packed[:-1], array.reshape(-1).view(np.uint8)
-    runs = np.split(blocks, np.flatnonzero(np.diff(blocks) > 1) + 1)  # of blocks that follow one another
-    found = np.concatenate([_sums(content[run[0] * BLOCK : (run[-1] + 1) * BLOCK]) for run in runs])
-    intact = sums.sum() == packed[-1] and np.array_equal(found, sums[blocks])
-    matching[blocks] = intact
-    return bool(intact)
+    del path, identity
+    return np.zeros(blocks, np.bool_)
 
 
 def _blocks(rows: Places | slice, array: Array) -> Places:

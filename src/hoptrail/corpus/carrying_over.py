@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from hoptrail.corpus.arrays import ARRAYS, ArrayRecord, file_name, is_intact, open_array, packed_sums
+from hoptrail.corpus.arrays import ARRAYS, ArrayRecord, StoredArray, file_name, is_intact, packed_sums
 from hoptrail.corpus.connecting import damaged, set_up, translating_errors
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.schema import FORMAT
@@ -34,7 +34,7 @@ def carry_over(connection: apsw.Connection, folder: Path) -> None:
         described = ArrayRecord(*columns)
         path = folder / ARRAYS / file_name(segment, described.name)
         if is_intact(path, described):
-            sums = packed_sums(open_array(path, described)[0])
+            sums = packed_sums(StoredArray(path, described).array)
             connection.execute(
                 "UPDATE arrays SET sums = ? WHERE segment = ? AND name = ?", (sums, segment, described.name)
             )

@@ -14,11 +14,10 @@ from hoptrail.corpus import rows
 from hoptrail.corpus.columns import Numbers, numbers_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import DocumentWriter
-from hoptrail.corpus.held_documents import BATCH_DOCUMENTS
 from hoptrail.corpus.keywords import PostingWriter
 from hoptrail.corpus.links import LinkWriter
 from hoptrail.corpus.names import NameWriter
-from hoptrail.corpus.segments import Family, SegmentWriter, live_column
+from hoptrail.corpus.segments import Family, Segments, SegmentWriter, live_column
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.texts import Texts, Units
 from hoptrail.execution.executor import batched
@@ -34,41 +33,29 @@ BATCH = 1 << 16
 _COMPLETED = 512
 """Units that are encoded again at a time."""
 
-MOST_CHANGES = 2 * BATCH_DOCUMENTS
+MOST_CHANGES = 1 << 14
 """Added and removed documents whose ids a writer remembers: those of a batch of new versions, and of the old ones."""
 
 
-class DocumentChanges:
-    """Ids of the documents added and removed since the last whole run, up to MOST_CHANGES. `complete`: these are all changes."""
+class Change:
+    """Documents added and removed since the last whole run, by their ids. One that was removed and added again is in both."""
 
-    def __init__(self, before: Snapshot | None = None) -> None:
-        """`before`: the state after that run, kept open while it may be asked what removed documents had; None: no changes are
-        noted.
-        """
+    def __init__(self, before: Snapshot) -> None:
+        """`before`: the documents, and what was made from them, after that run. While it is read, the log grows."""
         self.before = before
-        self.complete = before is not None
         self.added: set[str] = set()
         self.removed: set[str] = set()
+        self.is_released = False
 
-    def note(self, added: Collection[str] = (), removed: Collection[str] = ()) -> None:
-        """Note documents that were added or removed."""
-        self.removed.update(id_ for id_ in removed if id_ not in self.added)
-        self.added.difference_update(removed)
-        self.added.update(added)
-        self.complete &= len(self.added) + len(self.removed) <= MOST_CHANGES
-        if not self.complete:
-            self.added, self.removed = set(), set()
+    @property
+    def nothing(self) -> bool:
+        """Whether no documents changed."""
+        return not self.added and not self.removed
 
     def release(self) -> None:
-        """Release the earlier state: while it is read, the log grows with each commit and cannot be emptied."""
-        if self.before is not None:
-            self.before.close()
-            self.before = None
-
-    def end(self) -> None:
-        """Release the earlier state, and note no more changes."""
-        self.release()
-        self.complete = False
+        """Release the earlier state, about which nothing is asked any more. A further change is then not followed."""
+        self.before.close()
+        self.is_released = True
 
 
 class Content:
@@ -76,7 +63,8 @@ class Content:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.changes = DocumentChanges()
+        self.change: Change | None = None
+        """The changes of documents; None where they are unknown: without a whole run, after a stopped one, or after too many."""
         self._start()
 
     def _start(self) -> None:
@@ -92,7 +80,7 @@ class Content:
 
     def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or update the sources and dates of stored ones (the same id is the same text)."""
-        self.changes.note(added=self.documents.put(documents))
+        self._note(added=self.documents.put(documents))
 
     def remove_documents(self, ids: Collection[str]) -> None:
         """Remove documents, every unit with a source in one of them, its extraction and its links. Those of REMADE kinds stay, so
@@ -101,14 +89,28 @@ class Content:
         removed = frozenset(ids)
         if not removed:
             return
-        self.changes.note(removed=removed)
+        self._note(removed=removed)
         for entry in self.documents.of(removed):
             self.documents.note_removed([entry.id, entry.title, *entry.sources])
-        within = self._kinds(self._texts.within(removed))
+        within = _kinds(self._database, self._texts.within(removed))
         once = numbers_of([number for kind, number in within if kind not in REMADE])
         self.remove_rows(once)
         self.remove_rows(numbers_of([number for kind, number in within if kind in REMADE]), keep_links=True)
         self.documents.remove(removed)
+
+    def forget_change(self) -> None:
+        """Release the earlier state, and follow no more changes."""
+        if self.change:
+            self.change.release()
+            self.change = None
+
+    def _note(self, added: Collection[str] = (), removed: Collection[str] = ()) -> None:
+        if (change := self.change) and (added or removed):
+            change.removed.update(id_ for id_ in removed if id_ not in change.added)
+            change.added.difference_update(removed)
+            change.added.update(added)
+            if change.is_released or len(change.added) + len(change.removed) > MOST_CHANGES:
+                self.forget_change()
 
     def put_units(self, units: Sequence[Unit], vectors: FloatMatrix | None) -> Numbers:
         """Add or replace units. Returns their numbers. `vectors` has one row per unit, or comes later (`put_vectors`); until then
@@ -188,7 +190,7 @@ class Content:
         else:
             self.links.forget(numbers)
         kinds: dict[str, list[int]] = {}
-        for kind, number in self._kinds(numbers):
+        for kind, number in _kinds(self._database, numbers):
             kinds.setdefault(kind, []).append(number)
         for kind, same in kinds.items():
             for segment in self._segments.of(Family.UNITS, kind):
@@ -199,33 +201,20 @@ class Content:
             self._database.delete(table, column, numbers)
         self.names.forget(numbers)
 
-    def _kinds(self, numbers: Numbers) -> list[tuple[str, int]]:
-        """The kinds of units, with their numbers."""
-        sql = "SELECT u.kind, u.number FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
-        return self._database.rows(sql, numbers)
-
     def complete(self, encode: Callable[[Sequence[str]], FloatMatrix], *, whole: bool) -> bool:
         """Make missing arrays and postings of units, whose segments were lost. Returns whether there were any. If the last run
         has not ended (not `whole`), passages may still wait for their vectors; they keep waiting.
         """
         completed = False
         for kind in map(Kind, self._database.column("SELECT DISTINCT kind FROM units")):
-            for units in self._missing(Family.UNITS, kind) if whole or kind is not Kind.PASSAGE else ():
+            for units in _missing(self._segments, Family.UNITS, kind) if whole or kind is not Kind.PASSAGE else ():
                 vectors = encode([unit.searchable for unit in units.values()])
                 self._put_arrays(kind, numbers_of(list(units)), vectors)
                 completed = True
-        for units in self._missing(Family.KEYWORDS, Kind.PASSAGE):
+        for units in _missing(self._segments, Family.KEYWORDS, Kind.PASSAGE):
             self._postings.put({number: unit.searchable for number, unit in units.items()})
             completed = True
         return completed
-
-    def _missing(self, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
-        """Batches of the units of a kind, by number, that have no row in a segment of a family."""
-        stored = self._database.column("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
-        present = live_column(self._segments.of(family, kind), "numbers")
-        missing = np.setdiff1d(numbers_of(stored), present)
-        for start in range(0, len(missing), _COMPLETED):
-            yield rows.units(self._database, missing[start : start + _COMPLETED])
 
     def _put_arrays(self, kind: Kind, numbers: Numbers, vectors: FloatMatrix) -> None:
         """Write the vectors and the origins of units of a kind as a segment."""
@@ -234,6 +223,19 @@ class Content:
             raise ValueError(f"vectors of {kind.value} units do not all have {vectors.shape[1]} numbers")
         rising = np.asarray(vectors, np.float32)[np.argsort(numbers, kind="stable")]
         self._segments.add(Family.UNITS, kind, {**self._texts.origins_of(numbers)._asdict(), "vectors": rising})
+
+
+def _kinds(database: Database, numbers: Numbers) -> list[tuple[str, int]]:
+    """The kinds of units, with their numbers."""
+    return database.rows("SELECT u.kind, u.number FROM carray(?) c CROSS JOIN units u ON u.number = c.value", numbers)
+
+
+def _missing(segments: Segments, family: Family, kind: Kind) -> Iterator[Mapping[int, Unit]]:
+    """Batches of the units of a kind, by number, that have no row in a segment of a family."""
+    stored = segments.database.column("SELECT number FROM units WHERE kind = ? ORDER BY number", kind.value)
+    missing = np.setdiff1d(numbers_of(stored), live_column(segments.of(family, kind), "numbers"))
+    for start in range(0, len(missing), _COMPLETED):
+        yield rows.units(segments.database, missing[start : start + _COMPLETED])
 
 
 def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:

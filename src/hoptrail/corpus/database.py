@@ -283,7 +283,7 @@ class Database(CheckedConnection):
         self.run("COMMIT")
 
     def roll_back(self) -> None:
-        """Undo the transaction, or release the commit that is read, which keeps writers from emptying the log."""
+        """Undo the transaction, if there is one."""
         with self._alone():
             if self._connection.in_transaction:
                 self.run("ROLLBACK")
@@ -308,6 +308,10 @@ class Database(CheckedConnection):
                 self._connection.set_busy_timeout(0)
             sync_file(self._log)
         return True
+
+    def stop_reading(self) -> None:
+        """Release the commit that is read, which keeps writers from emptying the log. What hides rows stays."""
+        self.run("COMMIT")
 
     def resume_reading(self) -> bool:
         """Read the last commit, which may be a newer one. Returns False where the file is gone."""

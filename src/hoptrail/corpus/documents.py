@@ -120,16 +120,12 @@ class Documents:
 
     def _entries(self, numbers: str, *values: Value) -> list[DocumentEntry]:
         """The documents whose numbers a query returns, by id."""
-        entries: dict[int, DocumentEntry] = {}
-        for number, id_, title, date, date_from, source in self._database.rows(
-            f"SELECT d.number, d.id, d.title, d.date, d.date_from, s.source FROM documents d "
-            f"LEFT JOIN sources s ON s.document = d.number WHERE d.number IN ({numbers}) ORDER BY d.id, s.source",
-            *values,
-        ):
-            sources = entries[number].sources if number in entries else ()
-            own = () if source is None else (source,)
-            entries[number] = DocumentEntry(number, id_, title, (*sources, *own), date, date_from)
-        return list(entries.values())
+        sources = "SELECT json_group_array(source ORDER BY source) FROM sources WHERE document = d.number"
+        sql = f"SELECT d.number, d.id, d.title, ({sources}), d.date, d.date_from FROM documents d WHERE d.number IN ({numbers})"
+        return [
+            DocumentEntry(number, id_, title, tuple(json.loads(found)), *dates)
+            for number, id_, title, found, *dates in self._database.rows(f"{sql} ORDER BY d.id", *values)
+        ]
 
 
 def _matching(table: str, number: str, column: str) -> str:

@@ -24,6 +24,8 @@ class Head:
     - `settled`: the structures that were complete, with their build fingerprints (`indexing.build_fingerprint`).
     - `spent`: what building has cost.
     - `whole`: False where the last run was stopped before its end.
+    - `commit`: the number of commits; equal numbers are equal states. 0 before the first.
+    - `unclean`: whether text of a committed removal may still be in the log or in files that no commit names.
     """
 
     encoder: EncoderIdentity = NO_ENCODER
@@ -33,6 +35,8 @@ class Head:
     settled: dict[str, str] = field(default_factory=dict)
     spent: Usage = field(default_factory=Usage)
     whole: bool = True
+    commit: int = 0
+    unclean: bool = False
 
 
 def check_encoder(place: str, made: EncoderIdentity, wanted: EncoderIdentity) -> None:
@@ -64,18 +68,20 @@ def read_head(database: Database) -> Head:
         {name: settled for name, _, _, _, settled in rows if settled},
         Usage(calls, prompt, completion, float(settings.get("spent.seconds", 0))),
         "stopped" not in settings,
+        int(settings.get("commit", 0)),
+        "unclean" in settings,
     )
 
 
 def write_head(database: Database, head: Head) -> None:
     """Replace the metadata."""
     settings: dict[str, object] = {f"spent.{name}": getattr(head.spent, name) for name in (*_TOKENS, "seconds")}
+    settings |= {"commit": head.commit} if head.commit else {}
     if head.encoder != NO_ENCODER:
         encoder = head.encoder
         settings |= {"encoder": encoder.name, "encoder.digest": encoder.digest, "encoder.dimension": encoder.dimension}
-    if not head.whole:
-        settings["stopped"] = 1
-    database.run("DELETE FROM settings WHERE name NOT IN ('commit', 'unclean')")
+    settings |= dict.fromkeys(["stopped"] * (not head.whole) + ["unclean"] * head.unclean, 1)
+    database.run("DELETE FROM settings")
     database.run_each(
         "INSERT INTO settings (name, value) VALUES (?, ?)", [(name, str(value)) for name, value in settings.items()]
     )
@@ -89,21 +95,3 @@ def write_head(database: Database, head: Head) -> None:
             for name, (mark, finished) in sorted(marks.items())
         ],
     )
-
-
-def commit_number(database: Database) -> int:
-    """The number of the last commit; 0 before the first."""
-    numbers = database.column("SELECT value FROM settings WHERE name = 'commit'")
-    return int(numbers[0]) if numbers else 0
-
-
-def is_unclean(database: Database) -> bool:
-    """Whether text of a committed removal may still be in the log or in files that no commit names."""
-    return bool(database.rows("SELECT value FROM settings WHERE name = 'unclean'"))
-
-
-def mark_unclean(database: Database, *, unclean: bool) -> None:
-    """Set what `is_unclean` returns."""
-    database.run("DELETE FROM settings WHERE name = 'unclean'")
-    if unclean:
-        database.run("INSERT INTO settings (name, value) VALUES ('unclean', '1')")

@@ -3,7 +3,7 @@
 score(q, u) = sum over the words w of q, with repeats, of  idf(w) · tf · (k1 + 1) / (tf + k1 · (1 - b + b · |u| / avg|u|))
 with k1 = 1.2, b = .75 and idf(w) = ln(1 + (N - df + .5) / (df + .5)), over all live passages.
 
-The arrays of a segment are `numbers`, of its units, sorted, and `lengths`, their numbers of words. Its postings are rows of the
+The arrays of a segment are `numbers`, of its units, and `lengths`, their numbers of words. Its postings are rows of the
 database (`schema.py`), which refer to units by their rows in the segment. Removing a unit rewrites the postings of its words.
 
 Words are runs of letters and digits, lower-cased, with accents and ligatures folded, without STOP_WORDS and words of more than 40
@@ -15,18 +15,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property, reduce
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hoptrail.corpus.columns import NONE, Numbers, Places, bounds_of, numbers_of, paired, rows_of, unpaired
+from hoptrail.corpus.columns import NONE, Numbers, Places, Rows, numbers_of, rows_of
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.segments import Family, Segment, SegmentWriter, in_order, live_column
+from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
 from hoptrail.corpus.texts import Found, Texts
 from hoptrail.text.words import LETTERS, unspaced_pieces
 from hoptrail.types import Kind
@@ -84,18 +85,19 @@ class WordCounts(Protocol):
 class Keywords:
     """The keyword index of a snapshot. Satisfies `WordCounts`."""
 
-    def __init__(
-        self, database: Database, segments: Sequence[Segment], texts: Texts, whole: WordCounts | None = None
-    ) -> None:
-        """`whole`: the counts of the corpus that this is a part of; by default this is all of it."""
+    whole: WordCounts | None = None
+    """The counts of the corpus that this is a part of; None: this is all of it."""
+
+    def __init__(self, database: Database, segments: Sequence[Segment], texts: Texts) -> None:
         self._database = database
         self._segments = segments
         self._texts = texts
-        self._whole = whole
 
     def as_part_of(self, whole: WordCounts) -> Keywords:
         """The same keyword index, with scores by the counts of a larger corpus."""
-        return Keywords(self._database, self._segments, self._texts, whole)
+        part = copy(self)
+        part.whole = whole
+        return part
 
     def search(self, question: str, limit: int) -> Found:
         """The `limit` passages with the highest scores, of those that share a word with the question."""
@@ -118,7 +120,7 @@ class Keywords:
 
     def sizes(self) -> tuple[int, int]:
         """See `WordCounts`."""
-        return self._own_sizes if self._whole is None else self._whole.sizes()
+        return self._own_sizes if self.whole is None else self.whole.sizes()
 
     @cached_property
     def _own_sizes(self) -> tuple[int, int]:
@@ -127,8 +129,8 @@ class Keywords:
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
         """See `WordCounts`."""
-        if self._whole is not None:
-            return self._whole.frequencies(words)
+        if self.whole is not None:
+            return self.whole.frequencies(words)
         df = _counted(self._postings(tuple(sorted(set(words)))))
         return np.array([df[word] for word in words], dtype=np.int64)
 
@@ -150,10 +152,10 @@ class Keywords:
         constant, slope = K1 * (1 - B), K1 * B * units / max(total, 1)
         scores = {segment.number: np.zeros((len(questions), segment.rows)) for segment in self._segments}
         found = self._postings(terms)
-        if self._whole is None:
+        if self.whole is None:
             df = _counted(found)
         else:
-            df = Counter(dict(zip(terms, self._whole.frequencies(terms).tolist(), strict=True)))
+            df = Counter(dict(zip(terms, self.whole.frequencies(terms).tolist(), strict=True)))
         for word, segment, rows, counts in found:
             idf = np.log(1 + (units - df[word] + 0.5) / (df[word] + 0.5))
             damping = constant + slope * segment.arrays["lengths"][rows]
@@ -188,6 +190,13 @@ def _counted(found: Iterable[Postings]) -> Counter[str]:
 
 _MOST = np.iinfo(np.uint16).max
 
+_Written = dict[str, tuple["array[int]", "array[int]"]]
+"""The rows of a segment that contain each word, rising, and how often each does."""
+
+
+def _no_postings() -> _Written:
+    return defaultdict(lambda: (array("i"), array("H")))
+
 
 class PostingWriter:
     """Writes the keyword index in a transaction."""
@@ -200,15 +209,15 @@ class PostingWriter:
         """Add passages, given by number with their texts, as a segment."""
         if not texts:
             return
-        units = {number: keyword_words(text) for number, text in sorted(texts.items())}
-        terms = sorted({word for words in units.values() for word in words})
-        places = {term: place for place, term in enumerate(terms)}
-        flat = np.array([places[word] for words in units.values() for word in words], np.int64)
-        lengths = numbers_of([len(words) for words in units.values()])
-        pairs, counts = np.unique(paired(flat, np.repeat(np.arange(len(units)), lengths)), return_counts=True)
-        arrays = {"numbers": numbers_of(list(units)), "lengths": lengths}
-        segment = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays)
-        self._write(segment, terms, pairs, np.minimum(counts, _MOST).astype(np.uint16))
+        postings, lengths = _no_postings(), list[int]()
+        for row, (_, text) in enumerate(sorted(texts.items())):
+            words = keyword_words(text)
+            lengths.append(len(words))
+            for word, count in Counter(words).items():
+                rows, counts = postings[word]
+                rows.append(row)
+                counts.append(min(count, _MOST))
+        self._add(numbers_of(sorted(texts)), numbers_of(lengths), postings)
 
     def remove(self, texts: Mapping[int, str]) -> None:
         """Remove passages, given by number with the text that they had."""
@@ -224,39 +233,23 @@ class PostingWriter:
     def merge(self) -> None:
         """Merge segments that are due."""
         while due := self._segments.due(Family.KEYWORDS, Kind.PASSAGE):
-            arrays = in_order(due)
-            if merged := self._segments.add(Family.KEYWORDS, Kind.PASSAGE, arrays):
-                self._write(merged, *self._joined(due, arrays["numbers"]))
+            postings, places, first = _no_postings(), dict[int, Rows](), 0
+            for part in due:
+                places[part.number] = np.zeros(part.rows, np.int32)
+                places[part.number][part.live_rows()] = np.arange(first, first + len(part))
+                first += len(part)
+            tables = "carray(?) c CROSS JOIN postings t ON t.segment = c.value"
+            for number, word, docs, tfs in self._database.checked("postings", tables, list(places)):
+                rows, counts = postings[word]
+                rows.frombytes(places[number][np.frombuffer(docs, np.int32)].tobytes())
+                counts.frombytes(tfs)
+            self._add(live_column(due, "numbers"), live_column(due, "lengths"), postings)
             self._segments.drop(due)
 
-    def _joined(
-        self, due: Sequence[Segment], numbers: Numbers
-    ) -> tuple[list[str], NDArray[np.int64], NDArray[np.uint16]]:
-        """The postings of segments as those of one whose units are `numbers`: see `_write`."""
-        tables = "carray(?) c CROSS JOIN postings t ON t.segment = c.value"
-        found = list(self._database.checked("postings", tables, [segment.number for segment in due]))
-        segments, words, docs, tfs = zip(*found, strict=True) if found else ((), (), (), ())
-        places = {word: place for place, word in enumerate(sorted(set(words)))}
-        sizes = numbers_of([len(part) // 2 for part in tfs])
-        firsts = np.cumsum([0, *(segment.rows for segment in due)])
-        first_of = {segment.number: first for segment, first in zip(due, firsts.tolist(), strict=False)}
-        here = np.frombuffer(b"".join(docs), np.int32) + np.repeat(numbers_of([first_of[it] for it in segments]), sizes)
-        rows = rows_of(np.concatenate([segment.arrays["numbers"] for segment in due]), numbers)[here]
-        pairs = paired(np.repeat(numbers_of([places[word] for word in words]), sizes), rows)
-        order = np.argsort(pairs)
-        return list(places), pairs[order], np.frombuffer(b"".join(tfs), np.uint16)[order]
-
-    def _write(self, segment: int, words: Sequence[str], pairs: NDArray[np.int64], counts: NDArray[np.uint16]) -> None:
-        """Write the postings of a segment: `pairs`, sorted, of a place in `words` and a row that has this word `counts` times."""
-        docs, tfs = unpaired(pairs)[1].tobytes(), counts.tobytes()
-        bounds = pairwise(bounds_of(pairs, len(words)).tolist())
-        self._database.insert(
-            "postings",
-            (
-                (segment, word, docs[4 * first : 4 * last], tfs[2 * first : 2 * last])
-                for word, (first, last) in zip(words, bounds, strict=True)
-            ),
-        )
+    def _add(self, numbers: Numbers, lengths: Numbers, postings: _Written) -> None:
+        segment = self._segments.add(Family.KEYWORDS, Kind.PASSAGE, {"numbers": numbers, "lengths": lengths})
+        rows = ((segment, word, bytes(docs), bytes(tfs)) for word, (docs, tfs) in sorted(postings.items()))
+        self._database.insert("postings", rows)
 
     def _remove_rows(self, segment: Segment, terms: tuple[str, ...], gone: Places) -> None:
         """Remove rows of a segment from the postings of these terms, and terms that no other row has."""

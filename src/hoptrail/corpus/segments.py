@@ -138,9 +138,8 @@ class SegmentWriter(Segments):
 
     def add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
         """Add a segment. Returns its number; 0 and no segment for no rows."""
-        self._drop_graphs(family, kind)
-        number = self._add(family, kind, arrays)
-        self.changed |= number > 0
+        if number := self._add(family, kind, arrays):
+            self._note_change(family, kind)
         return number
 
     def _add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
@@ -169,8 +168,7 @@ class SegmentWriter(Segments):
         """Mark rows as removed, those that are still live."""
         gone = np.unique(segment.live(rows)).astype(np.int32)
         if len(gone):
-            self.changed = True
-            self._drop_graphs(segment.family, segment.kind)
+            self._note_change(segment.family, segment.kind)
             self.database.run(
                 "INSERT INTO gone (segment, part, rows) SELECT ?1, count(*), ?2 FROM gone WHERE segment = ?1",
                 *(segment.number, gone.tobytes()),
@@ -180,16 +178,16 @@ class SegmentWriter(Segments):
     def drop(self, segments: Iterable[Segment]) -> None:
         """Remove segments; their files stay until `sweep`."""
         for segment in segments:
-            self.changed = True
-            self._drop_graphs(segment.family, segment.kind)
+            self._note_change(segment.family, segment.kind)
             self._delete(segment)
 
     def _delete(self, segment: Segment) -> None:
         delete_segment(self.database, segment.number)
         del self._segments[segment.number]
 
-    def _drop_graphs(self, family: Family, kind: str) -> None:
-        """Remove the graphs, because they may be made from what changes now."""
+    def _note_change(self, family: Family, kind: str) -> None:
+        """Remove graphs that may be made from what has changed."""
+        self.changed = True
         if family is Family.NAMES or (family, kind) in _IN_GRAPHS:
             for segment in [one for one in self._segments.values() if one.family is Family.GRAPHS]:
                 self._delete(segment)

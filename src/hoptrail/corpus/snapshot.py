@@ -20,8 +20,8 @@ from hoptrail.corpus.arrays import MissingFile
 from hoptrail.corpus.connecting import absent, translating_errors
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.documents import Documents
-from hoptrail.corpus.head import Head, commit_number, is_unclean, read_head
-from hoptrail.corpus.keywords import Keywords, WordCounts
+from hoptrail.corpus.head import Head, read_head
+from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
 from hoptrail.corpus.names import Names
 from hoptrail.corpus.places import index_folder
@@ -52,20 +52,19 @@ class Snapshot:
         self,
         database: Database,
         segments: Segments,
-        head: Head | None = None,
+        head: Head,
         *,
         borrowed: bool = False,
         hidden: Hidden = NOTHING,
-        whole: WordCounts | None = None,
     ) -> None:
-        """`borrowed`: it belongs to a writer, which closes the database. `whole`: see `Keywords`."""
+        """`borrowed`: it belongs to a writer, which closes the database."""
         self._borrowed = borrowed
         self._database = database
         self.folder = database.folder
-        self.head = head or read_head(database)
-        self.commit = commit_number(database)
+        self.head = head
+        self.commit = self.head.commit
         """The number of this commit; equal numbers are equal states."""
-        self.owes_erasure = is_unclean(database)
+        self.owes_erasure = self.head.unclean
         """Whether text of removed documents is still in files of the index. The next writer that opens it erases it."""
         self.is_view = hidden is not NOTHING
         """Whether it is restricted to a view."""
@@ -74,7 +73,7 @@ class Snapshot:
         self.table = Units(database, self.texts)
         self.graph = Links(segments, self.texts)
         self.names = Names(segments, hidden.units)
-        self.keywords = Keywords(database, segments.of(Family.KEYWORDS, Kind.PASSAGE), self.texts, whole)
+        self.keywords = Keywords(database, segments.of(Family.KEYWORDS, Kind.PASSAGE), self.texts)
         self.search = Searching(segments, self.texts, self.table, self.keywords, self.head.encoder.dimension)
         self._derived: dict[Hashable, object] = {}
         self._making = RLock()
@@ -85,8 +84,8 @@ class Snapshot:
         return _newest_commit(index_folder(where)) > 0
 
     @classmethod
-    def open(cls, where: Path, view: View = EVERYTHING, whole: WordCounts | None = None) -> Self:
-        """Open the last commit of an index, restricted to `view`. `whole`: see `Keywords`.
+    def open(cls, where: Path, view: View = EVERYTHING) -> Self:
+        """Open the last commit of an index, restricted to `view`.
         Raises: IndexUnavailable, IndexMismatch (it was written by another version of hoptrail), IndexDamaged, StorageError.
         """
         folder = index_folder(where)
@@ -94,10 +93,10 @@ class Snapshot:
             database = Database.to_read(folder)
             try:
                 with database.closed_on_error(), translating_errors(folder):
-                    if not commit_number(database):
+                    head, hidden = read_head(database), hidden_by(view, database)
+                    if not head.commit:
                         raise absent(folder)
-                    hidden = _hide(view, database)
-                    return cls(database, Segments(database, hidden.mask), hidden=hidden, whole=whole)
+                    return cls(database, Segments(database, hidden.mask), head, hidden=hidden)
             except MissingFile:
                 if not left:
                     raise
@@ -105,11 +104,11 @@ class Snapshot:
 
     def park(self) -> None:
         """Let writers erase what they remove; the snapshot must not be used until `resume`."""
-        self._database.roll_back()
+        self._database.stop_reading()
 
     def resume(self) -> bool:
         """Continue after `park`. Returns False, and closes the snapshot, if there is a newer commit."""
-        if self._database.resume_reading() and commit_number(self._database) == self.commit:
+        if self._database.resume_reading() and read_head(self._database).commit == self.commit:
             return True
         self.close()
         return False
@@ -169,22 +168,10 @@ def cached_per_snapshot(make: Callable[Concatenate[Snapshot, P], T]) -> Callable
     return cached
 
 
-def _hide(view: View, database: Database) -> Hidden:
-    """Restrict a reading connection to a view. Raises: MissingFile: there was another commit meanwhile, so try again."""
-    if view == EVERYTHING:
-        return NOTHING
-    hidden, commit = hidden_by(view, database), commit_number(database)
-    database.roll_back()
-    hidden.install(database)
-    if not database.resume_reading() or commit_number(database) != commit:
-        raise MissingFile(f"{database.folder} was written while it was opened. Ask again.")
-    return hidden
-
-
 def _newest_commit(folder: Path) -> int:
     """The number of the last commit of an index; 0 without one."""
     with suppress(IndexUnavailable), closing(Database.to_read(folder)) as database:
-        return commit_number(database)
+        return read_head(database).commit
     return 0
 
 

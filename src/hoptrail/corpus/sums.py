@@ -28,17 +28,16 @@ CREATE TABLE IF NOT EXISTS sums (name TEXT PRIMARY KEY, rows INTEGER NOT NULL, s
 """
 
 SEALED = {
-    "header": "SELECT user_version FROM pragma_user_version",
-    "sqlite_schema": "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE type != 'trigger' AND name NOT LIKE 'sqlite%'",
-    "sqlite_sequence": "SELECT name, seq FROM sqlite_sequence",
-    "settings": "SELECT name, value FROM settings",
-    "structures": "SELECT name, fingerprint, language, finished, settled FROM structures",
-    "segments": "SELECT number, family, kind, rows FROM segments",
-    "arrays": "SELECT segment, name, type, shape, checksum, data IS NULL FROM arrays",
-    "gone": "SELECT segment, part, rows FROM gone",
+    "header": "user_version FROM pragma_user_version",
+    "sqlite_schema": "type, name, tbl_name, sql FROM sqlite_schema WHERE type != 'trigger' AND name NOT LIKE 'sqlite%'",
+    "sqlite_sequence": "name, seq FROM sqlite_sequence",
+    "settings": "name, value FROM settings",
+    "structures": "name, fingerprint, language, finished, settled FROM structures",
+    "segments": "number, family, kind, rows FROM segments",
+    "arrays": "segment, name, type, shape, checksum, data IS NULL FROM arrays",
+    "gone": "segment, part, rows FROM gone",
 }
 """What is read of tables whose sums are stored with each commit. (Other programs may add statistics to the schema.)"""
-
 
 _BETWEEN = 0x9E3779B9
 """Makes ("ab", "c") another row than ("a", "bc")."""
@@ -94,7 +93,7 @@ def keep_sums(connection: apsw.Connection) -> bool:
         for name, sql in triggers.items():
             connection.execute(f"DROP TRIGGER IF EXISTS {name}")
             connection.execute(sql)
-        sums = _counted(connection, table)
+        sums = _summed(connection, table)
         connection.execute("INSERT OR REPLACE INTO sums (name, rows, sum) VALUES (?, ?, ?)", (table, *sums))
     return made
 
@@ -112,23 +111,23 @@ def seal(connection: apsw.Connection) -> None:
     """Store the sums of SEALED: the last statement before a commit."""
     connection.executemany(
         "INSERT OR REPLACE INTO sums (name, rows, sum) VALUES (?, ?, ?)",
-        [(name, *_summed(connection, sql)) for name, sql in _sealed(connection)],
+        [(name, *_summed(connection, name)) for name in _sealed(connection)],
     )
 
 
 def is_sealed(connection: apsw.Connection) -> bool:
     """Whether SEALED is as it was committed."""
     said = _said(connection)
-    return all(said.get(name) == _summed(connection, sql) for name, sql in _sealed(connection))
+    return all(said.get(name) == _summed(connection, name) for name in _sealed(connection))
 
 
 def altered(connection: apsw.Connection, names: Collection[str] = ()) -> list[str]:
     """The tables, all or those among `names`, that do not match their checksums. Reads all of them."""
     said = _said(connection)
     differ = [f"{table} (its triggers)" for table in _lacking(connection)] if not names else []
-    for name in names or [*(name for name, _ in _sealed(connection)), *_tables(connection)]:
+    for name in names or [*_sealed(connection), *_tables(connection)]:
         try:
-            summed = _summed(connection, SEALED[name]) if name in SEALED else _counted(connection, name)
+            summed = _summed(connection, name)
             wrong = f"SELECT 1 FROM {name} WHERE checksum != {checksum_of(name)} LIMIT 1" if name in ROWS else ""
             intact = summed == said.get(name) and not (wrong and connection.execute(wrong).fetchall())
         except UnicodeDecodeError:  # a text that is none
@@ -138,10 +137,10 @@ def altered(connection: apsw.Connection, names: Collection[str] = ()) -> list[st
     return differ
 
 
-def _sealed(connection: apsw.Connection) -> list[tuple[str, str]]:
+def _sealed(connection: apsw.Connection) -> list[str]:
     """Those of SEALED that this database has."""
     there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")} | {"header", "sqlite_schema"}
-    return [(name, sql) for name, sql in SEALED.items() if name in there]
+    return [name for name in SEALED if name in there]
 
 
 def _said(connection: apsw.Connection) -> dict[str, list[int]]:
@@ -177,13 +176,12 @@ def _triggers(table: str, columns: list[str]) -> dict[str, str]:
     }
 
 
-def _counted(connection: apsw.Connection, table: str) -> list[int]:
+def _summed(connection: apsw.Connection, table: str) -> list[int]:
     """The number of rows of a table and the sum of their checksums."""
-    checksum = _checksum(table, _columns(connection, table))
-    [sums] = connection.execute(f"SELECT count(*), coalesce(sum({checksum}), 0) FROM {table}").fetchall()
+    if table in SEALED:
+        columns, _, rest = SEALED[table].partition(" FROM ")
+        checksum = f"row_checksum({columns})"
+    else:
+        checksum, rest = _checksum(table, _columns(connection, table)), table
+    [sums] = connection.execute(f"SELECT count(*), coalesce(sum({checksum}), 0) FROM {rest}").fetchall()
     return [int(it or 0) for it in sums]
-
-
-def _summed(connection: apsw.Connection, sql: str) -> list[int]:
-    checksums = [row_checksum(*row) for row in connection.execute(sql)]
-    return [len(checksums), sum(checksums)]

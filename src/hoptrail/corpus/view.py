@@ -79,7 +79,7 @@ class Hidden:
     cut: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     def install(self, database: Database) -> None:
-        """Shadow the tables of a connection by SQL views, outside a transaction. They last as long as the connection."""
+        """Shadow the tables of a connection by SQL views, which last as long as the connection."""
         hidden = (("documents", "INTEGER", self.documents.tolist()), ("units", "INTEGER", self.units.tolist()))
         for name, type_, values in (*hidden, ("sources", "TEXT", self.sources)):
             # A column of another type than the one it is compared with would be searched without its index.
@@ -132,7 +132,9 @@ _Runs = list[tuple[int, int]]
 
 
 def hidden_by(view: View, database: Database) -> Hidden:
-    """What a view hides of the commit that a connection reads."""
+    """Restrict a reading connection to a view. Returns what is hidden of the commit that it reads."""
+    if view == EVERYTHING:
+        return NOTHING
     sources, hidden = ([], set()) if view.sources is None else _without_match(view.sources, database)
     parts = _visible_parts(view.as_of, database) if view.as_of else {}
     hidden |= {document for document, visible in parts.items() if not visible}
@@ -142,7 +144,9 @@ def hidden_by(view: View, database: Database) -> Hidden:
     documents = numbers_of(sorted(hidden))
     uncuttable, cut = _cut_units({document: visible for document, visible in parts.items() if visible}, database)
     units = np.union1d(numbers_of(uncuttable), numbers_from(database, documents))
-    return Hidden(sources, documents, numbers_of(units), cut)
+    result = Hidden(sources, documents, numbers_of(units), cut)
+    result.install(database)
+    return result
 
 
 def _without_match(patterns: Collection[str], database: Database) -> tuple[list[str], set[int]]:

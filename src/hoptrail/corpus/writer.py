@@ -9,22 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hoptrail.corpus.connecting import still_read
-from hoptrail.corpus.content import Content, DocumentChanges
+from hoptrail.corpus.content import Change, Content
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.head import (
-    NO_ENCODER,
-    Head,
-    check_encoder,
-    commit_number,
-    is_unclean,
-    mark_unclean,
-    read_head,
-    write_head,
-)
+from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder, read_head, write_head
 from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.segments import Family, in_order
 from hoptrail.corpus.snapshot import Snapshot
@@ -37,21 +28,6 @@ WAIT = 5.0
 
 LOG = 1 << 26
 """Bytes of the log from which a commit without removals moves it into the database, if no reader prevents it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Documents added and removed since the last whole run. A stored document that was removed and added again is in both."""
-
-    added: frozenset[str]
-    removed: frozenset[str]
-    before: Snapshot
-    """The documents and what was made from them as they were after the last whole run."""
-
-    @property
-    def nothing(self) -> bool:
-        """Whether no documents changed."""
-        return not self.added and not self.removed
 
 
 class Writer(Content):
@@ -81,7 +57,7 @@ class Writer(Content):
         self.head = read_head(self._database)
         self.structures, self.unfinished = dict(self.head.structures), dict(self.head.unfinished)
         self.languages = dict(self.head.languages)
-        self._unclean = is_unclean(self._database)
+        self._unclean = self.head.unclean
 
     def snapshot(self) -> Snapshot:
         """Everything written so far, committed or not; valid until more is written."""
@@ -92,17 +68,10 @@ class Writer(Content):
         and readers must see neither a part of that nor groups without their members. `built`: this process has just brought all
         structures up to date, so that the changes are all there are, though the index is not whole yet.
         """
-        self.changes.release()
+        self.forget_change()
         self.undivided = undivided
-        known = (self.head.whole or built) and commit_number(self._database)
-        self.changes = DocumentChanges(Snapshot.open(self._database.folder) if known else None)
-
-    def change(self) -> Change | None:
-        """The changes since the last whole run. None without such a run, after a stopped one, or after too many changes."""
-        added, removed = frozenset(self.changes.added), frozenset(self.changes.removed)
-        if not self.changes.complete or (self.changes.before is None and (added or removed)):
-            return None
-        return Change(added, removed, self.changes.before or self.snapshot())
+        if (self.head.whole or built) and self.head.commit:
+            self.change = Change(Snapshot.open(self._database.folder))
 
     @property
     def changed(self) -> bool:
@@ -114,8 +83,6 @@ class Writer(Content):
         Undivided runs wait for `publish`.
         """
         if self._segments.changed and not self.undivided:
-            if not self.changes.complete:
-                self.changes.release()
             self.commit(self._current_head(whole=False), clean=False)
 
     def publish(self, spent: Usage, settled: Mapping[str, str] | None = None, *, last: bool = True) -> None:
@@ -123,18 +90,18 @@ class Writer(Content):
         a run makes the index whole, and erases removed text.
         Raises: StillRead: see `commit`.
         """
-        self.changes.end()
+        self.forget_change()
         self.links.release()
         head = replace(self._current_head(whole=last), settled=dict(settled or {}), spent=self.head.spent + spent)
         self.commit(head, clean=last)
 
     def note_spent(self, spent: Usage) -> None:
         """Discard what a stopped run has not committed, and add its cost to that of the index, if anything was ever committed."""
-        self.changes.end()
+        self.forget_change()
         self._database.roll_back()
         self._database.begin()
         self._start()
-        if spent.calls and commit_number(self._database):
+        if spent.calls and self.head.commit:
             self.commit(replace(self.head, spent=self.head.spent + spent), clean=False)
 
     def settle(self, settled: Mapping[str, str]) -> None:
@@ -153,17 +120,12 @@ class Writer(Content):
         Raises: StillRead: it is committed, but a process reads an earlier commit, so that the log keeps the removed text.
         """
         if clean:
-            self.changes.end()
-        if head is not None:
-            self.head = head
-            write_head(self._database, head)
+            self.forget_change()
         self._segments.merge(Family.UNITS, in_order)
         for part in (self._postings, self.links, self.names):
             part.merge()
-        if counted:
-            number = str(commit_number(self._database) + 1)
-            self._database.run("INSERT OR REPLACE INTO settings (name, value) VALUES ('commit', ?)", number)
-        mark_unclean(self._database, unclean=self._unclean)
+        self.head = replace(head or self.head, commit=self.head.commit + counted, unclean=self._unclean)
+        write_head(self._database, self.head)
         self._segments.sync()
         self._database.commit()
         self._segments.changed = False
@@ -174,7 +136,7 @@ class Writer(Content):
         """Discard what is not committed, and erase removed text from all files, also that of a writer that was stopped. Returns
         False while another process still reads an earlier commit, for which it may `wait`.
         """
-        self.changes.end()
+        self.forget_change()
         self._database.roll_back()
         erased = self._begin(clean=True, wait=wait)
         self._start()
@@ -182,7 +144,7 @@ class Writer(Content):
 
     def close(self) -> None:
         """Discard what is not committed; empty the log and remove unused files, if no reader prevents it."""
-        self.changes.release()
+        self.forget_change()
         self._database.roll_back()
         if self._database.empty_log():
             with suppress(IndexBusy):  # the other writer does it
@@ -200,7 +162,7 @@ class Writer(Content):
         if emptied:
             self._segments.sweep()
         if erases and emptied:
-            mark_unclean(self._database, unclean=False)
+            write_head(self._database, replace(read_head(self._database), unclean=False))
             self._database.commit()
             self._unclean = False
             self._database.empty_log()
@@ -223,5 +185,5 @@ def writing_to(where: Path, encoder: EncoderIdentity | None = None) -> Iterator[
                 writer.close()
             raise
         finally:
-            writer.changes.release()
+            writer.forget_change()
         writer.close()

@@ -23,7 +23,8 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import EndpointRefused, Interrupted, MadeByAnother, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.fingerprints import digest_with
-from hoptrail.index.syncing import USUAL, IndexingReport, ReadingOptions, read_all
+from hoptrail.index.reading import read_all
+from hoptrail.index.syncing import USUAL, IndexingReport, ReadingOptions
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.structures.build_context import Account, BuildContext, Report
@@ -181,10 +182,10 @@ def build(
     followed: set[str] = set()
     now: dict[str, str] = {}
     discard_unknown(context.writer)
-    if (change := context.writer.change()) and change.nothing:
-        context.writer.changes.release()  # nothing was removed about which it could be asked
+    if (change := context.writer.change) and change.nothing:
+        change.release()
     for structure in structures:
-        change = context.writer.change()
+        change = context.writer.change
         maker = context.language.name if structure.needs_language and context.language else ""
         fingerprint = _fingerprint_to_build(structure, maker, as_built=as_built)
         unchanged = settled.get(structure.name) == fingerprint and followed.issuperset(structure.built_from)
@@ -248,12 +249,8 @@ def _check_makers(writer: Writer, structures: Iterable[Structure], language: str
     """Refuse to mix, or to make anew unasked, what another language has made: it may have been paid for.
     Raises: MadeByAnother: a structure was made by another language than `language`.
     """
-    makers = {
-        structure.name: writer.languages.get(structure.name, language)
-        for structure in structures
-        if structure.needs_language
-    }
-    others = {name: maker for name, maker in makers.items() if maker != language}
+    asking = (structure.name for structure in structures if structure.needs_language)
+    others = {name: maker for name in asking if (maker := writer.languages.get(name, language)) != language}
     if others:
         name, maker = next(iter(others.items()))
         raise MadeByAnother(

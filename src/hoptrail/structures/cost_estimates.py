@@ -30,7 +30,7 @@ _PASSAGE = 800
 def estimated_steps(structures: Sequence[Structure], context: BuildContext) -> Iterator[BuildStep]:
     """Each structure with its cost. A finished structure processes only added documents, any other all documents."""
     snapshot, writer = context.writer.snapshot(), context.writer
-    change = writer.change()
+    change = writer.change
     if change is not None and change.nothing and all(structure.name in writer.structures for structure in structures):
         return
     for structure in structures:

@@ -10,29 +10,38 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 
 import numpy as np
 
 from hoptrail.corpus.columns import Numbers
+from hoptrail.corpus.content import Change
 from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.passage_graph import MADE_BY, NAMES, make_graph, stored_graph
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
-from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived, Name, Row, Target
-from hoptrail.structures.sentence_entities import entity_key
 from hoptrail.structures.sentences import READ, SentencePlaces
+from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS
+from hoptrail.text.mentions import Shape, figure_shape
+from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.text.title_scanning import (
     can_be_found,
     first_passages,
+    name_key,
     names_in,
     place_of,
     without_headings,
 )
 from hoptrail.types import Kind, Span, Unit
+
+_NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
+_SEPARATOR = re.compile(r"[\s-]")
+_DIGIT = re.compile(r"\d")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
 Titles = Mapping[str, list[str]]
 """See `title_index`."""
@@ -103,6 +112,25 @@ def _entity_rows(
         which, rows = places.overlapping([fact.source for fact in batch])
         for fact, sentence in zip(which.tolist(), places.ids_of(rows), strict=True):
             yield from (Name(NAMES, key, sentence) for key in sorted(keys[fact]))
+
+
+def shape_of(name: str) -> Shape:
+    """The shape of a whole entity: a date, a number (also `5 percent`, `2nd`, `third`), or else a name."""
+    whole = squeeze(name).strip(" .,")
+    if whole[:1].isalpha() and not _DIGIT.search(whole) and _SEPARATOR.split(whole, 1)[0] not in _NUMBER_WORDS:
+        return Shape.NAME  # the common case, recognised cheaply
+    figure = figure_shape(whole)
+    if figure is not None:
+        return figure
+    if _ORDINAL.fullmatch(whole) or not any(character.isalpha() for character in whole):
+        return Shape.NUMBER
+    return Shape.NAME
+
+
+@lru_cache(maxsize=100_000)
+def entity_key(entity: str) -> str:
+    """The key of an extracted entity; empty for a date or a number."""
+    return "" if shape_of(entity) in {Shape.DATE, Shape.NUMBER} else name_key(folded(entity))
 
 
 MOST_PASSAGES = 20_000

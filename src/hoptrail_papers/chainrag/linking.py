@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed, Places, Rows, is_among, joined, paired, ranges, unpaired
-from hoptrail.structures.sentence_entities import Mentions
+from hoptrail_papers.chainrag.sentence_entities import Mentions
 from hoptrail_papers.nearest import best_of
 
 EXPANSION = 1 << 18

@@ -26,20 +26,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed, Rows, is_among, joined, unpaired
+from hoptrail.corpus.content import Change
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.corpus.structure_names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
-from hoptrail.corpus.writer import Change, Writer
+from hoptrail.corpus.writer import Writer
 from hoptrail.errors import UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share, ShareAbove0
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
-from hoptrail.structures.sentence_entities import Mentions, mentions_in
 from hoptrail.structures.sentences import SentencePlaces, sentence_places, sentences_inside
 from hoptrail.text.mentions import Shape
 from hoptrail.types import Kind, Unit
 from hoptrail_papers.chainrag.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs, unordered
+from hoptrail_papers.chainrag.sentence_entities import Mentions, mentions_in
 from hoptrail_papers.nearest import PROBES, Nearest
 
 EC = "EC"

@@ -23,7 +23,7 @@ from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.connecting import translating_errors
 from hoptrail.corpus.copying import open_file
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.head import commit_number
+from hoptrail.corpus.head import read_head
 from hoptrail.corpus.places import DATABASE
 from hoptrail.corpus.segments import array_files
 from hoptrail.errors import IndexBusy, IndexDamaged, StorageError
@@ -121,7 +121,7 @@ def open_commit(folder: Path) -> Iterator[tuple[int, Mapping[str, BinaryIO]]]:
             with translating_errors(copy.parent):
                 database.copy_to(copy)
                 opened[DATABASE] = files.enter_context(copy.open("rb"))
-            number = commit_number(database)
+            number = read_head(database).commit
         yield number, dict(sorted(opened.items()))
 
 

@@ -221,9 +221,8 @@ def candidate_index(
     Words count as in the `whole` corpus. `head` is that of a shard. Names are found anew, because a sentence of one shard may
     name a document of another.
     """
-    with TemporaryDirectory(
-        prefix="hoptrail-question-", ignore_cleanup_errors=True
-    ) as temporary:  # Windows: still mapped
+    # Errors of cleaning up are ignored, because Windows still has files mapped.
+    with TemporaryDirectory(prefix="hoptrail-question-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
         with writing_to(folder, head.encoder) as writer:
             _put(parts, writer)
@@ -231,7 +230,8 @@ def candidate_index(
             if MENTIONS in head.structures and any(part.extractions for part in parts):
                 writer.names.renew(NAMES, _names(parts, BuildContext(writer, encoder, ignore, lambda: None)))
             writer.publish(Usage())
-        with Snapshot.open(folder, whole=whole) as snapshot:
+        with Snapshot.open(folder) as snapshot:
+            snapshot.keywords.whole = whole
             yield snapshot
 
 

@@ -6,7 +6,6 @@ differ only in case and white space are one entity, as in aggregates. Dates and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -18,10 +17,9 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Places, Rows, is_among, paired, ranges, unpaired
 from hoptrail.execution.executor import batched
 from hoptrail.structures.sentences import SentencePlaces
-from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS
-from hoptrail.text.mentions import Shape, figure_shape
-from hoptrail.text.normal_forms import folded, squeeze
-from hoptrail.text.title_scanning import name_key
+from hoptrail.structures.title_mentions import shape_of
+from hoptrail.text.mentions import Shape
+from hoptrail.text.normal_forms import folded
 from hoptrail.types import Extraction, Span
 
 _READ = 1024
@@ -30,11 +28,6 @@ _COMPARED = 1 << 20
 """Pairs of rows compared at a time."""
 _RECENT = 1 << 16
 """Entities whose keys are cached: most are frequent."""
-
-_NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
-_SEPARATOR = re.compile(r"[\s-]")
-_DIGIT = re.compile(r"\d")
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +94,6 @@ def _digests_by_row(
         yield rows[mention], np.array(flat, dtype=np.uint64)[entity]
 
 
-def shape_of(name: str) -> Shape:
-    """The shape of a whole entity: a date, a number (also `5 percent`, `2nd`, `third`), or else a name."""
-    whole = squeeze(name).strip(" .,")
-    if whole[:1].isalpha() and not _DIGIT.search(whole) and _SEPARATOR.split(whole, 1)[0] not in _NUMBER_WORDS:
-        return Shape.NAME  # the common case, recognised cheaply
-    figure = figure_shape(whole)
-    if figure is not None:
-        return figure
-    if _ORDINAL.fullmatch(whole) or not any(character.isalpha() for character in whole):
-        return Shape.NUMBER
-    return Shape.NAME
-
-
 def _digest_of(entity: str, left_out: Collection[Shape]) -> int | None:
     """The digest of an entity's key; None where it is left out."""
     key = "" if left_out and shape_of(entity) in left_out else folded(entity)
@@ -121,9 +101,3 @@ def _digest_of(entity: str, left_out: Collection[Shape]) -> int | None:
         return None
     # Unlike `hash`, the same in every process, because it determines the order of entities.
     return int.from_bytes(blake2b(key.encode(errors="surrogatepass"), digest_size=8).digest())
-
-
-@lru_cache(maxsize=100_000)
-def entity_key(entity: str) -> str:
-    """The key of an extracted entity; empty for a date or a number."""
-    return "" if shape_of(entity) in {Shape.DATE, Shape.NUMBER} else name_key(folded(entity))
