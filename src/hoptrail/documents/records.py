@@ -268,9 +268,10 @@ def _rows(rows: Iterator[list[str]], place: str, limits: ReadingLimits) -> Itera
 
 def _cells_of(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[str]]:
     csv.field_size_limit(len(text) + 1)
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    lines = io.StringIO(text, newline="\n")
-    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t", quoting=quoting)
+    lines, skips = io.StringIO(text, newline="\n"), delimiter != "\t"
+    return csv.reader(
+        lines, delimiter=delimiter, skipinitialspace=skips, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    )
 
 
 def _regularity(text: str, delimiter: str) -> tuple[float, int]:
