@@ -185,13 +185,6 @@ class _Loader(yaml.SafeLoader):
         for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
-    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
-        if not isinstance(node, yaml.MappingNode):
-            raise yaml.constructor.ConstructorError(None, None, "expected a mapping", node.start_mark)
-        self.flatten_mapping(node)
-        pairs = ((self.construct_object(key, deep=True), value) for key, value in node.value)
-        return {_key(key): self.construct_object(value, deep) for key, value in pairs}
-
 
 def _key(value: Any) -> Hashable:
     if isinstance(value, Mapping):
@@ -202,8 +195,10 @@ def _key(value: Any) -> Hashable:
 
 def _untagged(loader: _Loader, tag: str, node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
-        value = loader.construct_mapping(node, deep=True)
-        return list(value) if tag.endswith(":set") else value
+        loader.flatten_mapping(node)
+        pairs = ([loader.construct_object(part, deep=True) for part in pair] for pair in node.value)
+        values = {_key(key): value for key, value in pairs}
+        return list(values) if tag.endswith(":set") else values
     if isinstance(node, yaml.SequenceNode):
         return loader.construct_sequence(node, deep=True)
     text: str = loader.construct_scalar(node)  # type: ignore[arg-type]
