@@ -139,7 +139,7 @@ def test_what_only_cannot_be_read_now_stays(
         if fault == "refused":
             patch.setattr(file_contents, "_read_bytes", refuse)
         elif fault == "changing":
-            patch.setattr(file_contents, "_state", lambda _: (1, 10, next(state)))
+            patch.setattr(file_contents, "times_of", lambda _: (10, next(state), 1))
         else:
             patch.setattr(Parsing, "parse", stop)
         report = desk.index(page.parent, sync=True)

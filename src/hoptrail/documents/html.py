@@ -43,7 +43,7 @@ _SPACES = re.compile(r"\s+")
 _EMPTY_ELEMENT = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)([A-Za-z][\w:.-]*)(\s[^<>]*?)?/>"
 )
-_AROUND_BREAKS = re.compile(r" *\n *")
+_AROUND_BREAKS = re.compile(r"[ \n\u2060]*\n[ \n\u2060]*")
 _DATES = (
     *("meta[property='article:published_time' i]", "meta[name='date' i]", "meta[name='dc.date' i]"),
     *("meta[name='dcterms.date' i]", "meta[name='dc.date.issued' i]", "meta[itemprop='datePublished' i]"),

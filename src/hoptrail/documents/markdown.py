@@ -92,8 +92,9 @@ def _prepare(tokens: Sequence[Token], lines_before: int) -> None:
         if token.type in ("fence", "code_block"):
             token.content = mark(line) + token.content
         elif token.type == "html_block":
-            page = html_tree(token.content).body  # what it leaves open ends with it
-            inner = (page.inner_html if page else "") or ""
+            page = html_tree(token.content)  # what it leaves open ends with it
+            parts = [*(style.html for style in page.css("head style")), page.body.inner_html if page.body else ""]
+            inner = "".join(filter(None, parts))
             token.content = mark(line) + inner if inner else ""
         elif token.type.startswith("heading") and quotes:
             token.tag = "p"

@@ -171,15 +171,15 @@ class _Reader:
         self.flow.pieces += table_rows(rows, heads)
 
     def _item(self, place: str, line: str) -> None:
-        _, number, text = _ITEM.split(line, maxsplit=1)[1:4]
+        number, text = _ITEM.findall(line)[0][1:]
         indent = _indent(line)
         self._close_lists(indent + 1)
         if not self._indents or indent > self._indents[-1]:
             self._indents.append(indent)
-            self.flow.begin_list(ordered=number is not None)
+            self.flow.begin_list(ordered=bool(number))
         self.flow.item()
         lines = self._take(lambda line: _indent(line) > indent and self._taker(line) is None)
-        lines = [text or "", *lines]
+        lines = [text, *lines]
         term, *definition = _DEFINES.split("\n".join(lines), maxsplit=1)
         text = f"{_visible_text(term)}: {_visible_text(definition[0])}" if definition else _join(lines)
         if text.strip():

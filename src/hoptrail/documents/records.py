@@ -185,13 +185,6 @@ class _Loader(yaml.SafeLoader):
         for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
-    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
-        if not isinstance(node, yaml.MappingNode):
-            raise yaml.constructor.ConstructorError(None, None, "expected a mapping", node.start_mark)
-        self.flatten_mapping(node)
-        pairs = ((self.construct_object(key, deep=True), value) for key, value in node.value)
-        return {_key(key): self.construct_object(value, deep) for key, value in pairs}
-
 
 def _key(value: Any) -> Hashable:
     if isinstance(value, Mapping):
@@ -202,8 +195,10 @@ def _key(value: Any) -> Hashable:
 
 def _untagged(loader: _Loader, tag: str, node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
-        value = loader.construct_mapping(node, deep=True)
-        return list(value) if tag.endswith(":set") else value
+        loader.flatten_mapping(node)
+        pairs = ([loader.construct_object(part, deep=True) for part in pair] for pair in node.value)
+        values = {_key(key): value for key, value in pairs}
+        return list(values) if tag.endswith(":set") else values
     if isinstance(node, yaml.SequenceNode):
         return loader.construct_sequence(node, deep=True)
     text: str = loader.construct_scalar(node)  # type: ignore[arg-type]
@@ -268,9 +263,10 @@ def _rows(rows: Iterator[list[str]], place: str, limits: ReadingLimits) -> Itera
 
 def _cells_of(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[str]]:
     csv.field_size_limit(len(text) + 1)
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    lines = io.StringIO(text, newline="\n")
-    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t", quoting=quoting)
+    lines, skips = io.StringIO(text, newline="\n"), delimiter != "\t"
+    return csv.reader(
+        lines, delimiter=delimiter, skipinitialspace=skips, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    )
 
 
 def _regularity(text: str, delimiter: str) -> tuple[float, int]:

@@ -134,6 +134,7 @@ class _Writer:
 
     _LITERAL = (nodes.literal_block, nodes.doctest_block, nodes.math_block)
     _UNSEEN = (nodes.comment, nodes.target, nodes.substitution_definition, nodes.raw, nodes.pending)
+    _NOTES = (nodes.footnote, nodes.citation, nodes.Admonition)
     _LEFT_OUT = (*_UNSEEN, nodes.classifier, nodes.label)
     _ELEMENTS: ClassVar[dict[type, str]] = {
         **dict.fromkeys((nodes.definition_list, nodes.field_list, nodes.option_list), "dl"),
@@ -168,7 +169,7 @@ class _Writer:
                 self.parts.append(f"<{tag}>{mark(self._line)}{shown}</{tag.split()[0]}>")
             return
         self._sections += isinstance(node, nodes.section)
-        if isinstance(node, nodes.footnote | nodes.citation | nodes.Admonition) and type(node) is not nodes.admonition:
+        if issubclass(type(node), self._NOTES) and type(node) is not nodes.admonition:
             label = next((child.astext() for child in node.children if isinstance(child, nodes.label)), "")
             self._prefix = f"[{label}] " if label else f"{node.tagname.capitalize()}: "
         tag = self._ELEMENTS.get(type(node), "")

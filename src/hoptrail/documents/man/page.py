@@ -16,9 +16,9 @@ from hoptrail.documents.markup import Flow, OpenTable, TableCell, table_rows
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-TEXT, TAG, LONG_TAG, CELLS = 0, 8, 9, 10
-"""What the words are, as `Page.expected`, beside headings of the level 1 and 2: a paragraph, the tag of an item in one line, in
-several, the cells of a row."""
+TEXT, SECTION, SUBSECTION, TAG, LONG_TAG, CELLS = range(6)
+"""What the words are, as `Page.expected`: a paragraph, a heading, the tag of an item in one line or in several, the cells of a
+row."""
 _ALTERNATING = frozenset(("BR", "RB", "IR", "RI", "BI", "IB"))
 _BULLET = re.compile(r"[-–—•·○□▪∗*o+⋅]")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\)?")
@@ -105,7 +105,7 @@ class Page:
             self.add("\n" * (not line.macro and line.rest[0] in " \t" and not self.expected), *words, GLUE * goes_on)
         self._goes_on = goes_on
         self.lines = None if self.lines is None else self.lines + 1
-        if self.expected in {1, 2, TAG} and self.words and not goes_on:
+        if self.expected in {SECTION, SUBSECTION, TAG} and self.words and not goes_on:
             self.flush()
 
     def flush(self) -> None:
