@@ -78,7 +78,7 @@ def learned_texts(data: Path, seed: int) -> Iterator[str]:
     for choice in (*material.written, *material.paragraphs):
         yield from filter(None, (choice.question, choice.settling, *choice.others))
     for message in examples_of_tagger(data):
-        yield from filter(None, (message.message, message.question, message.text))
+        yield from filter(None, (message.message, message.text))
     for folder in MULTI_HOP:
         yield from (line["id"] for line in read_lines(data / folder / "questions.jsonl"))
 
@@ -110,6 +110,8 @@ def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
         trained_sha256=digest_of_file(out / TRAINED),
         tagger_sha256=shipped.tagger_sha256,
         tagger_examples=shipped.tagger_examples,
+        writer_sha256=shipped.writer_sha256,
+        writer_rows=shipped.writer_rows,
         commit=commit(),
         seed=settings["seed"],
         rate=settings["rate"],

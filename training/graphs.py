@@ -20,6 +20,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from hoptrail.models.follow_up_writer import WRITER
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
 from hoptrail.models.onnx_runtime import GRAPHS, SIGNED, UNSIGNED, ZERO, Tensors, in_eight_bits
 from hoptrail.models.question_tagger import PIECE_HEADS, QUESTIONS, WHOLE_HEADS
@@ -203,6 +204,12 @@ def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     return graph.model(PARTS, outputs)
 
 
+def states_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
+    """The trunk of the writer of follow-ups: the vectors of its last layer."""
+    graph = Graph(weights, sizes)
+    return graph.model(PARTS, {"states": (graph.trunk(*PARTS), ("texts", "length", sizes.width))})
+
+
 def probe_graph() -> onnx.ModelProto:
     """A product of unsigned with signed numbers of eight bits, shapes (4, 64) and (64, 32)."""
     graph = helper.make_graph(
@@ -222,10 +229,12 @@ def shipped_graphs() -> dict[str, onnx.ModelProto]:
     encoder = dict(read_weights(packaged_folder() / WEIGHTS))
     own = read_reader_weights(reader_folder())
     asking = read_reader_weights(reader_folder(), QUESTIONS)
+    writing = read_reader_weights(reader_folder(), WRITER)
     graphs = {"encoder.onnx": encoder_graph(encoder, MINILM), "eight-bit-product.onnx": probe_graph()}
     for kind in (SIGNED, UNSIGNED):
         graphs[f"encoder-{kind}.onnx"] = encoder_graph(encoder | in_eight_bits(encoder, kind), MINILM)
         graphs[f"questions-{kind}.onnx"] = question_graph(encoder | asking | in_eight_bits(asking, kind), MINILM)
+        graphs[f"states-{kind}.onnx"] = states_graph(encoder | writing | in_eight_bits(writing, kind), MINILM)
         graphs[f"reader-{kind}.onnx"] = reader_graph(encoder | own | in_eight_bits(own, kind), MINILM)
     return graphs
 

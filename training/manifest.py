@@ -34,7 +34,8 @@ class Manifest(BaseModel):
     """The origin of weights. `commit` is that of the exporting code; `pieces` counts the word pieces seen, `questions` those
     whose statements were ranked; `held_out` are the folders of `training/written` that ranking did not learn from.
 
-    `tagger_sha256` is that of the question tagger's weights, `tagger_examples` the number of examples that it learned from.
+    `tagger_sha256` is that of the question tagger's weights, `tagger_examples` the number of examples that it learned from;
+    `writer_sha256` and `writer_rows` say the same of the writer of follow-ups.
     `averaged` has the number of examples seen by each of the checkpoints whose mean the weights are.
     """
 
@@ -44,6 +45,8 @@ class Manifest(BaseModel):
     trained_sha256: str
     tagger_sha256: str = ""
     tagger_examples: int = 0
+    writer_sha256: str = ""
+    writer_rows: int = 0
     commit: str
     seed: int
     rate: float

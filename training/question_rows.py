@@ -1,7 +1,7 @@
 """What the question tagger learns from: rows written by hand in `training/asked`, and public questions that people took apart.
 
     messages.jsonl    `Hi! [[When was it serviced?]] Thanks!`, with the kind of each question, or the reply to a message without
-    follow-ups.jsonl  a question and its answer before, and a message; `[[ ]]` marks the piece and what it replaces or points to
+    follow-ups.jsonl  one or two questions and answers before, a message, and what it asks, best wording first; [] for nothing
     plans.jsonl       `When was [[the person who signed the lease]] born?`, `Is {{A}} older than {{B}}?`, or neither
     kinds.jsonl       questions of `training/written` with the kind of answer that they want
     lists.jsonl       a piece of a document, a question that wants several items, and the items with the lines they stand in
@@ -18,7 +18,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -42,19 +42,6 @@ KINDS = ("short", "list", "yes_no", "steps", "passage")
 _REWRAPPED, _JOINED = 1500, 700
 _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 """Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
-
-
-class Follow(StrEnum):
-    """How a message follows the question before it."""
-
-    WHOLE = "whole"
-    """It stands alone."""
-    REPLACE = "replace"
-    """A piece of it takes the place of a piece of the question."""
-    POINT = "point"
-    """A word of it points to a piece of the question or of its answer."""
-    NONE = "none"
-    """It asks nothing that could be completed."""
 
 
 class TimeRelation(Enum):
@@ -81,25 +68,18 @@ class Wins(Enum):
 
 @dataclass(frozen=True, slots=True)
 class QuestionExample:
-    """A message, perhaps with the `question` and `answer` before or a `text`, and what is known; None: that is not taught.
+    """A message, perhaps with a `text`, and what is known; None: that is not taught.
 
     `asked` are the places of its questions; `inner` is that of a chain's innermost description, `sides` are what is compared;
-    `piece` and `target` are those of a follow-up, the target in the answer if `in_answer`; `items` are those in the text; `when`
-    are the words for a time.
+    `items` are those in the text; `when` are the words for a time.
     """
 
     message: str
-    question: str = ""
-    answer: str = ""
     asked: tuple[Extent, ...] | None = None
     kind: int | None = None
     form: QuestionForm | None = None
     inner: Extent | None = None
     sides: tuple[Extent, ...] | None = None
-    follow: Follow | None = None
-    piece: Extent | None = None
-    target: Extent | None = None
-    in_answer: bool = False
     text: str = ""
     items: tuple[Extent, ...] | None = None
     wins: Wins | None = None
@@ -128,11 +108,10 @@ def examples(data: Path = DATA, seed: int = 5) -> list[QuestionExample]:
     hashed = [row for one in plans if rng.random() < 0.25 and (row := _with_number(one, rng))]
     kinds = [_alone(row["question"], row["kind"], 0.3) for row in rows_of(FOLDER / "kinds.jsonl")]
     found = [example for row in messages for example in of_message(row)]
-    found += [example for row in rows_of(FOLDER / "follow-ups.jsonl") for example in of_follow_up(row)]
+    found += map(of_follow_up, rows_of(FOLDER / "follow-ups.jsonl"))
     found += [example for row in (*plans, *hashed) for example in of_plan(row)]
     found += [example for row in public_plans(data) for example in of_plan(row, _PUBLIC)]
     found += _nested_deeper(plans, rng)
-    found += _unrelated(rows_of(FOLDER / "follow-ups.jsonl"), plans, rng)
     found += [example for row in rows_of(FOLDER / "lists.jsonl") for example in of_list(row)]
     found += [example for row in rows_of(FOLDER / "comparisons.jsonl") for example in of_comparison(row)]
     found += map(of_time, rows_of(FOLDER / "times.jsonl"))
@@ -143,7 +122,7 @@ def examples(data: Path = DATA, seed: int = 5) -> list[QuestionExample]:
 def judged() -> list[QuestionExample]:
     """The rows that are kept for judging."""
     found = [example for row in rows_of(JUDGED / "messages.jsonl") for example in of_message(row)]
-    found += [example for row in rows_of(JUDGED / "follow-ups.jsonl") for example in of_follow_up(row)]
+    found += map(of_follow_up, rows_of(JUDGED / "follow-ups.jsonl"))
     found += [example for row in rows_of(JUDGED / "plans.jsonl") for example in of_plan(row)]
     found += [example for row in rows_of(JUDGED / "lists.jsonl") for example in of_list(row)]
     found += [example for row in rows_of(JUDGED / "comparisons.jsonl") for example in of_comparison(row)]
@@ -166,40 +145,16 @@ def of_message(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
         yield from (_alone(text[start:end], kind, _PARTS) for (start, end), kind in zip(places, kinds, strict=True))
 
 
-def of_follow_up(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
-    """A follow-up, the question in it where its words stand there, and the question that is meant."""
-    question, asked = unmarked(row["question"])
-    answer, answered = unmarked(row["answer"])
-    message, pieces = unmarked(row["message"])
-    follow = Follow(row["how"])
-    piece = target = None
-    if follow in {Follow.REPLACE, Follow.POINT}:
-        if len(pieces) != 1 or len(asked) + len(answered) != 1:
-            return
-        (piece,), (target,) = pieces, asked or answered
-        yield QuestionExample(message, reply=WantedReply.QUESTION, weight=_PARTS / 2)
-    said = (row.get("asked") or "").rstrip("?. ")
-    if follow is Follow.POINT and piece and target and piece[0] < piece[1]:
-        meant = (question if asked else answer)[slice(*target)]
-        said = re.sub(
-            rf"{re.escape(meant)}(?:['’]s?)?", lambda _: message[slice(*piece)], said, count=1, flags=re.IGNORECASE
-        )
-    if follow in {Follow.WHOLE, Follow.POINT} and said and (at := message.lower().find(said.lower())) >= 0:
-        end = at + len(said)
-        while message[end : end + 1] == "?":
-            end += 1
-        yield QuestionExample(message, asked=((at, end),), reply=WantedReply.QUESTION, weight=_PARTS)
-    yield QuestionExample(
-        *(message, question, answer),
-        follow=follow,
-        piece=piece,
-        target=target,
-        in_answer=bool(answered),
-        reply=None if follow is Follow.NONE else WantedReply.QUESTION,
-        weight=_OWN,
-    )
-    if row.get("asked") and row.get("kind"):
-        yield _alone(row["asked"], row["kind"], _PARTS)
+def of_follow_up(row: Mapping[str, Any]) -> QuestionExample:
+    """A follow-up, with the question in it where its words stand there; what it asks nothing of is not told apart further."""
+    message, said = row["message"], next(iter(row["asked"]), "").rstrip("?. ")
+    at = message.lower().find(said.lower()) if said else -1
+    if at < 0:
+        return QuestionExample(message, reply=WantedReply.QUESTION if said else None, weight=_PARTS)
+    end = at + len(said)
+    while message[end : end + 1] == "?":
+        end += 1
+    return QuestionExample(message, asked=((at, end),), reply=WantedReply.QUESTION, weight=_PARTS)
 
 
 def of_plan(row: Mapping[str, Any], weight: float = _OWN) -> Iterator[QuestionExample]:
@@ -319,20 +274,6 @@ def _joined(questions: Sequence[str], rng: random.Random) -> Iterator[QuestionEx
         second = other if joint in {" ", "\n"} else other[:1].lower() + other[1:]
         places = ((0, len(first)), (len(first) + len(joint), len(first) + len(joint) + len(second)))
         yield QuestionExample(f"{first}{joint}{second}", asked=places, reply=WantedReply.QUESTION, weight=_MADE)
-
-
-def _unrelated(
-    follow_ups: Sequence[Mapping[str, Any]], plans: Sequence[Mapping[str, Any]], rng: random.Random
-) -> Iterator[QuestionExample]:
-    """Whole questions after a question about something else."""
-    for row in plans:
-        message, before = unmarked(row["question"])[0], rng.choice(follow_ups)
-        style = rng.random()
-        message = (
-            f"and {message[:1].lower()}{message[1:]}" if style < 0.2 else message.lower() if style < 0.4 else message
-        )
-        question, answer = unmarked(before["question"])[0], unmarked(before["answer"])[0]
-        yield QuestionExample(message, question, answer, follow=Follow.WHOLE, weight=_MADE)
 
 
 def public_plans(data: Path) -> Iterator[dict[str, Any]]:

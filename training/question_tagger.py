@@ -2,11 +2,7 @@
 
     python -m training.question_tagger [--epochs N] [--rate R] [--seed S] [--begun FILE] [--data DIR] [--out FILE]
 
-It begins with the reader's layers. Inputs are those of `hoptrail.models.question_tagger`; of a follow-up they are
-
-    [CLS] message [SEP] question before [SEP] answer before [SEP]
-
-Sequences stand end to end, as in
+It begins with the reader's layers. Inputs are those of `hoptrail.models.question_tagger`. Sequences stand end to end, as in
 `training/model.py`. The loss of an example is the sum of what is taught: cross entropies of the judgements of the whole, of the
 tags of word pieces (divided by the root of their number), and of the first and last piece of each place.
 """
@@ -43,12 +39,11 @@ from hoptrail.models.weights import read_weights
 from training.listed import listed
 from training.manifest import MANIFEST, PACKAGE, digest_of_file, in_eight_bits, shipped_manifest, trained_on
 from training.model import WORDS, Sequences, Trunk
-from training.question_rows import Follow, QuestionExample, examples
+from training.question_rows import QuestionExample, examples
 from training.sizes import MINILM
 from training.sources import DATA
 
 _CLS, _SEP = 101, 102
-_LONGEST_ANSWER = 48
 _BUDGET, _SORTED = 1024, 512
 """Word pieces of a step, and examples that are sorted by length together."""
 _WARM_UP, _LEAST_RATE, _DROPPED = 100, 0.02, 0.1
@@ -95,9 +90,8 @@ class Tagger(Trunk):
 
 def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
     """An example as word pieces with labels."""
-    after = (example.text,) if example.text else (example.question, example.answer) if example.question else ()
-    texts = (example.message, *after)
-    longest = (LONGEST_QUESTION, LONGEST_TEXT) if example.text else (LONGEST, LONGEST_QUESTION, _LONGEST_ANSWER)
+    texts = (example.message, example.text) if example.text else (example.message,)
+    longest = (LONGEST_QUESTION, LONGEST_TEXT) if example.text else (LONGEST,)
     ids, starts, offsets = [_CLS], [], []
     for text, most in zip(texts, longest, strict=False):
         encoded = tokenizer.encode(text, add_special_tokens=False)
@@ -109,7 +103,6 @@ def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
     judgements = {
         "kind": example.kind,
         "form": None if example.form is None else example.form.value,
-        "follow": None if example.follow is None else list(Follow).index(example.follow),
         "reply": None if example.reply is None else example.reply.value,
         "wins": None if example.wins is None else example.wins.value,
         "relation": None if example.relation is None else example.relation.value,
@@ -121,10 +114,6 @@ def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
     if example.form is not None:
         is_chain = example.form is QuestionForm.CHAIN and example.inner
         places["inner"] = _pieces(offsets[0], example.inner, 1) if is_chain and example.inner else (0, 0)
-    if example.follow is not None:
-        at = 2 if example.in_answer else 1
-        places["piece"] = _pieces(offsets[0], example.piece, 1) if example.piece else (0, 0)
-        places["target"] = _pieces(offsets[at], example.target, starts[at]) if example.target else (0, 0)
     known = {name: place for name, place in places.items() if place}
     return Taught(ids, segments, example.weight, whole, tags, known)
 
@@ -224,7 +213,7 @@ def train(items: Sequence[Taught], epochs: float, rate: float, seed: int, begun:
 def describe(learned: Sequence[QuestionExample]) -> None:
     """Enter the shipped weights of the tagger in the manifest, and what it learned from in the fingerprints."""
     known = read_trained(PACKAGE / TRAINED).fingerprints
-    own = trained_on(text for one in learned for text in (one.message, one.question, one.text) if text).fingerprints
+    own = trained_on(text for one in learned for text in (one.message, one.text) if text).fingerprints
     Trained(np.union1d(known, own)).write(PACKAGE / TRAINED)
     digests = {"tagger_sha256": PACKAGE / QUESTIONS, "trained_sha256": PACKAGE / TRAINED}
     update = {name: digest_of_file(path) for name, path in digests.items()} | {"tagger_examples": len(learned)}

@@ -61,7 +61,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
         (
             ("How much is a tyre change for the Brio?", "How much is a tyre change for the Brio?", "48 EUR"),
             ("And for the Vento?", "How much is a tyre change for the Vento?", "66 EUR"),
-            ("What about a full service?", "How much is a full service for the Vento?", "275 EUR"),
+            ("what does a full service for it cost?", "What does a full service for the Vento cost?", "275 EUR"),
         ),
         (
             ("How do I reset the boiler?", "How do I reset the boiler?", "Turn the dial"),
@@ -93,7 +93,7 @@ def test_a_conversation_goes_on(index: Index, turns: tuple[tuple[str, str, str],
 
 def test_what_cannot_be_completed_is_asked_as_it_stands_and_told(index: Index) -> None:
     talk = index.conversation()
-    talk.ask("Who runs the garage?")
+    talk.ask("Who installed the boiler?")
     answer = talk.ask("What about a full service?")
     assert answer.asked == "What about a full service?"
     assert answer.notes == ("It is not clear what “What about a full service?” follows up: it was asked as it stands.",)
@@ -163,9 +163,8 @@ def test_a_model_that_fails_leaves_the_message_as_it_stands(index: Index) -> Non
 def test_answers_before_complete_a_question_and_a_search(index: Index) -> None:
     before = index.ask("Who is the deputy of Nadia Fell?")
     assert index.ask("Where was he born?", before=before).asked == BORN
-    assert index.ask("Where was he born?", before=[before, index.ask("Who installed the boiler?")]).asked == (
-        "Where was Lowe Engineering born?"
-    )
+    later = index.ask("Who leads the PR team?")
+    assert index.ask("Where was he born?", before=[before, later]).asked == "Where was Omar Quist born?"
     assert index.search("Where was he born?", "bm25", before=before) == index.search(BORN, "bm25")
 
 

@@ -61,6 +61,7 @@ def test_the_wheel_holds_both_models_and_their_licences(wheel: Path, tmp_path: P
         archive.extract("hoptrail_encoder/model/model.safetensors", tmp_path)
     assert digest_of(tmp_path / "hoptrail_encoder" / "model" / "model.safetensors") == WEIGHTS_SHA256
     assert {
+        "hoptrail_reader/follow-ups.npz",
         "hoptrail_reader/questions.npz",
         "hoptrail_reader/weights.npz",
         "hoptrail/serving/server/page/index.html",

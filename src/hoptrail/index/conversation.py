@@ -1,14 +1,15 @@
 """A conversation with an index: its questions and answers so far, from which a follow-up is completed.
 
 Every door answers a message here: Python, the terminal, the page, the HTTP API, chat windows and agents. A message becomes
-questions; a question that does not stand alone is completed, by the model if there is one, else by rules; each is answered.
+questions; a question that does not stand alone is completed, by the model if there is one, else by the trained writer; each is
+answered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextvars import copy_context
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from threading import Event
 from typing import TypedDict, Unpack
@@ -22,7 +23,7 @@ from hoptrail.language.tasks import Exchange, Finding, FollowUp, Language
 from hoptrail.models.tracing import said, span
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Trail, Usage
+from hoptrail.types import Answer, AnswerKind, Evidence, Guess, Hop, Trail, Usage
 
 MOST_TURNS = 8
 """Earlier turns that are looked at."""
@@ -98,14 +99,17 @@ def _answer(
     turns = turns_of(before)
     answers: list[Answer] = []
     questions = read.questions[:MOST_QUESTIONS]
-    if writes and len(questions) == 1 and stands_alone(questions[0]):
-        questions = (asked,)  # a model is shown the wishes in a message, which rules leave out
+    alone = read.introduced
+    if writes and len(questions) == 1 and stands_alone(questions[0], turns):
+        questions, alone = (asked,), True  # a model is shown the wishes in a message, which are left out without one
     for question in questions:
-        whole, note, usage = _completed(question, [] if read.introduced and not answers else turns, language)
-        begun(whole)
-        answer = recipe.answer(whole)
-        answer = replace(answer, question=question, asked=whole, usage=answer.usage + usage)
-        answers.append(replace(answer, notes=(*answer.notes, note)) if note else answer)
+        whole = _completed(question, [] if alone and not answers else turns, language)
+        begun(whole.question)
+        answer = _doubted(recipe.answer(whole.question), whole.probability)
+        notes = (*answer.notes, whole.note) if whole.note else answer.notes
+        answers.append(
+            replace(answer, question=question, asked=whole.question, usage=answer.usage + whole.usage, notes=notes)
+        )
         turns.append(_turn(answers[-1]))
     left = [f"Not asked: {question}" for question in read.questions[MOST_QUESTIONS:]]
     if len(answers) == 1:
@@ -137,7 +141,7 @@ def completed(message: str, before: Sequence[Answer], language: Language) -> str
     """The question to search for: a message without the words around its questions, completed from the answers before."""
     read = read_message(message, writes=True)
     question = " ".join(read.questions) or check_question(message)
-    return _completed(question, [] if read.introduced else turns_of(before), language)[0]
+    return _completed(question, [] if read.introduced else turns_of(before), language).question
 
 
 def turns_of(answers: Iterable[Answer]) -> list[Exchange]:
@@ -150,31 +154,55 @@ def turns_of(answers: Iterable[Answer]) -> list[Exchange]:
         if answer.asked == answer.question:
             read = read_message(answer.question, writes=True)
             questions = read.questions if len(read.questions) == 1 else (answer.question,)
-            whole = complete_follow_up(questions[0], turns) or answer.asked
+            written = complete_follow_up(questions[0], turns) if turns else None
+            whole = written.text if written else answer.asked
         turns.append(replace(_turn(answer), asked=whole))
     return turns
 
 
 def _turn(answer: Answer) -> Exchange:
     hops = tuple(Finding(hop.question, hop.asked, hop.answer) for hop in answer.trail)
-    return Exchange(answer.asked, answer.text, hops)
+    # A guess was shown, so a message may follow it up.
+    shown = answer.guess.text if answer.text is None and answer.guess else answer.text
+    return Exchange(answer.asked, shown, hops)
 
 
-def _completed(question: str, turns: Sequence[Exchange], language: Language) -> tuple[str, str, Usage]:
-    """The question as it is to be asked, a note if it could not be completed, and what completing it cost."""
-    if not turns:
-        return question, "", Usage()
-    if stands_alone(question):
-        return complete_follow_up(question, turns) or question, "", Usage()
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question as it is asked, the probability that this is meant, a note if it could not be completed, and what that cost."""
+
+    question: str
+    probability: float = 1.0
+    note: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+def _completed(question: str, turns: Sequence[Exchange], language: Language) -> _Asked:
+    written = complete_follow_up(question, turns) if turns else None
+    if not turns or (written and (stands_alone(question, turns) or language.name.startswith(OFFLINE))):
+        return _Asked(question) if written is None else _Asked(written.text, written.probability)
     usage = Usage()
     try:
         reply = language.perform(FollowUp(question, tuple(turns)))
         if reply.value not in {None, turns[-1].asked}:  # to ask the same again is no follow-up
-            return reply.value, "", reply.usage
+            return _Asked(reply.value, usage=reply.usage)
         usage = reply.usage
     except TaskFailed as failure:
         usage = failure.usage or usage
-    return question, f"It is not clear what “{question}” follows up: it was asked as it stands.", usage
+    note = f"It is not clear what “{question}” follows up: it was asked as it stands."
+    return _Asked(question, note=note, usage=usage)
+
+
+def _doubted(answer: Answer, probability: float) -> Answer:
+    """An answer to a question that is meant with a probability. Where it is likelier that another is, it is a guess."""
+    if answer.confidence is None:
+        return answer
+    sure = round(answer.confidence * probability, 4)
+    if probability >= 0.5 or answer.text is None:
+        guess = answer.guess and replace(answer.guess, confidence=sure)
+        return replace(answer, confidence=sure, guess=guess)
+    said = tuple(one for one in answer.evidence if one.hop == answer.evidence[-1].hop)
+    return replace(answer, text=None, items=(), confidence=sure, guess=Guess(answer.text, sure, said))
 
 
 def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> Answer:

@@ -14,8 +14,8 @@ reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [C
     items    pieces of the text that answer the question, as in `asked`
 
 Further heads were trained with them and are not used yet: the kind of answer, the sides of a comparison and which value wins it,
-what a follow-up replaces or points to, and the words for a time with its relation to what is asked for
-(docs/decisions/reading.md). It reads English. Longer messages are tagged in stretches of 96 word pieces.
+and the words for a time with its relation to what is asked for (docs/decisions/reading.md). It reads English. Longer messages are
+tagged in stretches of 96 word pieces.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ import numpy as np
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.onnx_runtime import Tensors
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.reader import open_network, reader_folder
+from hoptrail.models.reader import open_network, read_reader_weights, reader_folder
 
 QUESTIONS = "questions.npz"
-PIECE_HEADS = {"asked": 3, "inner": 2, "piece": 2, "target": 2, "items": 3, "sides": 3, "when": 3}
-WHOLE_HEADS = {"kind": 5, "form": 3, "follow": 4, "reply": 6, "wins": 3, "relation": 7}
+PIECE_HEADS = {"asked": 3, "inner": 2, "items": 3, "sides": 3, "when": 3}
+WHOLE_HEADS = {"kind": 5, "form": 3, "reply": 6, "wins": 3, "relation": 7}
 """The heads in the order of their columns, with how many each has."""
 _CLS, _SEP = 101, 102
 LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
@@ -86,7 +86,9 @@ class QuestionTagger:
     """Tags messages. Thread-safe. Raises: ModelUnavailable: the weights are missing or unusable."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._tokenizer, self._session = open_network("questions", folder or reader_folder(), QUESTIONS)
+        self._tokenizer, self._session = open_network(
+            "questions", read_reader_weights(folder or reader_folder(), QUESTIONS)
+        )
 
     def tag_message(self, message: str) -> MessageTags:
         """The questions in a message."""
@@ -119,7 +121,7 @@ class QuestionTagger:
 
     def _run(self, message: str, text: str | None = None) -> tuple[list[Extent], FloatMatrix, FloatMatrix]:
         """Tag a message, or a question before a text: the offsets of the word pieces of what comes last, and the logits of the
-        heads, for each of these pieces, shape (pieces, 18), and for the whole, shape (28).
+        heads, for each of these pieces, shape (pieces, 14), and for the whole, shape (24).
         """
         longest = LONGEST if text is None else LONGEST_QUESTION
         encoded = self._tokenizer.encode(whole_text(message), add_special_tokens=False)

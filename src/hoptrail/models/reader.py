@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -114,7 +114,7 @@ class Reader:
     """
 
     def __init__(self, folder: Path | None = None, threads: int = 1) -> None:
-        self._tokenizer, self._session = open_network("reader", folder or reader_folder(), _FILE, threads)
+        self._tokenizer, self._session = open_network("reader", read_reader_weights(folder or reader_folder()), threads)
 
     def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
         """The readings, in order. Each pair is its own batch, because rounding to eight bits depends on the batch."""
@@ -151,13 +151,13 @@ class Reader:
             yield _Pieces([*ids, *text.ids[:room], _SEP], len(ids), text.offsets[:room])
 
 
-def open_network(graph: str, folder: Path, file_name: str, threads: int = 1) -> tuple[Tokenizer, Session]:
-    """The encoder's tokeniser, and a session of `graph` with its word embeddings and the weights of a file in `folder`.
+def open_network(graph: str, own: Mapping[str, NDArray[np.float32]], threads: int = 1) -> tuple[Tokenizer, Session]:
+    """The encoder's tokeniser, and a session of `graph` with its word embeddings and weights of its `own`.
     Raises: ModelUnavailable: the weights are missing, unusable, or for another encoder.
     """
     from tokenizers import Tokenizer
 
-    own, encoder = read_reader_weights(folder, file_name), packaged_folder()
+    encoder = packaged_folder()
     check_digest(encoder / WEIGHTS, WEIGHTS_SHA256, "minilm")  # where its numbers begin is known for this file alone
     tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
     tokenizer.no_truncation()

@@ -146,19 +146,6 @@ IRREGULAR_PASTS = word_set(
 )
 """Past forms and participles that do not end in -ed."""
 
-BASE_VERBS = word_set(
-    "accept achieve acquire adopt air allow appear arrive attend beat become begin belong borrow break bring build buy capture "
-    "carry cause change charge close collapse come command compete compose conquer contain cost create cross declare decline "
-    "defeat descend describe design die direct discover dissolve draw drop earn employ enclose end enter establish expire fall "
-    "feed fight finish flow form found freeze gain get give go govern graduate grow guard handle happen have help hold host "
-    "house include influence inherit inspire introduce invade invent issue join land lead leave lie live lose make marry mean "
-    "melt merge mine move obtain occur open operate originate own paint pass perform play produce publish raise reach receive "
-    "recognise recognize record release remain replace retire rise rule sail secede see sell send serve settle sign sing sink "
-    "span spend split stage stand star start stop study succeed surrender take teach tour trade train travel try turn use visit "
-    "vote wear win withdraw work write"
-)
-"""Common verbs in the form that follows `did`."""
-
 NAMED_AFTER_OF = re.compile(
     r"\b(?:the )?(?:city|town|village|county|island|kingdom|republic|state|province|region|district|municipality|port|borough|"
     r"parish) of (?:the )?$",

@@ -8,8 +8,20 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from hoptrail.text.lexicon import BASE_VERBS, COPULAS
+from hoptrail.text.lexicon import COPULAS, word_set
 
+BASE_VERBS = word_set(
+    "accept achieve acquire adopt air allow appear arrive attend beat become begin belong borrow break bring build buy capture "
+    "carry cause change charge close collapse come command compete compose conquer contain cost create cross declare decline "
+    "defeat descend describe design die direct discover dissolve draw drop earn employ enclose end enter establish expire fall "
+    "feed fight finish flow form found freeze gain get give go govern graduate grow guard handle happen have help hold host "
+    "house include influence inherit inspire introduce invade invent issue join land lead leave lie live lose make marry mean "
+    "melt merge mine move obtain occur open operate originate own paint pass perform play produce publish raise reach receive "
+    "recognise recognize record release remain replace retire rise rule sail secede see sell send serve settle sign sing sink "
+    "span spend split stage stand star start stop study succeed surrender take teach tour trade train travel try turn use visit "
+    "vote wear win withdraw work write"
+)
+"""Common verbs in the form that follows `did`."""
 _WORD = re.compile(r"[^\W\d_]+")
 _IRREGULAR = {
     **dict.fromkeys(COPULAS, "be"),

@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, DEMONYMS, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.normal_forms import without_article
-from hoptrail.text.phrases import Token, tokens_of
+from hoptrail_papers.comprag.phrases import Token, tokens_of
 from hoptrail_papers.comprag.sentence_triples import said, verb_group
 
 _CLAUSE = QUESTION_WORDS | word_set("that and or but")

@@ -16,9 +16,9 @@ from hoptrail.text import lexicon
 from hoptrail.text.lexicon import ARTICLES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, word_set
 from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import base_title, folded, squeeze
-from hoptrail.text.phrases import Token
 from hoptrail.text.words import words
 from hoptrail.types import Fact, Triple
+from hoptrail_papers.comprag.phrases import Token
 
 _PARENTHESIS = re.compile(r"(\([^)]*\))\s*")
 _NEAR = 120  # where the parenthesis begins, at the latest

@@ -15,16 +15,17 @@ from itertools import takewhile
 from hoptrail.language.tasks import Exchange, Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
 from hoptrail.text.mentions import find_names
-from hoptrail.text.phrases import REFERENCE
 from hoptrail.text.questions import Wanted, type_of_noun, wanted_by
 from hoptrail.text.words import Word, content_stems, stem, words
 
+REFERENCE = re.compile(r"#\d{1,3}")
+"""The answer to an earlier sub-question, by its number."""
 _DEMONSTRATIVES = word_set("this these those")
 _BEFORE_DEMONSTRATIVE_THAT = AUXILIARIES | COPULAS | PREPOSITIONS
 _PERSONAL = PRONOUNS - _DEMONSTRATIVES - {"that"}
 _FILLER = re.compile(r"\bit (?=(?:[a-z]+ )?(?:that|to|for|whether|if)\b)", re.IGNORECASE)
 _VERB_ENDINGS = ("ed", "ing")
-DEMONSTRATIVE = re.compile(r"\b(?:this|that|these|those)\s+([a-z]{3,30})\b(?!')", re.IGNORECASE)
+_DEMONSTRATIVE = re.compile(r"\b(?:this|that|these|those)\s+([a-z]{3,30})\b(?!')", re.IGNORECASE)
 _NOUN_ASKED = re.compile(
     r"\b(?:(?:which|what) (?!is\b|was\b|are\b|were\b|did\b|do\b|does\b)|(?:is|was|are|were) the )([a-z]+)\b",
     re.IGNORECASE,
@@ -72,7 +73,7 @@ def complete(question: str, findings: Sequence[Finding]) -> str:
         return question
     # Only a demonstrative with a noun: not `that was` or `this is`.
     kept = FUNCTION_WORDS | {"question"}
-    pointed = DEMONSTRATIVE.sub(lambda said: said[0] if said[1].lower() in kept else latest, question, count=1)
+    pointed = _DEMONSTRATIVE.sub(lambda said: said[0] if said[1].lower() in kept else latest, question, count=1)
     if pointed != question:
         return pointed
     return question if find_names(question) else replace_pronouns(question, lambda _: latest)

@@ -198,7 +198,8 @@ def _without_evidence(task: object) -> Output:
         case tasks.Complete(question, findings):
             return complete(question, findings)
         case tasks.FollowUp(message, turns):
-            return complete_follow_up(message, turns)
+            written = complete_follow_up(message, turns)
+            return written and written.text
         case tasks.Clarify(question, _, context):
             return clarify(question, context)
         case tasks.Equate(_, one, other):  # the same words: the rules know no synonyms

@@ -5,14 +5,12 @@ There is no part-of-speech tagger: a word is taken for a verb by its ending, its
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hoptrail.language.conversation.references import REFERENCE
 from hoptrail.text.lexicon import (
     ARTICLES,
     AUXILIARIES,
-    BASE_VERBS,
     COPULAS,
     FUNCTION_WORDS,
     IRREGULAR_PASTS,
@@ -21,8 +19,8 @@ from hoptrail.text.lexicon import (
 )
 from hoptrail.text.mentions import Shape, find_names
 from hoptrail.text.words import words
+from hoptrail_papers.comprag.lemmas import BASE_VERBS
 
-REFERENCE = re.compile(r"#\d{1,3}")
 _SUBJECTS = ARTICLES | word_set("he she it they we you i his her its their our your my this these")
 
 
@@ -74,8 +72,3 @@ def tokens_of(question: str) -> tuple[Token, ...]:
     tokens = [Token(question[start:end], start, end, name=True) for start, end in spans]
     tokens += [Token(word.text, word.start, word.end, name=False) for word in plain]
     return tuple(sorted(tokens, key=lambda token: token.start))
-
-
-def adjacent(tokens: Sequence[Token], at: int) -> bool:
-    """Whether at most one character separates token `at` from the one before it."""
-    return at > 0 and tokens[at].start - tokens[at - 1].end <= 1
