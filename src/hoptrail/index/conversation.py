@@ -28,6 +28,10 @@ from hoptrail.types import Answer, AnswerKind, Evidence, Guess, Hop, Trail, Usag
 MOST_TURNS = 8
 """Earlier turns that are looked at."""
 
+LEAST_MEANT = 0.6
+"""Where a completed question is meant with less, its answer is a guess: of 222 turns of dialogues 15 instead of 23 get a wrong
+answer, and 70 instead of 80 a right one."""
+
 
 class SearchOptions(TypedDict, total=False):
     """What is searched, and what is followed up.
@@ -194,11 +198,11 @@ def _completed(question: str, turns: Sequence[Exchange], language: Language) -> 
 
 
 def _doubted(answer: Answer, probability: float) -> Answer:
-    """An answer to a question that is meant with a probability. Where it is likelier that another is, it is a guess."""
+    """An answer to a question that is meant with a probability: it is no surer than both together, and perhaps a guess."""
     if answer.confidence is None:
         return answer
     sure = round(answer.confidence * probability, 4)
-    if probability >= 0.5 or answer.text is None:
+    if probability >= LEAST_MEANT or answer.text is None:
         guess = answer.guess and replace(answer.guess, confidence=sure)
         return replace(answer, confidence=sure, guess=guess)
     said = tuple(one for one in answer.evidence if one.hop == answer.evidence[-1].hop)

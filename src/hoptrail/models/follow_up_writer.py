@@ -79,7 +79,7 @@ _JOINING = ("'", "’", "(", "-", "/", "$", "€", "£")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFollowUp:
     """A question that stands alone, and the probability that it is what was meant. Empty: none can be written."""
 
     text: str
@@ -87,7 +87,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CopiedFrom:
     """What is copied from: the texts, latest first, with the word pieces of all, and of each its text and characters there (None:
     a mark between texts).
     """
@@ -115,7 +115,7 @@ class FollowUpWriter:
         trunk = {name: one for name, one in weights.items() if not name.startswith(_OWN)}
         self._tokenizer, self._session = open_network("states", trunk)
 
-    def write(self, message: str, before: Sequence[tuple[str, str]]) -> Written:
+    def write(self, message: str, before: Sequence[tuple[str, str]]) -> WrittenFollowUp:
         """What `message` asks after the questions and answers `before`, oldest first: the likeliest text."""
         source = source_of(message, before, self._tokenizer)
         likely: dict[str, float] = {}
@@ -123,7 +123,7 @@ class FollowUpWriter:
             text = _text(source, one.places)
             likely[text] = float(np.logaddexp(likely.get(text, -np.inf), one.likely))
         text = max(likely, key=lambda one: likely[one])
-        return Written(text, float(np.exp(likely[text])))
+        return WrittenFollowUp(text, float(np.exp(likely[text])))
 
     def _states(self, ids: Sequence[int]) -> FloatMatrix:
         """What the trunk makes of word pieces, after the vectors of the small words, shape (small words + pieces, width)."""
@@ -196,7 +196,7 @@ def _logistic(values: FloatMatrix) -> FloatMatrix:
     return (1 / (1 + np.exp(-values))).astype(np.float32)
 
 
-def source_of(message: str, before: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> Source:
+def source_of(message: str, before: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> CopiedFrom:
     """The word pieces of a message and of the two turns before it, the latest first."""
     texts = (message, *(text for turn in before[:-3:-1] for text in turn))
     ids: list[int] = [_CLS]
@@ -205,10 +205,10 @@ def source_of(message: str, before: Sequence[tuple[str, str]], tokenizer: Tokeni
         encoded = tokenizer.encode(whole_text(text), add_special_tokens=False)
         ids += [*encoded.ids[:longest], _SEP]
         extents += [*((part, *extent) for extent in encoded.offsets[:longest]), None]
-    return Source(texts, tuple(ids), tuple(extents))
+    return CopiedFrom(texts, tuple(ids), tuple(extents))
 
 
-def _text(source: Source, places: Sequence[int]) -> str:
+def _text(source: CopiedFrom, places: Sequence[int]) -> str:
     """What was copied, as it stands in its text where it goes on there, with a capital letter at the beginning only."""
     text, last, last_end = "", -1, 0
     for place in places:
@@ -234,7 +234,7 @@ def _installed() -> FollowUpWriter:
 
 
 @lru_cache(256)
-def write_follow_up(message: str, before: tuple[tuple[str, str], ...]) -> Written:
+def write_follow_up(message: str, before: tuple[tuple[str, str], ...]) -> WrittenFollowUp:
     """What a message asks after other questions and answers, by the installed weights. Raises: ModelUnavailable: as for
     `FollowUpWriter`.
     """

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hoptrail.language.tasks import Exchange
-from hoptrail.models.follow_up_writer import Written, write_follow_up
+from hoptrail.models.follow_up_writer import WrittenFollowUp, write_follow_up
 from hoptrail.text.words import words
 
 LEAST_LIKELY = 0.2
 """Below this probability a message is asked as it stands: of what is written less likely, one in five was meant."""
 
 
-def complete_follow_up(message: str, before: Sequence[Exchange]) -> Written | None:
+def complete_follow_up(message: str, before: Sequence[Exchange]) -> WrittenFollowUp | None:
     """`message` completed from the turns before, the latest last, with the probability that this is meant; None: it cannot be
     completed well. What stands alone only loses what ties it to the message before: `and where is Tarnwick?` asks `Where is
     Tarnwick?`.
