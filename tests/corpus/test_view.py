@@ -10,7 +10,7 @@ import pytest
 from hoptrail import Index, Settings
 from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.passage_graph import NAMES
-from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.view import EVERYTHING, View, checked_date, is_later
 from hoptrail.errors import UsageError
 from hoptrail.recipes.registry import recipe_names
@@ -217,3 +217,23 @@ def test_what_is_hidden_is_looked_up_by_an_index(whole: Index) -> None:
             for row in snapshot._database.rows(f"EXPLAIN QUERY PLAN SELECT 1 FROM {table}")
         ]
     assert not [plan for plan in plans if "SCAN temp" in plan or "SUBQUERY" in plan], plans
+
+
+def test_what_the_garbage_collector_gives_back_waits_for_nothing(whole: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may do so in the very thread that is about to read."""
+    shared = SharedSnapshot(whole.folder)
+    _, give_back = shared.lease()
+    is_current = Snapshot.is_current
+
+    def collecting(self: Snapshot) -> bool:
+        give_back()
+        return is_current(self)
+
+    monkeypatch.setattr(Snapshot, "is_current", collecting)
+    snapshot, give_back_again = shared.lease()
+    monkeypatch.undo()
+    assert list(snapshot.documents())
+    give_back_again()
+    with shared.reading() as again:
+        assert again is snapshot
+    shared.move_to(whole.folder)

@@ -7,7 +7,7 @@ concurrent readers, and parks it while there are none.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -195,6 +195,8 @@ class SharedSnapshot:
         self._folder = folder
         self._view = view
         self._turn = Lock()
+        self._returned: deque[_Opened] = deque()
+        """Given back, and not counted yet."""
         self._newest: _Opened | None = None
         self._views: OrderedDict[View, SharedSnapshot] = OrderedDict()
 
@@ -202,7 +204,7 @@ class SharedSnapshot:
         """The same index restricted to a view. The most recently used views are kept open."""
         if view == self._view:
             return self
-        with self._turn:
+        with self._alone():
             if view not in self._views:
                 self._views[view] = SharedSnapshot(self._folder, view)
             self._views.move_to_end(view)
@@ -214,7 +216,7 @@ class SharedSnapshot:
 
     def lease(self) -> tuple[Snapshot, Callable[[], None]]:
         """Open the last commit. Returns it, and a function to call once at the end of reading. Raises: as `Snapshot.open`."""
-        with self._turn:
+        with self._alone():
             opened = self._newest
             if opened is not None and not (
                 opened.snapshot.is_current() if opened.readers else opened.snapshot.resume()
@@ -236,7 +238,7 @@ class SharedSnapshot:
 
     def move_to(self, folder: Path, on_close: Callable[[], None] = lambda: None) -> None:
         """Read another folder from the next lease on. `on_close` is called when the earlier one has no readers left."""
-        with self._turn:
+        with self._alone():
             self._folder = folder
             before, self._newest = self._newest, None
             for shared in self._views.values():
@@ -248,11 +250,29 @@ class SharedSnapshot:
         if before is None:
             on_close()
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread at a time. What is given back meanwhile is counted afterwards."""
+        try:
+            with self._turn:
+                yield
+        finally:
+            self._count_returned()
+
     def _release(self, opened: _Opened) -> None:
-        with self._turn:
-            opened.readers -= 1
-            if not opened.readers:
-                if opened is self._newest:
-                    opened.snapshot.park()
-                else:
-                    opened.close()
+        """Never waits: the garbage collector calls it, perhaps in a thread that has the turn, which then goes on with this."""
+        self._returned.append(opened)
+        self._count_returned()
+
+    def _count_returned(self) -> None:
+        while self._returned and self._turn.acquire(blocking=False):
+            try:
+                while self._returned:
+                    opened = self._returned.popleft()
+                    opened.readers -= 1
+                    if not opened.readers and opened is self._newest:
+                        opened.snapshot.park()
+                    elif not opened.readers:
+                        opened.close()
+            finally:
+                self._turn.release()
