@@ -1,14 +1,15 @@
-"""Broken JSON and YAML files, and files that would take all memory or time."""
+"""Broken JSON and YAML files, files that would take all memory or time, and what reading leaves behind."""
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
 
 from hoptrail.documents.child import Parsing
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
-from hoptrail.documents.records import parse_json, parse_yaml
+from hoptrail.documents.records import parse_csv, parse_json, parse_yaml
 
 ALIASES = "a0: &a0 [ha, ha]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 
@@ -88,3 +89,9 @@ def test_a_merged_mapping_of_yaml_is_part_of_the_record() -> None:
 
 def test_records_without_a_value_leave_nothing() -> None:
     assert parse_json(b'{"a": [[]], "b": [{}], "c": "Foss"}', DEFAULT_LIMITS).text == "c: Foss"
+
+
+def test_reading_rows_leaves_other_readers_of_csv_their_limit() -> None:
+    before = csv.field_size_limit()
+    parse_csv(b"name,age\nAda,36\n", DEFAULT_LIMITS)
+    assert csv.field_size_limit() >= before

@@ -262,7 +262,7 @@ def _rows(rows: Iterator[list[str]], place: str, limits: ReadingLimits) -> Itera
 
 
 def _cells_of(text: str, delimiter: str, *, quoted: bool = True) -> Iterator[list[str]]:
-    csv.field_size_limit(len(text) + 1)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))  # of the whole process, so it is never lowered
     lines, skips = io.StringIO(text, newline="\n"), delimiter != "\t"
     return csv.reader(
         lines, delimiter=delimiter, skipinitialspace=skips, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
