@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from hoptrail import Answer, Hop, Index, UsageError
 from hoptrail.errors import TaskFailed
+from hoptrail.language.conversation import follow_ups
 from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import FollowUp, Read
-from hoptrail.types import AnswerKind
+from hoptrail.models.follow_up_writer import WrittenFollowUp
+from hoptrail.types import AnswerKind, Guess
 from world import HashingEncoder
 
 FILES = {
@@ -61,7 +64,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
         (
             ("How much is a tyre change for the Brio?", "How much is a tyre change for the Brio?", "48 EUR"),
             ("And for the Vento?", "How much is a tyre change for the Vento?", "66 EUR"),
-            ("what does a full service for it cost?", "What does a full service for the Vento cost?", "275 EUR"),
+            ("and for the Brio?", "How much is a tyre change for the Brio?", "48 EUR"),
         ),
         (
             ("How do I reset the boiler?", "How do I reset the boiler?", "Turn the dial"),
@@ -94,11 +97,11 @@ def test_a_conversation_goes_on(index: Index, turns: tuple[tuple[str, str, str],
 def test_what_cannot_be_completed_is_asked_as_it_stands_and_told(index: Index) -> None:
     talk = index.conversation()
     talk.ask("Who installed the boiler?")
-    answer = talk.ask("What about a full service?")
-    assert answer.asked == "What about a full service?"
-    assert answer.notes == ("It is not clear what “What about a full service?” follows up: it was asked as it stands.",)
+    answer = talk.ask("half price?")
+    assert answer.asked == "half price?"
+    assert answer.notes == ("It is not clear what “half price?” follows up: it was asked as it stands.",)
     assert answer.notes[0] in str(answer)
-    assert index.ask("What about a full service?").notes == (), "nothing was asked before"
+    assert index.ask("half price?").notes == (), "nothing was asked before"
 
 
 def test_each_of_several_questions_is_answered_and_the_open_ones_are_named(index: Index) -> None:
@@ -166,6 +169,29 @@ def test_answers_before_complete_a_question_and_a_search(index: Index) -> None:
     later = index.ask("Who leads the PR team?")
     assert index.ask("Where was he born?", before=[before, later]).asked == "Where was Omar Quist born?"
     assert index.search("Where was he born?", "bm25", before=before) == index.search(BORN, "bm25")
+
+
+@pytest.mark.parametrize(("meant", "given"), [(0.9, True), (0.5, False)])
+def test_an_answer_is_no_surer_than_its_question(
+    index: Index, monkeypatch: pytest.MonkeyPatch, meant: float, given: bool
+) -> None:
+    alone = index.ask(BORN)
+    assert alone.text == "Utrecht"
+    assert alone.confidence
+    monkeypatch.setattr(follow_ups, "write_follow_up", lambda *_: WrittenFollowUp(BORN, meant))
+    answer = index.ask("and where?", before=index.ask("Who is the deputy of Nadia Fell?"))
+    assert answer.asked == BORN
+    assert answer.confidence == pytest.approx(alone.confidence * meant, abs=1e-4)
+    assert answer.text == ("Utrecht" if given else None)
+    if not given:
+        assert answer.guess
+        assert (answer.guess.text, answer.guess.confidence) == ("Utrecht", answer.confidence)
+        assert answer.guess.evidence
+
+
+def test_a_guess_that_was_shown_can_be_followed_up(index: Index) -> None:
+    unsure = replace(index.ask("Who is the deputy of Nadia Fell?"), text=None, guess=Guess("Peter Hahn", 0.4, ()))
+    assert index.ask("Where was he born?", before=unsure).asked == BORN
 
 
 def test_only_chosen_documents_are_asked(index: Index) -> None:

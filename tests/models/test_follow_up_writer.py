@@ -21,7 +21,7 @@ from tiny_bert import plain_bert
 
 WORDS = "embeddings.word_embeddings.weight"
 BEFORE = (("Who designed the Candlerock Lighthouse?", "Ilse Marrow"),)
-JUDGED_RIGHT = 0.65
+JUDGED_RIGHT = 0.6
 """Of 140 follow-ups by another hand, the share that is written in the very words of the key, articles and case apart."""
 
 
@@ -87,7 +87,16 @@ def through_gates(own: dict[str, np.ndarray], name: str, values: np.ndarray) -> 
 def test_what_goes_on_in_its_text_is_copied_as_it_stands() -> None:
     before = (("Who signed the lease of Unit 4-B (the mill)?", "Zoë O'Neill-Berg"),)
     assert write_follow_up("and when did she sign it?", before).text.startswith("When did Zoë O'Neill-Berg sign ")
+    orla = (("Who designed the lighthouse?", "Orla Finch"),)
+    assert write_follow_up("and where was she born?", orla).text == "Where was Orla Finch born?"
     assert write_follow_up("why?", (("Is the gym open on Sundays?", "yes"),)).text == "Why is the gym open on Sundays?"
+
+
+@pytest.mark.parametrize("length", [12, 36, 60, 80, 400])
+def test_a_long_question_is_not_cut(length: int) -> None:
+    words = " ".join(f"pier {at}" for at in range(length // 2 - 3))
+    question = f"What did Ilse Marrow write about {words} in 1871?"
+    assert write_follow_up(question, BEFORE).text == question
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "\x00\x01", "\ud83d", "😀 when?", "ﬁ", "a" * 3000, "wann?", "いつ?"])

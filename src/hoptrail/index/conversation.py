@@ -159,7 +159,7 @@ def turns_of(answers: Iterable[Answer]) -> list[Exchange]:
             read = read_message(answer.question, writes=True)
             questions = read.questions if len(read.questions) == 1 else (answer.question,)
             written = complete_follow_up(questions[0], turns) if turns else None
-            whole = written.text if written else answer.asked
+            whole = written.text if written else questions[0]
         turns.append(replace(_turn(answer), asked=whole))
     return turns
 
@@ -182,9 +182,13 @@ class _Asked:
 
 
 def _completed(question: str, turns: Sequence[Exchange], language: Language) -> _Asked:
-    written = complete_follow_up(question, turns) if turns else None
-    if not turns or (written and (stands_alone(question, turns) or language.name.startswith(OFFLINE))):
-        return _Asked(question) if written is None else _Asked(written.text, written.probability)
+    if not turns:
+        return _Asked(question)
+    written = complete_follow_up(question, turns)
+    if stands_alone(question, turns):
+        return _Asked(written.text if written else question)
+    if written and language.name.startswith(OFFLINE):
+        return _Asked(written.text, written.probability)
     usage = Usage()
     try:
         reply = language.perform(FollowUp(question, tuple(turns)))

@@ -31,41 +31,33 @@ if TYPE_CHECKING:
 
 WRITER = "follow-ups.npz"
 SMALL = (
-    "what",
-    "is",
-    "the",
-    "of",
-    "'",
-    "s",
-    "?",
-    "are",
-    "was",
-    "in",
-    "there",
-    "how",
-    "at",
-    "who",
-    "does",
-    "on",
-    "for",
-    "a",
-    "when",
-    "were",
-    "many",
-    "much",
-    "to",
-    "do",
-    "and",
-    ",",
-    "which",
-    "has",
-    "that",
-    "or",
+    *(
+        "what",
+        "is",
+        "the",
+        "of",
+        "'",
+        "s",
+        "?",
+        "are",
+        "was",
+        "in",
+        "there",
+        "how",
+        "at",
+        "who",
+        "does",
+        "on",
+        "for",
+        "a",
+    ),
+    *("when", "were", "many", "much", "to", "do", "and", ",", "which", "has", "that", "or"),
 )
 """What may be written though nobody said it; each has a vector of its own, before those of the word pieces."""
-LONGEST = (64, 48, 40, 32, 24)
-"""Word pieces that are read of the message, of the last question and answer, and of those before."""
-_LONGEST_TEXT = 40
+LONGEST = (32, 48, 40, 32, 24)
+"""Word pieces that are read of the message, of the last question and answer, and of those before. A longer message stands alone.
+"""
+_LONGEST_TEXT = 48
 """Word pieces of what is written."""
 _BEAM = 4
 _OWN = "writer."
@@ -118,7 +110,9 @@ class FollowUpWriter:
     def write(self, message: str, before: Sequence[tuple[str, str]]) -> WrittenFollowUp:
         """What `message` asks after the questions and answers `before`, oldest first: the likeliest text."""
         source = source_of(message, before, self._tokenizer)
-        likely: dict[str, float] = {}
+        if source.ids.index(_SEP) > LONGEST[0] and not message.isspace():
+            return WrittenFollowUp(message, 1.0)
+        likely: dict[str, float] = {"": -np.inf}
         for one in self._copied(self._states(source.ids), np.array([at is not None for at in source.extents])):
             text = _text(source, one.places)
             likely[text] = float(np.logaddexp(likely.get(text, -np.inf), one.likely))
@@ -138,7 +132,7 @@ class FollowUpWriter:
         return np.concatenate([self._weights["small"], states[0]])
 
     def _copied(self, states: FloatMatrix, is_piece: NDArray[np.bool_]) -> list[_Begun]:
-        """The likeliest texts (beam search)."""
+        """The likeliest texts that end (beam search)."""
         allowed = np.concatenate([np.ones(_END + 1, bool), is_piece[1:]])
         size = len(self._weights["keys.bias"]) ** 0.5
         keys, near_keys = (self._linear(name, states) / size for name in ("keys", "near_keys"))
@@ -161,7 +155,7 @@ class FollowUpWriter:
             begun = sorted(further, key=lambda one: -one.likely)[:_BEAM]
             if len(ended) >= _BEAM and max(one.likely for one in ended) > begun[0].likely:
                 break
-        return ended or begun
+        return ended
 
     def _pointed(
         self, states: FloatMatrix, keys: FloatMatrix, near_keys: FloatMatrix, state: FloatMatrix, copied: Sequence[int]
@@ -220,7 +214,7 @@ def _text(source: CopiedFrom, places: Sequence[int]) -> str:
             goes_on = last >= _END and place == last + 1
             said = copied[last_end:end] if goes_on else copied[start:end]
             within = goes_on or (start > 0 and copied[start - 1].isalnum() and copied[start].isalnum())
-            if start == 0 and said.lower() in FUNCTION_WORDS:
+            if start == 0 and said.lower() in FUNCTION_WORDS and not copied[end : end + 1].isalnum():
                 said = said.lower()
         apart = text and not within and _BEGINS.match(said) and not text.endswith(_JOINING)
         text += f" {said}" if apart else said

@@ -141,7 +141,10 @@ def test_any_words_are_read_and_followed_up(message: list[str], before: list[str
     assert read.reply or len(read.questions) >= 1
     completed = complete_follow_up(text, [turn])
     said = re.findall(r"\w+", " ".join([*message, *before, *SMALL]).lower())
-    assert completed is None or set(re.findall(r"\w+", completed.text.lower())) <= set(said)
+    # A word of several pieces, such as a year, may be copied in part.
+    assert completed is None or all(
+        any(word in one for one in said) for word in re.findall(r"\w+", completed.text.lower())
+    )
 
 
 def test_a_long_message_is_read_in_bounded_time() -> None:

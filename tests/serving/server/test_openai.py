@@ -82,7 +82,7 @@ def test_a_follow_up_is_completed_from_the_messages_before(client: OpenAI) -> No
     messages: list[Any] = [{"role": "user", "content": "Hi! Who designed the Tallow Bridge?"}]
     for follow_up, asked, answer in (
         ("And where was she born?", "Where was Orla Finch born?", "Wrenmouth"),
-        ("Which river flows through that town?", "Which river flows through Wrenmouth?", "Isk"),
+        ("And which river flows through Wrenmouth?", "Which river flows through Wrenmouth?", "Isk"),
     ):
         said = client.chat.completions.create(model="trail", messages=messages)
         messages += [

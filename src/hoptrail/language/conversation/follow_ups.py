@@ -1,7 +1,7 @@
 """Follow-ups: `and when was she born?` and `what about the Vento?` become questions that stand alone, by the trained writer.
 
-It copies from the message and from the turns before. The hops of an answer of several are turns of their own, because they say
-whom a question is about. What is not likely enough to be meant is not completed. English only.
+It copies from the message and from the turns before. The earlier hops of an answer are turns of their own, because they say whom
+a question is about. What is not likely enough to be meant is not completed. English only.
 """
 
 from __future__ import annotations
@@ -39,6 +39,5 @@ def _words(text: str) -> frozenset[str]:
 def _turns(before: Sequence[Exchange]) -> Iterator[tuple[str, str]]:
     """Questions and answers, oldest first."""
     for turn in before:
-        if len(turn.hops) > 1:
-            yield from ((hop.asked, hop.answer or "") for hop in turn.hops)
+        yield from ((hop.asked, hop.answer or "") for hop in turn.hops[:-1])  # the last one has the answer
         yield turn.asked, turn.answer or ""

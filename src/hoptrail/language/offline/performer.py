@@ -199,7 +199,7 @@ def _without_evidence(task: object) -> Output:
             return complete(question, findings)
         case tasks.FollowUp(message, turns):
             written = complete_follow_up(message, turns)
-            return written and written.text
+            return written.text if written else None
         case tasks.Clarify(question, _, context):
             return clarify(question, context)
         case tasks.Equate(_, one, other):  # the same words: the rules know no synonyms
