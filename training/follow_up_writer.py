@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -25,10 +24,11 @@ from torch.nn import functional
 from hoptrail.models.follow_up_writer import SMALL, WRITER
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
 from hoptrail.models.question_tagger import QUESTIONS
-from hoptrail.models.reader import TRAINED, Trained, read_reader_weights, read_trained, reader_folder
+from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
-from training.follow_up_rows import Row, Taught, rows, taught, unrelated
-from training.manifest import MANIFEST, PACKAGE, digest_of_file, in_eight_bits, shipped_manifest, trained_on
+from training.descent import descend
+from training.follow_up_rows import Taught, rows, taught, unrelated
+from training.manifest import PACKAGE, enter, in_eight_bits
 from training.model import WORDS, Sequences, Trunk
 from training.sizes import MINILM
 
@@ -39,7 +39,7 @@ KEY, INPUT, STATE = 128, 192, 256
 UNTAUGHT = -100
 _TOGETHER, _SORTED = 24, 384
 """Rows of a step, and rows that are sorted by length together."""
-_WARM_UP, _LEAST_RATE, _DROPPED = 100, 0.02, 0.1
+_DROPPED = 0.1
 _OWN_RATE = 8.0
 """The rate of the writer's own weights, of which training begins with none, as a multiple of the trunk's."""
 
@@ -139,41 +139,12 @@ def train(items: Sequence[Taught], small: Sequence[int], epochs: float, rate: fl
     of the small words.
     """
     torch.manual_seed(seed)
-    rng = random.Random(seed)
     weights = read_reader_weights(begun.parent, begun.name)
     writer = Writer({**read_weights(packaged_folder() / WEIGHTS), **weights}, small)
     own = [one for name, one in writer.named_parameters() if name.startswith("writer.")]
     trunk = [one for name, one in writer.named_parameters() if one.requires_grad and not name.startswith("writer.")]
-    optimiser = torch.optim.AdamW([{"params": own, "own": _OWN_RATE}, {"params": trunk, "own": 1.0}], weight_decay=0.01)
-    count = int(sum(1 for _ in steps(items, random.Random(0))) * epochs)
-    done, started = 0, time.time()
-    while done < count:
-        for step in steps(items, rng):
-            if done == count:
-                break
-            share = min(1, (done + 1) / _WARM_UP) * max(_LEAST_RATE, 1 - done / count)
-            for group in optimiser.param_groups:
-                group["lr"] = rate * group["own"] * share
-            loss = writer(step)
-            optimiser.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_([*own, *trunk], 1.0)
-            optimiser.step()
-            done += 1
-            if done % 100 == 0:
-                print(f"{done} of {count} steps, loss {loss.item():.3f}, {time.time() - started:.0f} s", flush=True)
+    descend([(own, _OWN_RATE), (trunk, 1.0)], lambda rng: steps(items, rng), writer, epochs, rate, seed)
     return writer
-
-
-def describe(learned: Sequence[Row]) -> None:
-    """Enter the shipped weights of the writer in the manifest, and what it learned from in the fingerprints."""
-    known = read_trained(PACKAGE / TRAINED).fingerprints
-    own = trained_on(text for row in learned for text in (row.message, row.asked)).fingerprints
-    Trained(np.union1d(known, own)).write(PACKAGE / TRAINED)
-    digests = {"writer_sha256": PACKAGE / WRITER, "trained_sha256": PACKAGE / TRAINED}
-    update = {name: digest_of_file(path) for name, path in digests.items()} | {"writer_rows": len(learned)}
-    manifest = shipped_manifest().model_copy(update=update)
-    (PACKAGE / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", "utf-8")
 
 
 def main() -> None:
@@ -195,7 +166,9 @@ def main() -> None:
     tensors = {name: one.numpy() for name, one in writer.state_dict().items() if name != WORDS}
     np.savez(options.out, allow_pickle=False, **in_eight_bits(tensors))
     if options.out == PACKAGE / WRITER:
-        describe(learned)
+        enter(
+            "writer", WRITER, (text for row in learned for text in (row.message, row.asked)), writer_rows=len(learned)
+        )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from hoptrail.models.reader import Trained, fingerprint
+from hoptrail.models.reader import TRAINED, Trained, fingerprint, read_trained
 
 MANIFEST, WEIGHTS = "manifest.json", "weights.npz"
 PACKAGE = Path(__file__).resolve().parents[1] / "packages" / "hoptrail-reader" / "src" / "hoptrail_reader"
@@ -90,3 +90,15 @@ def shipped_manifest() -> Manifest:
 def trained_on(texts: Iterable[str]) -> Trained:
     """The fingerprints of questions, texts and ids."""
     return Trained(np.array(sorted({fingerprint(text) for text in texts}), np.uint64))
+
+
+def enter(part: str, file_name: str, learned: Iterable[str], **counts: int) -> None:
+    """Enter the shipped weights of a part (`tagger`, `writer`) in the manifest, with `counts`, and the texts that it learned from
+    in the fingerprints.
+    """
+    known = read_trained(PACKAGE / TRAINED).fingerprints
+    Trained(np.union1d(known, trained_on(learned).fingerprints)).write(PACKAGE / TRAINED)
+    digests = {f"{part}_sha256": PACKAGE / file_name, "trained_sha256": PACKAGE / TRAINED}
+    update = {name: digest_of_file(path) for name, path in digests.items()} | counts
+    manifest = shipped_manifest().model_copy(update=update)
+    (PACKAGE / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", "utf-8")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,10 +33,11 @@ from hoptrail.models.question_tagger import (
     Extent,
     QuestionForm,
 )
-from hoptrail.models.reader import TRAINED, Trained, read_reader_weights, read_trained, reader_folder
+from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
+from training.descent import descend
 from training.listed import listed
-from training.manifest import MANIFEST, PACKAGE, digest_of_file, in_eight_bits, shipped_manifest, trained_on
+from training.manifest import PACKAGE, enter, in_eight_bits
 from training.model import WORDS, Sequences, Trunk
 from training.question_rows import QuestionExample, examples
 from training.sizes import MINILM
@@ -46,7 +46,7 @@ from training.sources import DATA
 _CLS, _SEP = 101, 102
 _BUDGET, _SORTED = 1024, 512
 """Word pieces of a step, and examples that are sorted by length together."""
-_WARM_UP, _LEAST_RATE, _DROPPED = 100, 0.02, 0.1
+_DROPPED = 0.1
 UNTAUGHT = -100
 
 
@@ -183,42 +183,13 @@ def _unlikely(logits: Tensor, labels: Tensor) -> Tensor:
 def train(items: Sequence[Taught], epochs: float, rate: float, seed: int, begun: Path | None = None) -> Tagger:
     """A tagger after so many passes over the examples; it begins with the weights in the file `begun`, else with the reader's."""
     torch.manual_seed(seed)
-    rng = random.Random(seed)
     tagger = Tagger({**read_weights(packaged_folder() / WEIGHTS), **read_reader_weights(reader_folder())})
     if begun:
         own = read_reader_weights(begun.parent, begun.name)
         tagger.load_state_dict({name: torch.from_numpy(one) for name, one in own.items()}, strict=False)
     learned = [one for one in tagger.parameters() if one.requires_grad]
-    optimiser = torch.optim.AdamW(learned, lr=rate, weight_decay=0.01)
-    count = int(sum(1 for _ in steps(items, random.Random(0))) * epochs)
-    done, started = 0, time.time()
-    while done < count:
-        for step in steps(items, rng):
-            if done == count:
-                break
-            share = min(1, (done + 1) / _WARM_UP) * max(_LEAST_RATE, 1 - done / count)
-            for group in optimiser.param_groups:
-                group["lr"] = rate * share
-            loss = loss_of(tagger, step)
-            optimiser.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(learned, 1.0)
-            optimiser.step()
-            done += 1
-            if done % 100 == 0:
-                print(f"{done} of {count} steps, loss {loss.item():.3f}, {time.time() - started:.0f} s", flush=True)
+    descend([(learned, 1.0)], lambda rng: steps(items, rng), lambda step: loss_of(tagger, step), epochs, rate, seed)
     return tagger
-
-
-def describe(learned: Sequence[QuestionExample]) -> None:
-    """Enter the shipped weights of the tagger in the manifest, and what it learned from in the fingerprints."""
-    known = read_trained(PACKAGE / TRAINED).fingerprints
-    own = trained_on(text for one in learned for text in (one.message, one.text) if text).fingerprints
-    Trained(np.union1d(known, own)).write(PACKAGE / TRAINED)
-    digests = {"tagger_sha256": PACKAGE / QUESTIONS, "trained_sha256": PACKAGE / TRAINED}
-    update = {name: digest_of_file(path) for name, path in digests.items()} | {"tagger_examples": len(learned)}
-    manifest = shipped_manifest().model_copy(update=update)
-    (PACKAGE / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", "utf-8")
 
 
 def main() -> None:
@@ -239,7 +210,8 @@ def main() -> None:
     tensors = {name: one.numpy() for name, one in tagger.state_dict().items() if name != WORDS}
     np.savez(options.out, allow_pickle=False, **in_eight_bits(tensors))
     if options.out == PACKAGE / QUESTIONS:
-        describe(learned)
+        texts = (text for one in learned for text in (one.message, one.text) if text)
+        enter("tagger", QUESTIONS, texts, tagger_examples=len(learned))
 
 
 if __name__ == "__main__":
