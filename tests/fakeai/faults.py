@@ -281,7 +281,7 @@ FAULTS: dict[str, Fault] = {
     "busy seconds": busy_seconds,
     "busy date": busy_date,
     "busy": status(429, "slow down"),
-    "unavailable": status(503, "loading the model"),
+    "unavailable": status(503, "upstream connect error"),
     "500": status(500, "oh no"),
     "502": status(502, "bad gateway"),
     "504": gateway_timeout(504),

@@ -386,19 +386,19 @@ def test_a16_a_login_page_is_no_reply(fake: FakeAI) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"null", b"[]", b'{"choices": []}', b'{"choices": [{}]}', b"[" * 100_000])
 def test_a_body_that_is_no_reply_is_refused(content: bytes) -> None:
-    from hoptrail.models.completion import read_choices
+    from hoptrail.models.completion import read_replies
 
     with pytest.raises(CallFailed, match="not a chat reply"):
-        read_choices([content], request())
+        read_replies([content], request())
 
 
 def test_content_may_come_in_parts_or_not_at_all() -> None:
-    from hoptrail.models.completion import read_choices
+    from hoptrail.models.completion import read_replies
 
     parts = [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]
     for content, text in ((parts, "ab"), (None, ""), ("c", "c")):
         body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": None}]}).encode()
-        assert read_choices([body[:9], body[9:]], request())[0].text == text
+        assert read_replies([body[:9], body[9:]], request())[0].text == text
 
 
 @pytest.mark.parametrize(

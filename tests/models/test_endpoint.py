@@ -118,6 +118,9 @@ LIMITS: dict[str, Callable[[list[str]], tuple[int, str] | None]] = {
     "ten": lambda texts: (400, "batch size should not be larger than 10") if len(texts) > 10 else None,
     "three": lambda texts: (413, "too many inputs") if len(texts) > 3 else None,
     "400 characters each": lambda texts: (422, "input is too large") if max(map(len, texts)) > 400 else None,
+    "400 characters each (llama.cpp)": lambda texts: (
+        (500, "input is too large to process. increase the physical batch size") if max(map(len, texts)) > 400 else None
+    ),
     "nothing": lambda _: (400, "no embeddings here"),
 }
 """What a server refuses: the status and its words."""
@@ -316,11 +319,20 @@ def test_a_batch_that_is_refused_is_halved_and_the_size_remembered(server: Serve
 def test_one_text_that_is_too_long_is_shortened_and_named_and_the_rest_goes_on(
     server: Server, encoder: EndpointEncoder, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server.behaviour = "400 characters each"
-    vectors = encoder.encode(["one", "digits " * 200, "three", "four", "five", "six", "seven", "eight"])
-    assert vectors.shape == (8, 3)
-    assert "refuses a text of 1400 characters, half of it is encoded ('digits digits" in caplog.text
-    assert len(server.asked[-1]["input"]) == 4, "it was not the size of the batch"
+    for server.behaviour in ("400 characters each", "400 characters each (llama.cpp)"):
+        caplog.clear()
+        server.asked.clear()
+        vectors = encoder.encode(["one", "digits " * 200, "three", "four", "five", "six", "seven", "eight"])
+        assert vectors.shape == (8, 3)
+        assert "refuses a text of 1400 characters, half of it is encoded ('digits digits" in caplog.text
+        assert [len(body["input"]) for body in server.asked] == [4, 2, 1, 1, 1, 1, 2, 4], "no try is repeated"
+
+
+def test_where_nothing_is_found_the_usual_end_of_an_address_is_named(server: Server) -> None:
+    server.behaviour = "unknown model"
+    place = server.address.removesuffix("/v1")
+    with pytest.raises(ModelUnavailable, match=rf"no such model\. Most servers have their models at {place}/v1"):
+        EndpointEncoder(Address(place, "m")).encode(["one"])
 
 
 def test_what_no_smaller_request_mends_is_refused_with_the_reason(server: Server, encoder: EndpointEncoder) -> None:
@@ -339,7 +351,8 @@ def test_vectors_are_put_in_the_order_of_their_numbers_and_read_from_base64(
     CHANGES["in base64"] = lambda rows: [
         row | {"embedding": base64.b64encode(np.array(row["embedding"], "<f4").tobytes()).decode()} for row in rows
     ]
-    for behaviour in ("backwards", "in base64"):
+    CHANGES["in a list of its own"] = lambda rows: [row | {"embedding": [row["embedding"]]} for row in rows]
+    for behaviour in ("backwards", "in base64", "in a list of its own"):
         server.behaviour = behaviour
         assert np.allclose(encoder.encode(texts), expected, atol=1e-6)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from command import Hoptrail
-from fakeai.server import FakeAI, serving
+from fakeai.server import Body, FakeAI, serving
 from hoptrail.index.settings import load_settings
 from hoptrail.serving import setup
 from hoptrail.serving.setup import find_models
@@ -33,11 +33,22 @@ def _elsewhere(fake: FakeAI, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_command_finds_tries_and_writes(hoptrail: Hoptrail, fake: FakeAI, tmp_path: Path) -> None:
-    fake.pages["/api/ps"] = {"models": [{"name": "qwen3:8b", "context_length": 4096}]}
+    """Also of a model whose window is known only when it is loaded, and of an address without its end or with one too many."""
+    reply, loaded = fake.brain, {"models": [{"name": "qwen3:8b", "context_length": 4096}]}
+
+    def load(body: Body) -> str:
+        fake.pages["/api/ps"] = loaded
+        return reply(body)
+
+    fake.brain = load
     out = tmp_path / "own.toml"
     ended = hoptrail("setup", "--out", out)
     assert ended.code == 0, ended.err
-    assert f"1. qwen3:8b at {fake.address}, 4,096 tokens" in ended.err
+    assert f"1. qwen3:8b at {fake.address}\n" in ended.err
+    for url in (fake.address.removesuffix("/v1"), f"{fake.address}/chat/completions"):
+        elsewhere = hoptrail("setup", "--out", tmp_path / "none" / "own.toml", "--url", url)
+        assert f"1. qwen3:8b at {fake.address}, 4,096 tokens" in elsewhere.err
+        assert "cannot write" in elsewhere.err
     assert "works replies by schema: works" in " ".join(ended.out.split())
     settings = load_settings(out)
     assert (settings.language, settings.chat.model, settings.chat.base_url) == ("chat", "qwen3:8b", fake.address)

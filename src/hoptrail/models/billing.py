@@ -145,8 +145,8 @@ class Limiter:
             if failure.kind is not FailureKind.REFUSED:
                 raise
             heard = (
-                f"{self._name} {failure.reason}. No further calls are made for now; what was finished is kept. Check the key, "
-                "the credit and the model's name, then run the same command again"
+                f"{self._name} {failure.reason}. No further calls are made for now; what was finished is kept. Check the "
+                "address, the key, the credit and the model's name, then run the same command again"
             )
             raise EndpointRefused(heard) from None
         finally:
@@ -292,7 +292,7 @@ class PaidChat(Chat):
             self._replies.close_call(call, failure.reason, paid=failure.paid)
             if failure.kind is not FailureKind.CONTEXT or len(requests) > 1:
                 raise
-            too_long = ChatReply("", TOO_LONG)
+            too_long = ChatReply("", TOO_LONG, refusal=f"({failure.reason})")
             self._replies.settle(call, {asked: too_long})
             return [too_long]
         spent = _usage_of(replies)

@@ -15,14 +15,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.client import NAMES_FORMAT, NAMES_LOGPROBS, CallFailed, FailureKind, exchanged
-from hoptrail.models.completion import ALTERNATIVES, ChatReply, read_choices, read_stream
+from hoptrail.models.completion import ALTERNATIVES, ChatReply, read_replies
 from hoptrail.models.environment import Address, without, without_whole
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
 
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
+SYSTEM = "system"
+"""The role that some models and chat templates refuse: what it says then stands before what the user says."""
 OPTIONAL = ("temperature", "seed", "n", "frequency_penalty", "stream", "stream_options")
 """Parameters that a request can do without: replies are then less alike, fewer, longer, or come at once."""
 PENALTY = 0.5
@@ -91,9 +93,13 @@ class ChatEndpoint:
     def _body(self, request: ChatRequest, count: int) -> JsonObject:
         left_out = self.refused | self._guessed
         streamed = self._settings.stream or request.heard is not None
+        messages = request.messages
+        if SYSTEM in left_out:
+            instructions, asked, *more = messages
+            messages = (Message("user", f"{instructions.text}\n\n{asked.text}"), *more)
         body = {
             "model": request.model,
-            "messages": [{"role": message.role, "content": whole_text(message.text)} for message in request.messages],
+            "messages": [{"role": message.role, "content": whole_text(message.text)} for message in messages],
             NEWER if OLDER in left_out else OLDER: request.max_output_tokens,
             "temperature": request.temperature if request.temperature >= 0 else None,
             "seed": request.seed,
@@ -121,6 +127,8 @@ class ChatEndpoint:
         elif "logprobs" in body and NAMES_LOGPROBS.search(words):
             _log.info("log-probabilities are no longer requested from the endpoint: %s", words)
             new = {*LOGPROBS}
+        elif SYSTEM not in self.refused and _REFUSED_SYSTEM.search(words):
+            new = {SYSTEM}
         elif not NAMES_FORMAT.search(words):  # some quote the whole request, so that names of parameters mean nothing
             unknown = _UNKNOWN.search(words)
             if OLDER in body and _names(OLDER, words) and (unknown or _names(NEWER, words)):
@@ -138,14 +146,10 @@ class ChatEndpoint:
         self.refused |= new
 
     def _replies(self, client: Any, request: ChatRequest, body: JsonObject) -> list[ChatReply]:
-        """The replies, in whichever form they come: some servers send no stream where one is asked for."""
+        if heard := request.heard:
+            request = replace(request, heard=lambda text: heard(without(text, self.address.secrets)))
         with client.chat.completions.with_streaming_response.create(**body) as response:
-            form = response.headers.get("content-type", "")
-            if "stream" not in body or "json" in form or "html" in form:
-                return [self._without_key_in(reply) for reply in read_choices(response.iter_bytes(), request)]
-            if heard := request.heard:
-                request = replace(request, heard=lambda text: heard(without(text, self.address.secrets)))
-            return [self._without_key_in(read_stream(response.parse(), request))]
+            return [self._without_key_in(reply) for reply in read_replies(response.iter_bytes(), request)]
 
     def _without_key_in(self, reply: ChatReply) -> ChatReply:
         key = self.address.key
@@ -160,6 +164,9 @@ def _names(parameter: str, words: str) -> bool:
     return re.search(rf"['\"`]{name}['\"`]" if len(parameter) == 1 else rf"(?<!\w){name}(?!\w)", words) is not None
 
 
+_REFUSED_SYSTEM = re.compile(
+    r"system role|role\W.{0,40}\bsystem\b|(?:developer|system)[ _]instruction|roles must alternate", re.IGNORECASE
+)
 _UNKNOWN = re.compile(
     r"un(?:supported|known|recogni[sz]ed|expected)|not (?:supported|permitted|allowed)|extra", re.IGNORECASE
 )

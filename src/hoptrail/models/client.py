@@ -49,7 +49,9 @@ def exchanged(
         failure = failure_of(error, body)
     if deadline.expired:
         failure = CallFailed(FailureKind.PASSING, f"did not finish within {deadline.seconds:g} seconds", paid=True)
-    reason = without(whole_text(failure.reason), address.secrets)
+    nowhere = failure.status in {404, 405} and not address.place.endswith("/v1")
+    reason = failure.reason + (f". Most servers have their models at {address.place}/v1" if nowhere else "")
+    reason = without(whole_text(reason), address.secrets)
     # Without its cause: the library's errors contain the request, and servers echo the key.
     raise CallFailed(failure.kind, reason, paid=failure.paid, wait=failure.wait, status=failure.status) from None
 
@@ -77,7 +79,7 @@ def _client(address: Address, seconds: float, retries: int, deadline: Deadline) 
 
 
 def _bound(response: Any) -> None:
-    """A response hook that limits the size of the body."""
+    """A response hook that limits the size of the body, and spares a request that is too large the client's own retries."""
     unbounded = response.iter_bytes
 
     def bounded(chunk_size: int | None = None) -> Iterator[bytes]:
@@ -91,6 +93,8 @@ def _bound(response: Any) -> None:
             yield chunk
 
     response.iter_bytes = bounded
+    if response.status_code == 500 and _TOO_LONG.search(response.read().decode("utf-8", "replace")):
+        response.headers["x-should-retry"] = "false"
 
 
 class Deadline:
@@ -183,18 +187,27 @@ _TIME = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)(?:ec(?:ond)?s?|in(?:ute)?s?|ours?|ays?)
 _WAIT = re.compile(rf"(?:try again|retry) (?:in|after)\s+((?:{_TIME}\s*)+)", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TOO_LONG = re.compile(
-    r"context[_ ]length|context (?:window|size)|maximum (?:context|(?:prompt|model) length)|maximum.{0,20}tokens|too many tokens|"
-    r"(?:prompt|input) is too long|`inputs` (?:tokens|must have less)",
+    r"context[_ ]length|context (?:window|size)|maximum (?:context|(?:prompt|model) length)|maximum.{0,20}\btokens|"
+    r"too many tokens|(?:prompt|input) is too l(?:ong|arge)|request too large|`inputs` (?:tokens|must have less)",
     re.IGNORECASE,
 )
-_MODERATED = re.compile(r"flagged|moderat|content[_ ]policy|guardrail", re.IGNORECASE)
+_TOO_LARGE = re.compile("request too large", re.IGNORECASE)
+"""Larger than what is allowed in a minute: waiting would not help."""
+_MODERATED = re.compile(r"flagged|moderat|content[_ ](?:policy|filter|management)|guardrail", re.IGNORECASE)
 NAMES_FORMAT = re.compile(
-    r"response[_ ]format|json[_ ]?(?:schema|object|mode)|structured[_ ]?outputs?|\btools?\b|tool[_ ](?:choice|call|use)|"
-    r"function[_ ]call|\bgrammar|guided[_ ](?:json|decoding)",
+    r"response[_ ](?:format|schema)|json[_ ]?(?:schema|object|mode|validate)|generate json|structured[_ ]?outputs?|\btools?\b|"
+    r"tool[_ ](?:choice|call|use)|function[_ ]call|\bgrammar|guided[_ ](?:json|decoding)|requested parameters",
     re.IGNORECASE,
 )
 """Finds words about the requested form of a reply, and about what servers make of it."""
 NAMES_LOGPROBS = re.compile(r"logprobs|log[ -]?probabilit", re.IGNORECASE)
+LOADING_SECONDS = 10.0
+"""How long a call waits for a model that its server is loading, before each of its other tries."""
+_LOADING = re.compile(r"\bloading\b", re.IGNORECASE)
+_NOWHERE = re.compile("unexpected endpoint", re.IGNORECASE)
+"""How LM Studio says with status 200 that there is nothing at an address."""
+_PAGE = re.compile(r"\A\s*<(?:!doctype|html)(?:.*?<title>(.*?)</title>)?.*", re.IGNORECASE | re.DOTALL)
+"""A web page and its title, which gateways send in place of an error."""
 _GATEWAY_TIMEOUTS = {504, 524}
 """A gateway stopped waiting for the server; the model may have continued, and been billed."""
 
@@ -206,31 +219,22 @@ def failure_of(error: Exception, body: Collection[str] = ()) -> CallFailed:
     import httpx2
     import openai
 
-    if isinstance(error, CallFailed):
-        return error
+    cause = error.__cause__ or error
+    if isinstance(error, CallFailed) or isinstance(cause, CallFailed):
+        return error if isinstance(error, CallFailed) else cause
     if isinstance(error, openai.APIStatusError):
-        formed, words = "response_format" in body, words_of(error.body) or _words(error)
-        failure = failure_of_status(
-            *(error.status_code, error.response.headers, words), formed=formed, logprobs="logprobs" in body
+        return failure_of_status(
+            *(error.status_code, error.response.headers, words_of(error.body)),
+            formed="response_format" in body,
+            logprobs="logprobs" in body,
         )
-        failure.status = error.status_code
-        return failure
+    words = " ".join(str(error).split())
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
-        cause = error.__cause__ or error
         never = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
-        words = " ".join(dict.fromkeys((str(error).rstrip("."), str(cause)))).strip()
+        words = " ".join(dict.fromkeys((words.rstrip("."), str(cause)))).strip()
         kind = FailureKind.UNREACHED if never else FailureKind.PASSING
         return CallFailed(kind, f"could not be asked: {words or type(cause).__name__}", paid=not never)
-    if isinstance(error, openai.APIError) and error.body:  # an event of a stream
-        failure = failure_within(error.body, "sent within its reply")
-        failure.paid = True
-        return failure
-    return CallFailed(FailureKind.PASSING, f"sent a broken reply ({_words(error)[:SHOWN]})", paid=True)
-
-
-def _words(error: Exception) -> str:
-    words = " ".join(str(getattr(error, "message", None) or error).split())
-    return re.sub(r"^Error code: \d+(?: - )?", "", words)
+    return CallFailed(FailureKind.PASSING, f"sent a broken reply ({words[:SHOWN]})", paid=True)
 
 
 def failure_of_status(
@@ -239,35 +243,39 @@ def failure_of_status(
     """The failure for a status. `formed`: the request asked for a reply format; `logprobs`: for log-probabilities. The server's
     words may be about these.
     """
-    reason = f"answered with status {status}" + (f": {words[:SHOWN]}" if words else "")
-    if logprobs and status != 429 and NAMES_LOGPROBS.search(words):
-        return CallFailed(FailureKind.FORMAT, reason)  # some forbid them (403), some break (500)
     wait = _wait(headers, words)
-    if status == 403 and _MODERATED.search(words):
-        return CallFailed(FailureKind.NONSENSE, reason)  # the content was refused, not the user
+    if wait is None and status == 503 and _LOADING.search(words):
+        wait = LOADING_SECONDS
     # Servers say "check your plan and billing" also when only the rate of requests is too high.
     no_credit = wait is None and _NO_CREDIT.search(words) and not _RATE.search(words)
     about_format = formed and NAMES_FORMAT.search(words)
-    if status in {401, 402, 403} or (status == 404 and not about_format) or (status == 429 and no_credit):
-        return CallFailed(FailureKind.REFUSED, reason)
-    if status == 429 or (status in {503, 529} and wait is not None):
-        return CallFailed(FailureKind.BUSY, reason, wait=wait)
-    if status in {400, 413, 422, 500} and _TOO_LONG.search(words):
-        return CallFailed(FailureKind.CONTEXT, reason)
-    if status in {400, 422, 501} or about_format:
-        return CallFailed(FailureKind.FORMAT, reason)
-    if status in {408, 409, 425} or status >= 500:
-        return CallFailed(FailureKind.PASSING, reason, paid=status in _GATEWAY_TIMEOUTS)
-    return CallFailed(FailureKind.NONSENSE, reason)
+    if logprobs and status != 429 and NAMES_LOGPROBS.search(words):
+        kind = FailureKind.FORMAT  # some forbid them (403), some break (500)
+    elif status in {400, 403} and _MODERATED.search(words):
+        kind = FailureKind.NONSENSE  # the content was refused, not the user
+    elif status in {401, 402, 403, 405} or (status == 404 and not about_format) or (status == 429 and no_credit):
+        kind = FailureKind.REFUSED
+    elif status == 413 or _TOO_LARGE.search(words) or (status in {400, 422, 500} and _TOO_LONG.search(words)):
+        kind = FailureKind.CONTEXT
+    elif status == 429 or (status in {503, 529} and wait is not None):
+        kind = FailureKind.BUSY
+    elif status in {400, 422, 501} or about_format:
+        kind = FailureKind.FORMAT
+    elif status in {408, 409, 425} or status >= 500:
+        kind = FailureKind.PASSING
+    else:
+        kind = FailureKind.NONSENSE
+    reason = f"answered with status {status}" + (f": {words[:SHOWN]}" if words else "")
+    return CallFailed(kind, reason, paid=status in _GATEWAY_TIMEOUTS, wait=wait, status=status)
 
 
 def failure_within(error: Any, told: str) -> CallFailed:
     """The failure for an `error` inside a reply with status 200, by its code as the status would be; `told`: where it stood."""
     words = words_of(error)
     code = str(error.get("code", "")) if isinstance(error, dict) else ""
-    status = int(code) if re.fullmatch(r"[45]\d\d", code) else 429 if _RATE.search(words.replace("_", " ")) else 502
-    failure = failure_of_status(status, {}, words)
-    failure.reason = f"{told} the error {words[:SHOWN] or status}"
+    guessed = 429 if _RATE.search(words.replace("_", " ")) else 404 if _NOWHERE.search(words) else 502
+    failure = failure_of_status(int(code) if re.fullmatch(r"[45]\d\d", code) else guessed, {}, words)
+    failure.reason = f"{told} the error {words[:SHOWN] or failure.status}"
     return failure
 
 
@@ -279,13 +287,13 @@ def words_of(content: Any) -> str:
     content = content.get("error", content) if isinstance(content, dict) else content
     parts = [content]
     if isinstance(content, dict):
-        parts = [content.get(name) for name in ("message", "type", "code", "status", "param")]
+        parts = [content.get(name) for name in ("message", "detail", "type", "code", "status", "param")]
         about = content.get("metadata")
         parts.append(about.get("raw") if isinstance(about, dict) else None)
-    parts = [
+    texts = [
         text if isinstance(text, str) else json.dumps(text) for text in parts if isinstance(text, str | list | dict)
     ]
-    words = [" ".join(text.split()) for text in parts]
+    words = [" ".join(_PAGE.sub(r"a web page (\1)", text).split()) for text in texts]
     return " ".join(dict.fromkeys(filter(None, words)))
 
 

@@ -1,8 +1,9 @@
 """Parsing what a chat endpoint sends, a JSON body or a stream of events, into the text and the cost of a reply.
 
-Strict where a wrong guess would cost (an HTML page with status 200 is not a reply, neither is a stream without an end); lenient
-where servers differ (no usage, no role, content in parts), and where the connection broke after a complete reply, which was paid
-for. Implausible usage is replaced by an estimate and flagged.
+Which of the two comes is seen from what comes: servers send either, whatever was asked for and whatever they call it. Strict
+where a wrong guess would cost (an HTML page with status 200 is not a reply, neither is a stream without an end); lenient where
+servers differ (no usage, no role, content in parts), and where the connection broke after a complete reply, which was paid for.
+Implausible usage is replaced by an estimate and flagged.
 """
 
 from __future__ import annotations
@@ -10,18 +11,17 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import StringIO
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any
 
 from hoptrail.models.chat import ChatRequest
 from hoptrail.models.client import CallFailed, FailureKind, failure_within
 from hoptrail.models.prompt_text import estimated_tokens, start_of_loop, whole_text
 from hoptrail.types import Usage
-
-T = TypeVar("T")
 
 LARGEST_TEXT = 400_000
 """The most characters of a reply that are kept; no model writes as many."""
@@ -38,6 +38,10 @@ TOO_LONG = "context"
 """The `finish` of the placeholder for a reply when the prompt did not fit."""
 BROKEN = frozenset({"error", "network_error", "insufficient_system_resource"})
 """Other words for an end that is a fault of the server."""
+_ENDS = dict.fromkeys(("max_tokens", "max_output_tokens", "model_length"), "length") | dict.fromkeys(
+    ("sensitive", "safety", "recitation", "prohibited_content", "blocklist", "content_filtered"), "content_filter"
+)
+"""What other servers call an end."""
 THOUGHT = "<think>"
 """What a text begins with that came as reasoning alone, in whatever field: models write so themselves."""
 ALTERNATIVES = 5
@@ -79,29 +83,47 @@ class _Written:
         self.finish = finish
         self.content, self.thought, self.refusal, self.arguments = StringIO(), StringIO(), StringIO(), StringIO()
         self.tokens: tuple[Token, ...] = ()
+        self.usage: Any = None
+        self.checked = 0
 
     def add(self, choice: Any, message: Any) -> None:
-        """Add a message, or a piece of one. Raises: CallFailed: the reply ended with a fault of the server."""
-        self.content.write(_text_of(message.get("content")))
-        self.thought.write(_text_of(message.get("reasoning_content") or message.get("reasoning")))
+        """Add a choice, whole or a piece of one. Raises: CallFailed: the reply ended with a fault of the server."""
+        reasoning = next(filter(None, (message.get(f"reasoning{name}") for name in ("_content", "", "_details"))), None)
+        _write(message.get("content"), self.content, self.thought)
+        _write(reasoning, self.thought, self.thought)
         if isinstance(refusal := message.get("refusal"), str):
             self.refusal.write(refusal)
         with suppress(
             LookupError, TypeError, AttributeError
         ):  # a function called in place of a text, as some do unasked
-            given = message["tool_calls"][0]["function"]["arguments"]
+            called = message.get("function_call") or message["tool_calls"][0]["function"]
+            given = called["arguments"]
             self.arguments.write(given if isinstance(given, str) else json.dumps(given) if given else "")
         self.tokens = (*self.tokens, *read_logprobs(choice.get("logprobs")))[-KEPT:]
-        self.finish = whole_text(str(choice.get("finish_reason") or self.finish))
-        error = choice.get("error")
-        if self.finish in BROKEN or (error and self.finish != "stop"):
-            failure = failure_within(error or self.finish, "sent within its reply")
-            failure.paid = True  # the model may have run
-            raise failure
+        finish, error = whole_text(str(choice.get("finish_reason") or self.finish)), choice.get("error")
+        if finish in BROKEN or (error and finish != "stop"):
+            raise _failure_in_reply(error or finish)
+        self.finish = _ENDS.get(finish.lower(), finish)
+
+    def take(self, event: Any) -> None:
+        """Add an event of a stream. Raises: CallFailed: it is an error."""
+        if event.get("error") and not event.get("choices"):
+            raise _failure_in_reply(event["error"])
+        self.usage = event.get("usage") or self.usage
+        for choice in (event.get("choices") or [])[:1]:
+            self.add(choice, choice.get("delta") or choice.get("message") or {})
 
     @property
     def length(self) -> int:
         return self.content.tell() + self.thought.tell() + self.refusal.tell()
+
+    def is_endless(self) -> bool:
+        """Whether it is too long, or repeats itself; looked at now and then."""
+        if self.length - self.checked < CHECK_EVERY:
+            return False
+        self.checked = self.length
+        said = self.content.getvalue() or self.thought.getvalue()
+        return self.checked > LARGEST_TEXT or start_of_loop(said) is not None
 
     def reply(self) -> ChatReply:
         """The reply, without its cost."""
@@ -112,13 +134,60 @@ class _Written:
         return ChatReply(text[:LARGEST_TEXT], self.finish, refusal=refusal, logprobs=self.tokens)
 
 
-def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatReply]:
-    """All replies of a JSON body, at least one.
-    Raises: CallFailed: it is not a reply of a chat endpoint, or an error in place of one.
+def read_replies(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatReply]:
+    """All replies that a server sends, at least one; the text of a stream is told as it comes (`ChatRequest.heard`). Endless
+    repetition is cut off, because reading on would cost.
+    Raises: CallFailed: it is not a reply of a chat endpoint, an error in place of one, or it ended before the model did.
     """
-    body = bytearray()
-    for chunk in until_complete(chunks, lambda: _is_json(body)):
-        body.extend(chunk)
+    body, written, streamed, told = bytearray(), _Written(), False, 0.0
+    heard = request.heard or (lambda _: None)
+    try:
+        for event in _events(chunks, body):
+            streamed = True
+            written.take(event)
+            if written.is_endless():
+                written.finish = "length"
+                break
+            if time.monotonic() - told >= TELL_EVERY:
+                heard(written.content.getvalue())
+                told = time.monotonic()
+    except Exception:  # of the network, or of what was sent; without harm where the reply is complete
+        if not (written.finish if streamed else _is_json(body)):
+            raise
+    if not streamed:
+        return _read_whole(body, request)
+    if not written.finish and _is_json(written.content.getvalue()):
+        written.finish = "stop"  # some servers never say so
+    if not written.finish:
+        raise CallFailed(FailureKind.PASSING, f"broke off after {written.length} characters of a stream", paid=True)
+    [reply] = _counted([written], written.usage, request)
+    heard(reply.text)
+    return [reply]
+
+
+def _failure_in_reply(error: Any) -> CallFailed:
+    failure = failure_within(error, "sent within its reply")
+    failure.paid = True  # the model may have run
+    return failure
+
+
+def _events(chunks: Iterable[bytes], body: bytearray) -> Iterator[dict[str, Any]]:
+    """The objects in the lines of a stream, as they come; `body` becomes all that was sent."""
+    read = 0
+    for chunk in chain(chunks, [b"\n"]):
+        body += chunk
+        if b"\n" not in chunk:
+            continue
+        *lines, rest = bytes(body[read:]).split(b"\n")
+        read = len(body) - len(rest)
+        for data in (line.strip()[5:].strip() for line in lines if line.startswith(b"data:")):
+            event = None if data in {b"", b"[DONE]"} else json.loads(data)
+            if isinstance(event, dict):
+                yield event
+
+
+def _read_whole(body: bytearray, request: ChatRequest) -> list[ChatReply]:
+    """The replies in a JSON body."""
     try:
         content = json.loads(body)
         if content.get("error") and not content.get("choices"):
@@ -136,44 +205,6 @@ def read_choices(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatRepl
     raise CallFailed(FailureKind.PASSING, said, paid=True)
 
 
-def read_stream(events: Any, request: ChatRequest) -> ChatReply:
-    """Read a reply from the client's stream of chunks, and tell its text to who listens (`ChatRequest.heard`). Endless
-    repetition is cut off, because reading on would cost.
-    Raises: CallFailed: the stream ended before the model did.
-    """
-    written, heard = _Written(), request.heard or (lambda _: None)
-    usage, checked, told = None, 0, 0.0
-    for event in until_complete(events, lambda: bool(written.finish)):
-        content = event.model_dump(warnings=False)
-        usage = content.get("usage") or usage
-        for choice in (content.get("choices") or [])[:1]:
-            written.add(choice, choice["delta"])
-        if written.length - checked >= CHECK_EVERY:
-            checked, said = written.length, written.content.getvalue() or written.thought.getvalue()
-            if checked > LARGEST_TEXT or start_of_loop(said) is not None:
-                written.finish = "length"
-                break
-        if time.monotonic() - told >= TELL_EVERY:
-            heard(written.content.getvalue())
-            told = time.monotonic()
-    if not written.finish and _is_json(written.content.getvalue()):
-        written.finish = "stop"  # some servers never say so
-    if not written.finish:
-        raise CallFailed(FailureKind.PASSING, f"broke off after {written.length} characters of a stream", paid=True)
-    [reply] = _counted([written], usage, request)
-    heard(reply.text)
-    return reply
-
-
-def until_complete(pieces: Iterable[T], is_complete: Callable[[], bool]) -> Iterator[T]:
-    """The pieces of a reply. An error ends them silently if the reply is complete by then."""
-    try:
-        yield from pieces
-    except Exception:  # of the network or a library; re-raised unless the reply is complete
-        if not is_complete():
-            raise
-
-
 def _is_json(body: bytearray | str) -> bool:
     """Whether it is a whole JSON object: of a number, the end may be missing."""
     try:
@@ -182,15 +213,16 @@ def _is_json(body: bytearray | str) -> bool:
         return False
 
 
-def _text_of(content: Any) -> str:
-    """Content that is text, nothing, or a list of parts."""
-    if content is None:
-        return ""
-    if isinstance(content, list):
-        return "".join(part.get("text", "") for part in content if part.get("type") == "text")
-    if not isinstance(content, str):
-        raise TypeError("content is neither text nor parts")
-    return content
+def _write(content: Any, text: StringIO, thought: StringIO) -> None:
+    """Write content (text, nothing, an object, or a list of parts, some of them reasoning) where it belongs."""
+    if isinstance(content, str):
+        text.write(content)
+    elif isinstance(content, dict):
+        text.write(json.dumps(content))
+    else:
+        for part in content or ():
+            _write(part.get("text"), text, thought)
+            _write(part.get("thinking"), thought, thought)
 
 
 def _counted(written: Sequence[_Written], usage: Any, request: ChatRequest) -> list[ChatReply]:
@@ -199,9 +231,11 @@ def _counted(written: Sequence[_Written], usage: Any, request: ChatRequest) -> l
     """
     replies, estimate = [one.reply() for one in written], request.prompt_tokens
     counted = usage if isinstance(usage, dict) else {}
-    prompt, completion = (
-        count if type(count := counted.get(name)) is int else -1 for name in ("prompt_tokens", "completion_tokens")
+    prompt, completion, *cached = (
+        count if type(count := counted.get(name)) is int else -1
+        for name in ("prompt_tokens", "completion_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     )
+    prompt += sum(cached) if max(cached) > prompt >= 0 else 0  # more than all of it: they are counted beside it
     near = estimate / ABSURD_FACTOR <= prompt <= (estimate + 1) * ABSURD_FACTOR
     estimated = not near or not any(reply.text for reply in replies) <= completion <= ABSURD_COMPLETION
     if estimated:

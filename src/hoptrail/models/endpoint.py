@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import BeforeValidator, ValidationError
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.client import CallFailed, exchanged
+from hoptrail.models.client import CallFailed, FailureKind, exchanged
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
 from hoptrail.models.environment import Address
 from hoptrail.models.prompt_text import whole_text
@@ -83,7 +83,7 @@ class EndpointEncoder:
                 vectors = exchanged(address, self._seconds, ask, retries=self._retries)
         except CallFailed as failed:
             short = len(texts) == 1 and len(texts[0]) < 64  # it is not refused for its length
-            if short or failed.status not in {400, 413, 422}:
+            if short or not (failed.status in {400, 413, 422} or failed.kind is FailureKind.CONTEXT):
                 raise ModelUnavailable(
                     f"the embeddings endpoint {address.place}, asked for {model}, {failed.reason.strip()}. Nothing of this call "
                     "is kept; check the model's name, the address and the server's log"
@@ -111,8 +111,10 @@ def _asked(client: Any, model: str, texts: list[str], dimension: int | None) -> 
 
 
 def _floats(value: Any) -> Any:
-    """The numbers that some send as bytes in base64, although numbers were asked for."""
-    return np.frombuffer(base64.b64decode(value, validate=True), "<f4").tolist() if isinstance(value, str) else value
+    """The numbers that some send as bytes in base64, although numbers were asked for, or in a list of their own."""
+    if isinstance(value, str):
+        return np.frombuffer(base64.b64decode(value, validate=True), "<f4").tolist()
+    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) else value
 
 
 @dataclass(frozen=True, slots=True)

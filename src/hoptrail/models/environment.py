@@ -10,6 +10,7 @@ its beginning where a text was cut. Not covered: a key that a server sends back 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -87,8 +88,8 @@ def find_address(what: str, base_url: str = "", model: str = "", key_variable: s
     model = configured_model(model)
     if not base_url:
         raise UsageError(
-            f"{what} needs an address: set OPENAI_BASE_URL, for example to http://localhost:11434/v1 (Ollama) or "
-            "https://api.openai.com/v1, and OPENAI_API_KEY if the endpoint needs a key"
+            f"{what} needs an address: set OPENAI_BASE_URL, for example to https://api.openai.com/v1, and OPENAI_API_KEY if it "
+            "needs a key, or let `hoptrail setup` find a server on this machine"
         )
     if not model:
         raise UsageError(f"{what} needs a model: set HOPTRAIL_MODEL, or `model` under [chat] in the settings file")
@@ -119,8 +120,11 @@ def find_key(variable: str) -> str:
 
 
 def configured_base_url(base_url: str = "") -> str:
-    """`base_url`, or the one that the environment names; empty where neither does."""
-    return base_url or environment_variables.variable("OPENAI_BASE_URL")
+    """`base_url`, or the one that the environment names; empty where neither does. Of the whole address of a call, which people
+    copy from examples, the end is dropped.
+    """
+    named = base_url or environment_variables.variable("OPENAI_BASE_URL")
+    return re.sub(r"/+(?:chat/completions|embeddings|models)?/*(?=\Z|\?)", "", named)
 
 
 def configured_model(model: str = "") -> str:

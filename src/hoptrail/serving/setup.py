@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hoptrail.errors import UsageError
+from hoptrail.errors import UsageError, disk_errors
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.environment import NO_KEY, configured_base_url, find_key
 from hoptrail.serving import options
@@ -60,8 +60,10 @@ def offer() -> str:
 
 
 def _models_at(base_url: str) -> list[Found]:
-    listed = _content(f"{base_url}/models").get("data")
-    entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    roots = (base_url, *([] if base_url.endswith("/v1") else [f"{base_url}/v1"]))
+    listed = ((root, _content(f"{root}/models").get("data")) for root in roots)
+    base_url, data = next(((root, data) for root, data in listed if isinstance(data, list)), (base_url, []))
+    entries = [one for one in data if isinstance(one, dict)]
     known = {str(one.get("id")): _window(one) for one in entries if one.get("owned_by") != "hoptrail"}
     root = base_url.removesuffix("/v1")
     if known and not any(known.values()):
@@ -103,14 +105,16 @@ def setup(
 
     if out.exists():
         raise UsageError(f"{out} is there already: name another file by --out, or remove it")
-    named = url or configured_base_url()
-    found = find_models((named.rstrip("/"),) if named else ())
+    named = configured_base_url(url or "")
+    found = find_models((named,) if named else ())
     chosen = _choose([one for one in found if model in {None, one.model}], named)
-    chat = chosen.chat
-    report(Settings(chat=chat), None)
+    report(Settings(chat=chosen.chat), None)
+    loaded = {one.model: one for one in find_models((chosen.base_url,))}  # now its window is known, if it was not
+    chat = loaded.get(chosen.model, chosen).chat
     values = {name: getattr(chat, name) for name in ("base_url", "model", "context_window", "max_output_tokens")}
     lines = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
-    replace_file(out, f'language = "chat"\n\n[chat]\n{lines}'.encode())
+    with disk_errors(f"cannot write {out}"):
+        replace_file(out, f'language = "chat"\n\n[chat]\n{lines}'.encode())
     options.say(f"{out} is written. Use it: hoptrail ask QUESTION --index DIR --settings {out}")
 
 

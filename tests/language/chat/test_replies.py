@@ -18,7 +18,7 @@ from hoptrail.language.chat.replies import apply_logprobs, read_reply
 from hoptrail.language.chat.schemas import AssessReply, RecallReply
 from hoptrail.language.tasks import Assess, Decompose, Equate, Extract, Read, Sample, Summarise, Task, Verify
 from hoptrail.models.chat import ChatRequest, Rung
-from hoptrail.models.completion import ALTERNATIVES, Token, read_choices
+from hoptrail.models.completion import ALTERNATIVES, Token, read_replies
 from hoptrail.types import Unit
 from language_chat import ANSWER, QUESTION, Speaking
 
@@ -182,6 +182,6 @@ def test_what_a_real_server_gives_is_understood() -> None:
     cases = json.loads((SERVERS / "llama-server.json").read_text(encoding="utf-8"))["cases"]
     [case] = [case for case in cases if case["what"].startswith("log-probabilities")]
     request = ChatRequest("", "", "assess", (), Rung.PROMPT, "", 0.0, 100)
-    found = read_reply(read_choices([json.dumps(case["body"]).encode()], request)[0], request, AssessReply)
+    found = read_reply(read_replies([json.dumps(case["body"]).encode()], request)[0], request, AssessReply)
     assert found is not None
     assert found.enough == pytest.approx(math.exp(-2.697) / (math.exp(-2.697) + math.exp(-3.092)), abs=1e-3)

@@ -16,6 +16,7 @@ from fakeai.faults import FAULTS
 from fakeai.server import Asked, Body, FakeAI, Handler, completion, events, form_of
 from hoptrail.errors import HoptrailError
 from hoptrail.language.tasks import Read
+from hoptrail.models import client
 from hoptrail.types import Unit
 from language_chat import ANSWER, ISK, QUESTION, Speaking, passage
 
@@ -69,6 +70,16 @@ def cut_to(tokens: int) -> Reply:
     return reply
 
 
+def refused(message: str, **more: Any) -> Sent:
+    """As Google sends it: in a list."""
+    return Sent(400, [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT", **more}}])
+
+
+def event(choice: Body) -> bytes:
+    head = {"id": "fake", "object": "chat.completion.chunk", "created": 1, "model": "fake"}
+    return f"data: {json.dumps({**head, 'choices': [{'index': 0, **choice}]})}\n\n".encode()
+
+
 def called(arguments: Any) -> Reply:
     call = {"id": "c", "type": "function", "function": {"name": "answer", "arguments": arguments}}
     return said(None, finish="tool_calls", tool_calls=[call])
@@ -79,6 +90,10 @@ def unless_streamed(refused: Reply) -> Reply:
     return lambda body: streamed()(body) if "stream_options" not in body else refused(body)
 
 
+FORMED: Callable[[Body], bool] = lambda body: form_of(body) == ""  # noqa: E731
+NO_SYSTEM: Callable[[Body], bool] = lambda body: "system" not in {one["role"] for one in body["messages"]}  # noqa: E731
+ROOMY: Callable[[Body], bool] = lambda body: body["max_tokens"] >= 2000  # noqa: E731
+A_MINUTE = "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7294, reduce your message size"
 EXTRA = {
     "type": "extra_forbidden",
     "loc": ["body", "stream_options", "include_usage"],
@@ -209,6 +224,111 @@ ANSWERED: dict[str, tuple[int, list[Reply]]] = {
         2,
         [said('{"type": "object", "properties": {"answer": {"type": "string"}}}'), said()],
     ),
+    **{
+        f"no system role ({words})": (2, [unless(NO_SYSTEM, status(400, words))])
+        for words in (
+            "Developer instruction is not enabled for models/gemma-3-27b-it",
+            "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+            "System role not supported",
+            "Conversation roles must alternate user/assistant/user/assistant/...",
+        )
+    },
+    "JSON that a server could not make (Groq)": (
+        2,
+        [
+            unless(
+                FORMED,
+                status(400, {"error": {"message": "Failed to generate JSON.", "code": "json_validate_failed"}}),
+            )
+        ],
+    ),
+    "a type of format that is unavailable (DeepSeek)": (
+        2,
+        [unless(FORMED, status(422, "response_format.type `json_schema` is unavailable now"))],
+    ),
+    "a keyword of a schema unknown (Gemini)": (
+        2,
+        [
+            unless(
+                FORMED,
+                lambda _: refused("Unknown name \"additionalProperties\" at 'generation_config.response_schema'"),
+            )
+        ],
+    ),
+    "no provider for a format (OpenRouter)": (
+        2,
+        [unless(FORMED, status(404, "No endpoints found that can handle the requested parameters."))],
+    ),
+    "temperature deprecated (Anthropic)": (
+        2,
+        [unless(lambda body: "temperature" not in body, status(400, "`temperature` is deprecated for this model."))],
+    ),
+    "a temperature of 1 alone (Kimi)": (
+        2,
+        [unless(lambda body: "temperature" not in body, status(400, "invalid temperature: only 1 is allowed"))],
+    ),
+    "more tokens than are allowed in a minute (Groq)": (2, [status(413, A_MINUTE), said()]),
+    "the same as 429 (OpenAI)": (2, [status(429, A_MINUTE), said()]),
+    "a body too large for a proxy (nginx)": (
+        2,
+        [lambda _: Sent(413, "<html><head><title>413 Request Entity Too Large</title></head></html>"), said()],
+    ),
+    "parts, one of them reasoning (Mistral)": (
+        1,
+        [said([{"type": "thinking", "thinking": [{"type": "text", "text": DRAFT}]}, {"type": "text", "text": GOOD}])],
+    ),
+    "reasoning parts alone": (1, [said([{"type": "thinking", "thinking": [{"type": "text", "text": GOOD}]}])]),
+    "reasoning_details alone (OpenRouter)": (
+        1,
+        [said("", reasoning_details=[{"type": "reasoning.text", "text": GOOD}])],
+    ),
+    "parts of another type, or of none": (1, [said([{"type": "output_text", "text": GOOD[:9]}, {"text": GOOD[9:]}])]),
+    "content parsed already": (1, [said(ANSWER)]),
+    "JSON in JSON": (1, [said(json.dumps(GOOD))]),
+    "a function called the older way": (1, [said(None, function_call={"name": "answer", "arguments": GOOD})]),
+    "a function called with values (LiteLLM)": (1, [called(json.dumps({"values": ANSWER}))]),
+    "MAX_TOKENS, and nothing said (Gemini)": (
+        2,
+        [unless(ROOMY, said("", "MAX_TOKENS", {"prompt_tokens": 300, "completion_tokens": 0}))],
+    ),
+    "cut off by max_tokens (Anthropic)": (2, [unless(ROOMY, said(GOOD[:40], "max_tokens"))]),
+    "no content at all": (
+        2,
+        [
+            unless(
+                ROOMY, lambda _: Sent(200, {"choices": [{"message": {"role": "assistant"}, "finish_reason": "length"}]})
+            )
+        ],
+    ),
+    "null once, and no tokens (Ollama's cloud)": (
+        2,
+        [said(None, usage={"prompt_tokens": 0, "completion_tokens": 0}), said()],
+    ),
+    "a count without cached tokens, as if cut short (Anthropic behind a proxy)": (
+        1,
+        [said(usage={"prompt_tokens": 150, "completion_tokens": 40, "cache_read_input_tokens": 2400})],
+    ),
+    "a stream with null for a delta (Azure)": (
+        1,
+        [lambda _: Sent(0, [event({"finish_reason": None}), *events(GOOD, USAGE), event({"delta": None})])],
+    ),
+    "a stream with null events and pings": (
+        1,
+        [lambda _: Sent(0, [b"data: null\n\nevent: ping\ndata: {}\n\ndata:\n\n", *events(GOOD, USAGE)])],
+    ),
+    "a stream of one whole message": (
+        1,
+        [lambda _: Sent(0, [event({"message": {"content": GOOD}, "finish_reason": "stop"})])],
+    ),
+    "no stream where one was asked for, and called text": (
+        1,
+        [lambda _: Sent(200, completion(GOOD, USAGE), (("Content-Type", "text/plain"),))],
+    ),
+    "one where none was asked for (gateways)": (1, [lambda _: Sent(0, events(GOOD, USAGE))]),
+    "white space before a body, to keep a connection (DeepSeek)": (
+        1,
+        [lambda _: Sent(200, "\n\n  \n" + json.dumps(completion(GOOD, USAGE)))],
+    ),
     "an error as an event": (
         2,
         [streamed('{"ans', finish="", more=[b'data: {"error": {"code": 502, "message": "upstream"}}\n\n']), streamed()],
@@ -235,9 +355,45 @@ TOLD: dict[str, tuple[int, str, list[Reply]]] = {
         "Provider returned error upstream is down",
         [said("", finish="error", error=UPSTREAM)],
     ),
+    "a prompt that is filtered (Azure)": (
+        1,
+        "content management policy",
+        [status(400, {"error": {"message": "triggering Azure's content management policy", "code": "content_filter"}})],
+    ),
+    "more tokens than are allowed in a minute, always": (2, "TPM.*Limit 6000", [status(413, A_MINUTE)]),
+    "more to write than a model may": (
+        3,
+        "less than or equal to 512",
+        [
+            status(
+                400, "max_tokens must be less than or equal to 512, the maximum value for max_tokens is less than ..."
+            )
+        ],
+    ),
+    "too little memory (Ollama)": (
+        3,
+        "requires more system memory",
+        [status(500, "model requires more system memory")],
+    ),
+    "a page in place of an error (nginx)": (
+        3,
+        r"502: a web page \(502 Bad Gateway\)$",
+        [lambda _: Sent(502, "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>")],
+    ),
+    "nothing there, with status 200 (LM Studio)": (
+        1,
+        "Unexpected endpoint.*the address",
+        [status(200, {"error": "Unexpected endpoint or method. (POST /chat/completions)"})],
+    ),
+    "nothing there (FastAPI)": (1, "status 404: Not Found", [status(404, {"detail": "Not Found"})]),
     "no such model": (1, "try pulling it first", [status(404, 'model "m" not found, try pulling it first')]),
     "a login page": (1, "a web page", [lambda _: Sent(200, "<!DOCTYPE html><title>Log in</title>")]),
 }
+
+
+@pytest.fixture(autouse=True)
+def _loads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "LOADING_SECONDS", 0.05)
 
 
 def follow(fake: FakeAI, replies: list[Reply]) -> None:
@@ -263,7 +419,7 @@ def test_it_is_answered(
     follow(fake, replies)
     evidence = (
         isk,
-        *(passage(f"Filler {number}", f"{ISK.lower()} " * 9) for number in range(12 if "cut" in what else 0)),
+        *(passage(f"Filler {number}", f"{ISK.lower()} " * 9) for number in range(12 if " cut " in what else 0)),
     )
     reading = speaking(stream="stream" in what or "event" in what).perform(Read(QUESTION, evidence)).value
     assert reading.answer is not None
@@ -275,7 +431,7 @@ def test_it_is_answered(
     )
     assert reading.supported
     assert len(fake.log) == calls
-    assert ("num_ctx" in caplog.text) == ("Ollama)" in what and "cut" in what)
+    assert ("num_ctx" in caplog.text) == ("prompt cut" in what)
 
 
 @pytest.mark.parametrize("what", TOLD)
@@ -288,7 +444,13 @@ def test_it_is_told(fake: FakeAI, speaking: Speaking, isk: Unit, what: str) -> N
 
 
 @pytest.mark.parametrize(
-    "reply", [said("", finish="content_filter"), said(None, refusal="I can't help."), said("", finish="sensitive")]
+    "reply",
+    [
+        said("", finish="content_filter"),
+        said(None, refusal="I can't help."),
+        said("", finish="sensitive"),
+        said(None, finish="SAFETY"),
+    ],
 )
 def test_declining_is_an_abstention(fake: FakeAI, speaking: Speaking, isk: Unit, reply: Reply) -> None:
     follow(fake, [reply])

@@ -74,7 +74,13 @@ class Ladder:
                 told = _log.warning if cramped.window or cramped.reasoned else _log.info
                 told("%s: %s; asked once more with other room", task, cramped)
                 room = _adjusted_room(self.room, climb.draft, cramped)
-                climb.draft = draft(room)
+                try:
+                    climb.draft = draft(room)
+                except TaskFailed:
+                    if cramped.kept is None:
+                        raise
+                    climb.found = cramped.kept
+                    return climb
                 return climb.up(room, self._rungs[self._rungs.index(climb.rung) :], last=True)
         except (OutOfRoom, InvalidReply) as fault:
             kind, reason = TaskFailed, f"got no usable reply: {fault}"

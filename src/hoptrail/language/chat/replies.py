@@ -77,8 +77,8 @@ def read_reply(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | Non
     Raises: OutOfRoom: the prompt did not fit, or the reply was cut off. InvalidReply: it does not have the required form.
     """
     if reply.finish == TOO_LONG:
-        raise OutOfRoom("the prompt is too long for the model", less=True)
-    if reply.refusal or reply.finish in {"content_filter", "sensitive"}:
+        raise OutOfRoom(f"the prompt is too long for the model {reply.refusal}".strip(), less=True)
+    if reply.refusal or reply.finish == "content_filter":
         return None
     if reply.estimated or not 0 < reply.prompt_tokens < request.fewest_tokens:
         return _content(reply, request, form)

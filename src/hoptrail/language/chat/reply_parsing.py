@@ -43,6 +43,8 @@ def parse_reply(text: str, reply: type[R]) -> R:
     """
     own, thought = channels(text)
     said = (own or thought)[:LONGEST]
+    with suppress(ValueError, RecursionError):
+        said = str(json.loads(said)) if said.startswith('"') else said  # JSON in JSON
     found = _from_bare_list(said, reply)
     fault = (
         "it holds no JSON object" if own else "all of it is reasoning, without a reply" if thought else "it is empty"
