@@ -161,7 +161,7 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     from hoptrail.language.chat.replies import OutOfRoom, read_reply
     from hoptrail.language.chat.reply_parsing import InvalidReply
     from hoptrail.models.chat import ChatRequest, Message, Rung
-    from hoptrail.models.completion import read_choices
+    from hoptrail.models.completion import read_replies
 
     messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
     prompts = [load_prompt(name) for name in known_prompts()]
@@ -173,7 +173,7 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     )
     request = ChatRequest("", "", prompt.name, messages, Rung(rung), "", 0.0, 0)
     try:
-        read_reply(read_choices([reply], request)[0], request, getattr(schemas, prompt.reply))
+        read_reply(read_replies([reply], request)[0], request, getattr(schemas, prompt.reply))
     except (InvalidReply, OutOfRoom):
         return False
     return True

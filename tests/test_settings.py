@@ -223,7 +223,6 @@ def test_a_date_is_no_text(value: str) -> None:
         ('encoder = "minlim"', r"encoder: there is no encoder 'minlim': name minilm, "),
         ('language = "nobody"', r"language: there is no language 'nobody'; available: offline, scripted:FILE"),
         ('language = "replay"', r"language: there is no language 'replay'"),
-        ('chat.prompts = "/nowhere/at/all"', r"chat\.prompts: the prompts in /nowhere/at/all cannot be read"),
         ('language = "chat:fake"', r"language: there is no language 'chat:fake'"),
     ],
 )

@@ -68,8 +68,7 @@ class Bill:
 class FakeAI:
     """`plan` names the fault of the n-th request (from 1), or `always` that of every other; `choose` may decide instead.
 
-    With `several` it gives as many replies as `n` asks for, each what its brain says then. `tokens` cuts a reply into tokens with
-    their log-probabilities, which it gives where they are asked for. `drip` is the pause between two bytes
+    With `several` it gives as many replies as `n` asks for, each what its brain says then. `drip` is the pause between two bytes
     of the faults that drip; `elsewhere` is where redirects point.
     """
 
@@ -85,7 +84,6 @@ class FakeAI:
     models: list[str] = field(default_factory=list)
     pages: dict[str, Any] = field(default_factory=dict)  # what it says to GET, by path
     several: bool = False  # whether it knows `n`
-    tokens: Callable[[str], list[Body]] | None = None
     pace: float = 0.0  # the pause before each event of a stream
     log: list[Asked] = field(default_factory=list)
     bill: Bill = field(default_factory=Bill)
@@ -174,8 +172,6 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self, body: Body, content: str, **changes: Any) -> None:
         """A whole, good reply, but for `changes`: of the `finish` reason, the `usage`, the `message`."""
         fake = self.server.fake
-        if fake.tokens and body.get("logprobs"):
-            changes["logprobs"] = {"content": fake.tokens(content)}
         if fake.seconds:
             fake.closing.wait(fake.seconds)
         more = [fake.brain(body) for _ in range(1, body.get("n", 1) if fake.several else 1)]
@@ -219,7 +215,7 @@ def completion(content: str | None, usage: Any, *, finish: str = "stop", **chang
         "created": 1,
         "model": "fake",
         "choices": [
-            {"index": 0, "message": message, "finish_reason": finish, "logprobs": changes.get("logprobs")},
+            {"index": 0, "message": message, "finish_reason": finish, "logprobs": None},
         ],
         "usage": usage,
     }
@@ -228,9 +224,7 @@ def completion(content: str | None, usage: Any, *, finish: str = "stop", **chang
     return made
 
 
-def events(
-    content: str, usage: Any, finish: str | None = "stop", message: Body | None = None, logprobs: Body | None = None
-) -> list[bytes]:
+def events(content: str, usage: Any, finish: str | None = "stop", message: Body | None = None) -> list[bytes]:
     """The same reply as server-sent events, a few characters each, without the closing mark."""
     said = {"content": content} | (message or {})
     deltas: list[tuple[Body, str | None]] = [
@@ -241,8 +235,6 @@ def events(
     chunks: list[Body] = [
         {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]} for delta, reason in deltas
     ]
-    tokens = logprobs["content"] if logprobs else []
-    chunks[:0] = [{"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [token]}}]} for token in tokens]
     chunks.append({"choices": [], "usage": usage})
     head = {"id": "fake", "object": "chat.completion.chunk", "created": 1, "model": "fake"}
     return [f"data: {json.dumps(head | chunk, ensure_ascii=False)}\n\n".encode() for chunk in chunks]

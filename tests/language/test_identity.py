@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -54,19 +53,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 )
 def test_what_shapes_a_chat_models_replies_counts(change: dict[str, object]) -> None:
     assert language_identity("chat", replace(CHAT, **change)) != language_identity("chat", CHAT)  # type: ignore[arg-type]
-
-
-def test_the_words_of_prompts_of_ones_own_count_and_not_their_place(tmp_path: Path) -> None:
-    identities = []
-    for number, words in enumerate(("Think.", "Think twice.", "Think.")):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        shipped = files("hoptrail.language.chat") / "prompts" / "recall.md"
-        own = shipped.read_text(encoding="utf-8").replace("You answer a question from memory.", words)
-        (folder / "recall.md").write_text(own, encoding="utf-8")
-        identities.append(language_identity("chat", replace(CHAT, prompts=str(folder))))
-    assert identities[0] == identities[2]
-    assert len({*identities, language_identity("chat", CHAT)}) == 3
 
 
 def test_patience_and_money_do_not_count() -> None:

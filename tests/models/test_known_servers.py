@@ -12,7 +12,7 @@ from fakeai.clients import endpoint_at, paid_chat, refused_in, replies_in, reque
 from fakeai.faults import FAULTS, status
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.models.chat import Rung
-from hoptrail.models.chat_endpoint import LOGPROBS, NEWER, OLDER
+from hoptrail.models.chat_endpoint import NEWER, OLDER
 
 
 @pytest.fixture
@@ -37,13 +37,13 @@ def refuse(fake: FakeAI, *parameters: str, words: str = "Unsupported parameter: 
 def test_what_was_refused_is_not_sent_by_the_next_process(
     fake: FakeAI, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    refuse(fake, "temperature", "max_tokens", "logprobs")
-    assert paid_chat(fake, tmp_path).ask(replace(request("one"), logprobs=True)).reply.text == "fine"
-    assert len(fake.log) == 4, "three refusals"
-    assert refused_in(tmp_path, fake) == LOGPROBS | {"temperature", OLDER}
+    refuse(fake, "temperature", "max_tokens")
+    assert paid_chat(fake, tmp_path).ask(request("one")).reply.text == "fine"
+    assert len(fake.log) == 3, "two refusals"
+    assert refused_in(tmp_path, fake) == {"temperature", OLDER}
     caplog.clear()
-    assert paid_chat(fake, tmp_path).ask(replace(request("two"), logprobs=True)).reply.text == "fine"
-    assert len(fake.log) == 5
+    assert paid_chat(fake, tmp_path).ask(request("two")).reply.text == "fine"
+    assert len(fake.log) == 4
     assert caplog.messages == ["the endpoint has refused temperature before, which is left out"]
 
 
@@ -74,13 +74,6 @@ def test_that_limits_of_a_schema_are_refused_is_known(fake: FakeAI, tmp_path: Pa
     paid_chat(fake, tmp_path).ask(limited)
     paid_chat(fake, tmp_path).ask(replace(limited, task="another"))
     assert len(fake.log) == 3
-
-
-def test_what_was_only_guessed_is_not_kept(fake: FakeAI, tmp_path: Path) -> None:
-    refuse(fake, "logprobs", words="bad request")
-    paid_chat(fake, tmp_path).ask(replace(request("one"), logprobs=True))
-    assert ["logprobs" in asked.body for asked in fake.log] == [True, False]
-    assert refused_in(tmp_path, fake) == set()
 
 
 def test_asked_anew_a_server_may_have_learned(fake: FakeAI, tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.documents.walking import Selection, check_pattern
 from hoptrail.errors import UsageError
-from hoptrail.language.chat.prompting import check_prompts
 from hoptrail.language.factory import check_language
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
@@ -148,7 +147,6 @@ _NAMES: dict[str, Callable[[str], object]] = {
     "recipe": lambda name: recipe_settings(name, RecipeSettings()),
     "language": check_language,
     "build.language": lambda name: check_language(name) if name else None,
-    "chat.prompts": check_prompts,
     "labels": check_label,
     "exclude": check_pattern,
 }

@@ -1,8 +1,8 @@
 """The identity of a language as a short text: everything besides the task and the code that its replies depend on.
 
-It is stored with results so that different ones are not mixed. It covers the content of a script or recording, the user's own
-prompts, the endpoint, the settings that shape requests and replies, and the reader's weights. Code, shipped prompts and other
-weights have their own digest (`fingerprints.digest_of_code`). What an endpoint runs under a model's name cannot be known.
+It is stored with results so that different ones are not mixed. It covers the content of a script or recording, the
+endpoint, the settings that shape requests and replies, and the reader's weights. Code, prompts and other weights have their own
+digest (`fingerprints.digest_of_code`). What an endpoint runs under a model's name cannot be known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pathlib import Path
 
 from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
-from hoptrail.language.chat.prompting import digest_of_prompts
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.environment import configured_model, find_address
@@ -40,14 +39,13 @@ def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -
 
 
 def shaping(chat: ChatSettings) -> str:
-    """A digest of the chat settings of a role that a reply can depend on, and of the user's prompts; without place and model."""
+    """A digest of the chat settings of a role that a reply can depend on; without place and model."""
     default = ChatSettings()
-    relevant = replace(chat, **{name: getattr(default, name) for name in _IRRELEVANT})
-    return f"{fingerprint(relevant)} {digest_of_prompts(chat.prompts)}".strip()
+    return fingerprint(replace(chat, **{name: getattr(default, name) for name in _IRRELEVANT}))
 
 
 _IRRELEVANT = (
-    *("base_url", "model", "api_key_variable", "prompts"),
+    *("base_url", "model", "api_key_variable"),
     *("stream", "concurrency", "deadline_seconds", "attempts", "backoff_seconds"),
     *("prompt_price", "completion_price", "limit_calls", "limit_tokens", "limit_money"),
 )

@@ -193,8 +193,6 @@ class PaidChat(Chat):
                 "tokens; 0 if it costs nothing) under [chat], or limit calls or tokens instead"
             )
         self._anew = anew
-        self.gives_logprobs = False
-        """Whether a reply that was asked for had any."""
         self._endpoint = endpoint
         self._settings = settings
         self._replies = replies
@@ -271,7 +269,6 @@ class PaidChat(Chat):
                 "gen_ai.usage.output_tokens": spent.completion_tokens,
             }
             note(found | said("output", (("assistant", reply.text) for reply in replies)))
-        self.gives_logprobs = self.gives_logprobs or any(reply.logprobs for reply in replies)
         return replies
 
     def _pay(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:

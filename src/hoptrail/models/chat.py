@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from hoptrail.errors import UsageError
 from hoptrail.models.prompt_text import estimated_tokens, fewest_tokens
@@ -57,18 +57,17 @@ class ChatSettings:
     """One endpoint and how to use it. Empty values come from the environment (`environment.py`), the key always does.
     `build`, `decompose` and `read` lie over the rest, each for its role (`of`).
 
-    `structured` is `auto` or a fixed rung (`schema`, `prompt`, `plain`). A `temperature` below 0 is not sent. `prompts` is a
-    folder with files that replace the prompts of the same names. Prices are per million tokens in any currency, negative where
-    unknown. Limits apply to everything ever entered in a ledger; 0 is no limit.
+    `structured` is `auto` or a fixed rung (`schema`, `prompt`, `plain`). A `temperature` below 0 is not sent. Prices are per
+    million tokens in any currency, negative where unknown. Limits apply to everything ever entered in a ledger; 0 is no limit.
     """
 
+    former: ClassVar = {"prompts": ""}
     base_url: str = ""
     model: str = ""
     api_key_variable: str = "OPENAI_API_KEY"
     temperature: float = 0.0
     max_output_tokens: int = 1024
     context_window: int = 8192
-    prompts: str = ""
     structured: Literal["auto", "schema", "prompt", "plain"] = "auto"
     stream: bool = False
     concurrency: int = 4
@@ -133,8 +132,8 @@ class ChatRequest:
     """Everything that determines a reply, and its purpose.
 
     `task` is the name of the schema; `schema` is JSON text, sent on the rung that carries it; `documents` are those whose text is
-    in the messages. Random draws differ in their `seed`; without one, equal requests have the same reply. `logprobs` asks for the
-    log-probabilities of tokens too, `heard` for a stream, and is told its text so far: neither changes the reply.
+    in the messages. Random draws differ in their `seed`; without one, equal requests have the same reply. `heard` asks for a
+    stream and is told its text so far.
     """
 
     place: str
@@ -147,7 +146,6 @@ class ChatRequest:
     max_output_tokens: int
     documents: tuple[str, ...] = ()
     seed: int | None = None
-    logprobs: bool = False
     heard: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
 
     @cached_property

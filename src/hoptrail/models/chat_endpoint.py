@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
-from hoptrail.models.client import NAMES_FORMAT, NAMES_LOGPROBS, CallFailed, FailureKind, exchanged
-from hoptrail.models.completion import ALTERNATIVES, ChatReply, read_replies
+from hoptrail.models.client import NAMES_FORMAT, CallFailed, FailureKind, exchanged
+from hoptrail.models.completion import ChatReply, read_replies
 from hoptrail.models.environment import Address, without, without_whole
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
@@ -31,7 +31,6 @@ PENALTY = 0.5
 """The frequency penalty for plain text: models that write no JSON often do not stop either, and this stops them. Endpoints
 document .1 to 1 for that.
 """
-LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 LIMITS = ("maxLength", "maxItems")
 """Keywords that a schema can do without: some endpoints refuse them, those that decode by a grammar use them."""
 _WARNED = frozenset({"temperature", "seed", "frequency_penalty"})
@@ -48,7 +47,6 @@ class ChatEndpoint:
     def __init__(self, address: Address, settings: ChatSettings) -> None:
         self.address = address
         self.refused: frozenset[str] = frozenset()
-        self._guessed: frozenset[str] = frozenset()  # probably refused, but not by name
         self._settings = settings
         self._lock = threading.Lock()
 
@@ -91,7 +89,7 @@ class ChatEndpoint:
                 return replies[:count]
 
     def _body(self, request: ChatRequest, count: int) -> JsonObject:
-        left_out = self.refused | self._guessed
+        left_out = self.refused
         streamed = self._settings.stream or request.heard is not None
         messages = request.messages
         if SYSTEM in left_out:
@@ -105,8 +103,6 @@ class ChatEndpoint:
             "seed": request.seed,
             "n": count if count > 1 else None,
             "frequency_penalty": PENALTY if request.rung is Rung.PLAIN else None,
-            "logprobs": request.logprobs or None,
-            "top_logprobs": ALTERNATIVES if request.logprobs else None,
             "stream": streamed or None,
             "stream_options": {"include_usage": True} if streamed and "stream" not in left_out else None,
         }
@@ -124,9 +120,6 @@ class ChatEndpoint:
         new: set[str] = set()
         if "response_format" in body and LIMITS[0] not in self.refused and _REFUSED_LIMITS.search(words):
             new = {LIMITS[0]}
-        elif "logprobs" in body and NAMES_LOGPROBS.search(words):
-            _log.info("log-probabilities are no longer requested from the endpoint: %s", words)
-            new = {*LOGPROBS}
         elif SYSTEM not in self.refused and _REFUSED_SYSTEM.search(words):
             new = {SYSTEM}
         elif not NAMES_FORMAT.search(words):  # some quote the whole request, so that names of parameters mean nothing
@@ -138,7 +131,6 @@ class ChatEndpoint:
             else:
                 said = words.replace("include_usage", "stream_options")  # by what is in it
                 new = {name for name in OPTIONAL if name in body and _names(name, said)}
-                self._guessed |= LOGPROBS if "logprobs" in body and not new else set()  # they are not essential
         if warned := new & _WARNED - self.refused:
             _log.warning(
                 "the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(warned)), words
@@ -153,9 +145,7 @@ class ChatEndpoint:
 
     def _without_key_in(self, reply: ChatReply) -> ChatReply:
         key = self.address.key
-        text = without_whole(reply.text, key)
-        logprobs = reply.logprobs if text == reply.text else ()  # they spell it out as well
-        return replace(reply, text=text, refusal=without_whole(reply.refusal, key), logprobs=logprobs)
+        return replace(reply, text=without_whole(reply.text, key), refusal=without_whole(reply.refusal, key))
 
 
 def _names(parameter: str, words: str) -> bool:

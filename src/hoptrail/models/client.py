@@ -200,7 +200,6 @@ NAMES_FORMAT = re.compile(
     re.IGNORECASE,
 )
 """Finds words about the requested form of a reply, and about what servers make of it."""
-NAMES_LOGPROBS = re.compile(r"logprobs|log[ -]?probabilit", re.IGNORECASE)
 LOADING_SECONDS = 10.0
 """How long a call waits for a model that its server is loading, before each of its other tries."""
 _LOADING = re.compile(r"\bloading\b", re.IGNORECASE)
@@ -223,11 +222,8 @@ def failure_of(error: Exception, body: Collection[str] = ()) -> CallFailed:
     if isinstance(error, CallFailed) or isinstance(cause, CallFailed):
         return error if isinstance(error, CallFailed) else cause
     if isinstance(error, openai.APIStatusError):
-        return failure_of_status(
-            *(error.status_code, error.response.headers, words_of(error.body)),
-            formed="response_format" in body,
-            logprobs="logprobs" in body,
-        )
+        words = words_of(error.body)
+        return failure_of_status(error.status_code, error.response.headers, words, formed="response_format" in body)
     words = " ".join(str(error).split())
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
         never = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
@@ -237,21 +233,15 @@ def failure_of(error: Exception, body: Collection[str] = ()) -> CallFailed:
     return CallFailed(FailureKind.PASSING, f"sent a broken reply ({words[:SHOWN]})", paid=True)
 
 
-def failure_of_status(
-    status: int, headers: Mapping[str, str], words: str, *, formed: bool = False, logprobs: bool = False
-) -> CallFailed:
-    """The failure for a status. `formed`: the request asked for a reply format; `logprobs`: for log-probabilities. The server's
-    words may be about these.
-    """
+def failure_of_status(status: int, headers: Mapping[str, str], words: str, *, formed: bool = False) -> CallFailed:
+    """The failure for a status. `formed`: the request asked for a reply format, which the server's words may be about."""
     wait = _wait(headers, words)
     if wait is None and status == 503 and _LOADING.search(words):
         wait = LOADING_SECONDS
     # Servers say "check your plan and billing" also when only the rate of requests is too high.
     no_credit = wait is None and _NO_CREDIT.search(words) and not _RATE.search(words)
     about_format = formed and NAMES_FORMAT.search(words)
-    if logprobs and status != 429 and NAMES_LOGPROBS.search(words):
-        kind = FailureKind.FORMAT  # some forbid them (403), some break (500)
-    elif status in {400, 403} and _MODERATED.search(words):
+    if status in {400, 403} and _MODERATED.search(words):
         kind = FailureKind.NONSENSE  # the content was refused, not the user
     elif status in {401, 402, 403, 405} or (status == 404 and not about_format) or (status == 429 and no_credit):
         kind = FailureKind.REFUSED

@@ -9,7 +9,6 @@ Implausible usage is replaced by an estimate and flagged.
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -44,13 +43,6 @@ _ENDS = dict.fromkeys(("max_tokens", "max_output_tokens", "model_length"), "leng
 """What other servers call an end."""
 THOUGHT = "<think>"
 """What a text begins with that came as reasoning alone, in whatever field: models write so themselves."""
-ALTERNATIVES = 5
-"""Alternatives requested per token: all endpoints with log-probabilities allow this many."""
-KEPT = 24
-"""The last tokens of a reply that are kept: its last field with name and quotes, and the closing of the reply."""
-
-Token = tuple[tuple[str, float], ...]
-"""A position in a reply: the token written there, then the most probable ones, each with its log-probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +51,7 @@ class ChatReply:
 
     `finish` is the server's word, usually `stop`, `length` or `content_filter`; `refusal` is the field of that name. `estimated`:
     the server's count was missing or implausible. Without prompt tokens it is a placeholder, or another reply to the same request
-    accounts for the call. `logprobs` are those of its last tokens, if requested and sent.
+    accounts for the call.
     """
 
     text: str
@@ -68,7 +60,6 @@ class ChatReply:
     completion_tokens: int = 0
     estimated: bool = False
     refusal: str = ""
-    logprobs: tuple[Token, ...] = ()
 
     @property
     def usage(self) -> Usage:
@@ -82,7 +73,6 @@ class _Written:
     def __init__(self, finish: str = "") -> None:
         self.finish = finish
         self.content, self.thought, self.refusal, self.arguments = StringIO(), StringIO(), StringIO(), StringIO()
-        self.tokens: tuple[Token, ...] = ()
         self.usage: Any = None
         self.checked = 0
 
@@ -99,7 +89,6 @@ class _Written:
             called = message.get("function_call") or message["tool_calls"][0]["function"]
             given = called["arguments"]
             self.arguments.write(given if isinstance(given, str) else json.dumps(given) if given else "")
-        self.tokens = (*self.tokens, *read_logprobs(choice.get("logprobs")))[-KEPT:]
         finish, error = whole_text(str(choice.get("finish_reason") or self.finish)), choice.get("error")
         if finish in BROKEN or (error and finish != "stop"):
             raise _failure_in_reply(error or finish)
@@ -131,7 +120,7 @@ class _Written:
         content, thought, refusal, arguments = (whole_text(written.getvalue()) for written in said)
         text = content or arguments
         text = THOUGHT + thought if thought and not text.strip() else text
-        return ChatReply(text[:LARGEST_TEXT], self.finish, refusal=refusal, logprobs=self.tokens)
+        return ChatReply(text[:LARGEST_TEXT], self.finish, refusal=refusal)
 
 
 def read_replies(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatReply]:
@@ -245,18 +234,3 @@ def _counted(written: Sequence[_Written], usage: Any, request: ChatRequest) -> l
     first, *others = (replace(reply, completion_tokens=share, estimated=estimated) for reply in replies)
     rest = completion - share * len(others)
     return [replace(first, prompt_tokens=prompt, completion_tokens=rest), *others]
-
-
-def read_logprobs(entry: Any) -> tuple[Token, ...]:
-    """The last tokens in the field `logprobs` of a reply or an event; none where it is not as documented."""
-    tokens: list[Token] = []
-    try:
-        for written in entry["content"][-KEPT:]:
-            places = (written, *(written.get("top_logprobs") or [])[:ALTERNATIVES])
-            tokens.append(tuple((whole_text(one["token"]), float(one["logprob"])) for one in places))
-    except (AttributeError, LookupError, TypeError, ValueError):
-        return ()
-    if any(math.isnan(value) for token in tokens for _, value in token):
-        return ()
-    # Endpoints write -9999 for the impossible.
-    return tuple(tuple((text, round(max(-9999.0, min(0.0, value)), 4)) for text, value in token) for token in tokens)

@@ -95,8 +95,7 @@ def examine(settings: Settings, folder: Path | None) -> Iterator[Check]:
 def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
     rungs = list(Rung) if settings.structured == "auto" else [Rung(settings.structured)]
     try:
-        chats = {rung: chat.anew() for rung in rungs}
-        faults_by_rung = {rung: _faults(chats[rung], settings, rung) for rung in rungs}
+        faults_by_rung = {rung: _faults(chat.anew(), settings, rung) for rung in rungs}
     except _ENDPOINT_ERRORS as error:
         advice = "check the address and whether the server runs" if isinstance(error, EndpointUnreached) else ""
         yield Check("endpoint", works=False, says=str(error), advice=advice)
@@ -113,8 +112,7 @@ def _chat_checks(chat: PaidChat, settings: ChatSettings) -> Iterator[Check]:
     if any_works:
         if settings.structured == "auto":
             chat.working_rung = best
-        weighed = "weighted by log-probabilities" if chats[best].gives_logprobs else "taken as stated"
-        yield Check("questions", works=True, says=f"will be asked by {best}; judgements are {weighed}")
+        yield Check("questions", works=True, says=f"will be asked by {best}")
 
 
 def _faults(chat: PaidChat, settings: ChatSettings, rung: Rung) -> list[str]:

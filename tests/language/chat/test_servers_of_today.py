@@ -93,7 +93,9 @@ def unless_streamed(refused: Reply) -> Reply:
 FORMED: Callable[[Body], bool] = lambda body: form_of(body) == ""  # noqa: E731
 NO_SYSTEM: Callable[[Body], bool] = lambda body: "system" not in {one["role"] for one in body["messages"]}  # noqa: E731
 ROOMY: Callable[[Body], bool] = lambda body: body["max_tokens"] >= 2000  # noqa: E731
-A_MINUTE = "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7294, reduce your message size"
+A_MINUTE = (
+    "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7294, reduce your message size"
+)
 EXTRA = {
     "type": "extra_forbidden",
     "loc": ["body", "stream_options", "include_usage"],
@@ -159,10 +161,6 @@ ANSWERED: dict[str, tuple[int, list[Reply]]] = {
                 status(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
             )
         ],
-    ),
-    "no log-probabilities": (
-        2,
-        [unless(lambda body: "logprobs" not in body, status(400, "logprobs is not supported"))],
     ),
     "limits of a schema refused": (
         2,
@@ -362,7 +360,7 @@ TOLD: dict[str, tuple[int, str, list[Reply]]] = {
     ),
     "more tokens than are allowed in a minute, always": (2, "TPM.*Limit 6000", [status(413, A_MINUTE)]),
     "more to write than a model may": (
-        3,
+        2,
         "less than or equal to 512",
         [
             status(

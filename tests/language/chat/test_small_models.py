@@ -105,14 +105,14 @@ FACTS = json.dumps(
 
 
 def test_of_a_reply_that_was_cut_off_behind_what_matters_the_rest_is_used() -> None:
-    for end in range(READING.index(', "confidence"') + 1, len(READING)):
+    for end in range(READING.index(', "confidence"'), len(READING)):
         read = parse_cut_off(READING[:end], ReadingReply, open_lists=False)
         assert (read.answer, [step.answer for step in read.steps]) == ("the Grey Hills", ["the Grey Hills"])
 
 
 @pytest.mark.parametrize("open_lists", [False, True])
 def test_a_text_that_was_cut_off_is_never_taken_for_the_whole(open_lists: bool) -> None:
-    for end in range(READING.index(', "confidence"') + 1):
+    for end in range(READING.index(', "confidence"')):
         with pytest.raises(InvalidReply):
             parse_cut_off(READING[:end], ReadingReply, open_lists=open_lists)
     hard = '{"steps": [], "answer": "the Grey Hills, or {perhaps}, [the"'

@@ -59,7 +59,7 @@ class Ladder:
 
     def drafter(self, task: Task[Any], origins: tuple[str, ...], name: str = "") -> Drafter:
         """Drafts the prompt of a task, or another one; see `drafter_of`."""
-        return drafter_of(task, load_prompt(name or TASK_NAMES[type(task)], self.settings.prompts), origins)
+        return drafter_of(task, load_prompt(name or TASK_NAMES[type(task)]), origins)
 
     def climb(self, task: str, draft: Drafter, form: type[R], seed: int | None = None) -> Climb[R]:
         """A reply to the draft that `draft` makes for a room.
@@ -107,14 +107,13 @@ class Ladder:
         schema = schema_of(form, limited=rung is Rung.SCHEMA)
         messages = draft.plain if rung is Rung.PLAIN else draft.messages
         if rung is Rung.PROMPT:
-            told = load_prompt("schema", self.settings.prompts).fill({"schema": schema})[-1].text
+            told = load_prompt("schema").fill({"schema": schema})[-1].text
             messages = (Message("system", f"{messages[0].text}\n\n{told}"), *messages[1:])
         temperature, writing = self.settings.temperature, ObservedLanguage.writing.get()
         return ChatRequest(
             *(self.chat.place, self.chat.model, task, messages, rung, schema),
             temperature if seed is None or temperature < 0 else SAMPLING_TEMPERATURE,
             *(room.output, draft.documents, seed),
-            logprobs=bool(form.scales()),
             heard=writing and partial(_tell, writing),
         )
 
@@ -173,7 +172,7 @@ class Climb(Generic[R]):
             return request
         said, fault = self._unusable
         said = said[: min(QUOTED, start_of_loop(said) or QUOTED)]
-        plea = load_prompt("repair", self.ladder.settings.prompts).fill({"error": str(fault)})[-1]
+        plea = load_prompt("repair").fill({"error": str(fault)})[-1]
         return replace(request, messages=(*request.messages, Message("assistant", said), plea))
 
     def _is_repaired(self, said: str, fault: InvalidReply) -> bool:

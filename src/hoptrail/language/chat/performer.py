@@ -28,7 +28,7 @@ from hoptrail.language import tasks
 from hoptrail.language.chat import context, schemas
 from hoptrail.language.chat.grounding import extraction_from, parse_answer, reading_from, shortened
 from hoptrail.language.chat.ladder import Climb, Ladder
-from hoptrail.language.chat.prompting import Drafter, check_prompts, load_prompt
+from hoptrail.language.chat.prompting import Drafter, load_prompt
 from hoptrail.language.conversation import references
 from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 
 class ChatLanguage:
-    """Performs all tasks through `chat`. Thread-safe. Raises: UsageError: a file in the folder of prompts cannot be used."""
+    """Performs all tasks through `chat`. Thread-safe."""
 
     def __init__(
         self,
@@ -63,7 +63,6 @@ class ChatLanguage:
         """`decomposer`: another model with its settings, which decomposes questions and completes sub-questions. Usage that is
         `fully_priced` has the cost of remembered replies, so that it does not depend on what was asked before.
         """
-        check_prompts(settings.prompts)
         self._ladder = Ladder(chat, settings, fully_priced=fully_priced)
         self._decomposer = Ladder(*decomposer, fully_priced=fully_priced) if decomposer else self._ladder
         self._models = [chat.model, *([decomposer[0].model] if decomposer else [])]
@@ -107,7 +106,7 @@ class _TaskRun:
     units: tuple[Unit, ...] = ()
 
     def extract(self, task: tasks.Extract) -> Extraction:
-        unit, prompt = task.unit, load_prompt("extract", self.ladder.settings.prompts)
+        unit, prompt = task.unit, load_prompt("extract")
         if not unit.text.strip():
             return Extraction((), ())
         shown = partial(context.shown_sentences, unit, task.before, prompt.phrases["figures"] if task.figures else "")

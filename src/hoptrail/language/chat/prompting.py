@@ -1,7 +1,7 @@
 """Prompts: text files `prompts/NAME.md` with `$names`, filled strictly.
 
-A file begins with lines of `key: value` (`names`: the names it uses; `reply`: the expected form; `source`: the method it comes
-from). Sections follow, each after a line such as `--- given`:
+A file begins with lines of `key: value` (`reply`: the expected form; `source`: the method it comes from). Sections follow, each
+after a line such as `--- given`:
 
     instructions   the instructions to the model
     short          shorter instructions, for small windows (optional)
@@ -10,7 +10,7 @@ from). Sections follow, each after a line such as `--- given`:
     plain          the form of a plain-text reply, for models that write no JSON, in place of form and example (optional)
     given          the model's input; only this section has `$names`
 
-Any other section is a phrase that the performer chooses by name. A user's folder replaces prompts file by file.
+Any other section is a phrase that the performer chooses by name.
 
 A draft is a filled prompt with as much evidence as fits, in the short form if the room is small. The prompt and the log report
 omissions.
@@ -18,152 +18,69 @@ omissions.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 
-from hoptrail.errors import TaskFailed, UsageError
+from hoptrail.errors import TaskFailed
 from hoptrail.language.chat.context import FORMAT_TOKENS, MARGIN, Room, Shown, show_findings, shown_units
 from hoptrail.language.tasks import Abstain
 from hoptrail.models.chat import Message, tokens_of
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Unit
 
-SUFFIX = ".md"
-HEAD = ("names", "reply", "source")
 _SECTION = re.compile(r"^--- (\w+)$", re.MULTILINE)
 _PARTS = ("instructions", "short", "form", "example", "plain", "given")
-_SHIPPED = files("hoptrail.language.chat") / "prompts"
+_FOLDER = files("hoptrail.language.chat") / "prompts"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A parsed prompt file."""
+    """A parsed prompt file, and the names that it uses."""
 
     name: str
     names: tuple[str, ...]
     reply: str
-    source: str
+    phrases: Mapping[str, str]
     instructions: str
     short: str
     form: str
     example: str
     plain: str
     given: str
-    phrases: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, ...]:
-        """The two messages. A `$` in `values` has no meaning. Raises: UsageError: lists all missing and surplus names."""
+        """The two messages. A `$` in `values` has no meaning."""
         parts = (self.short, self.form) if short and self.short else (self.instructions, self.form, self.example)
-        return Message("system", "\n\n".join(filter(None, parts))), Message("user", self._given(values))
+        given = Template(self.given).substitute(values)
+        return Message("system", "\n\n".join(filter(None, parts))), Message("user", given)
 
     def fill_plain(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, ...]:
         """The messages for a plain-text reply; none if the file has no section `plain`. The section comes last, where small
-        models follow it best. Raises: UsageError: as for `fill`.
+        models follow it best.
         """
         told = Message("system", self.short if short and self.short else self.instructions)
-        return (told, Message("user", f"{self._given(values)}\n\n{self.plain}")) if self.plain else ()
-
-    def _given(self, values: Mapping[str, str]) -> str:
-        if faults := _differences(set(self.names), set(values)):
-            raise UsageError(f"the prompt {self.name} cannot be filled; {faults}")
-        return Template(self.given).substitute(values)
+        given = Template(self.given).substitute(values)
+        return (told, Message("user", f"{given}\n\n{self.plain}")) if self.plain else ()
 
 
 @cache
-def load_prompt(name: str, folder: str = "") -> Prompt:
-    """The prompt from `folder`, else the shipped one. Cached. Raises: UsageError: there is none, or its file is faulty."""
-    own = Path(folder) / f"{name}{SUFFIX}" if folder else None
-    place = own if own is not None and own.is_file() else _SHIPPED / f"{name}{SUFFIX}"
-    try:
-        return parse_prompt(name, place.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no prompt {name}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the prompt {place} cannot be read: {error}") from error
+def load_prompt(name: str) -> Prompt:
+    """The prompt of a name."""
+    opening, *rest = _SECTION.split((_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
+    sections = {title: body.strip() for title, body in zip(rest[::2], rest[1::2], strict=True)}
+    head = dict(line.partition(": ")[::2] for line in opening.strip().splitlines())
+    names = tuple(sorted(Template(sections["given"]).get_identifiers()))
+    phrases = {title: body for title, body in sections.items() if title not in _PARTS}
+    return Prompt(name, names, head["reply"], phrases, **{part: sections.get(part, "") for part in _PARTS})
 
 
 def known_prompts() -> tuple[str, ...]:
-    """The names of the shipped prompts, sorted."""
-    return tuple(sorted(place.name.removesuffix(SUFFIX) for place in _SHIPPED.iterdir() if place.name.endswith(SUFFIX)))
-
-
-def check_prompts(folder: str) -> None:
-    """Check that the files of `folder` (may be empty) can replace prompts. Raises: UsageError: lists all faults."""
-    if not folder:
-        return
-    try:
-        own = sorted(place.name for place in Path(folder).iterdir() if not place.name.startswith("."))
-    except OSError as error:
-        raise UsageError(f"the prompts in {folder} cannot be read: {error.strerror or error}") from error
-    faults, known = [], known_prompts()
-    for file in own:
-        name = file.removesuffix(SUFFIX)
-        if name == file or name not in known:
-            faults.append(f"{file} is none of the known files: {', '.join(one + SUFFIX for one in known)}")
-            continue
-        try:
-            shipped, replacing = (_declared(load_prompt(name, place)) for place in ("", folder))
-        except UsageError as error:
-            faults.append(str(error))
-            continue
-        faults += [
-            f"the {what} of {name} must be as shipped; {differing}"
-            for what, needed in shipped.items()
-            if (differing := _differences(needed, replacing[what]))
-        ]
-    if faults:
-        raise UsageError(f"the prompts in {folder} cannot be used: {'; '.join(faults)}")
-
-
-def _declared(prompt: Prompt) -> dict[str, set[str]]:
-    return {"names": set(prompt.names), "sections": set(prompt.phrases), "reply": {prompt.reply}}
-
-
-def digest_of_prompts(folder: str) -> str:
-    """Twelve hex digits over the prompts in the user's `folder`; empty without one. Raises: UsageError: as `check_prompts`."""
-    check_prompts(folder)
-    files = sorted(Path(folder).glob(f"*{SUFFIX}")) if folder else []
-    lines = [f"{place.name}\x1f{hashlib.sha256(place.read_bytes()).hexdigest()}\n" for place in files]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()[:12] if folder else ""
-
-
-def parse_prompt(name: str, text: str) -> Prompt:
-    """Parse a prompt file. Raises: UsageError: a part is missing, or names differ from those declared; all are listed."""
-    opening, *rest = _SECTION.split(text)
-    sections = {title: body.strip() for title, body in zip(rest[::2], rest[1::2], strict=True)}
-    if not {"instructions", "given"} <= set(sections):
-        raise UsageError(f"the prompt {name} has no section `--- instructions` or no section `--- given`")
-    head = dict(line.partition(": ")[::2] for line in opening.strip().splitlines())
-    if set(head) != set(HEAD):
-        raise UsageError(f"the head of the prompt {name} declares {', '.join(head)}, not names, reply and source")
-    declared = {item.strip() for item in head["names"].split(",")}
-    template = Template(sections["given"])
-    astray = any(Template(body).get_identifiers() for title, body in sections.items() if title != "given")
-    used = set(template.get_identifiers())
-    if not template.is_valid() or used != declared or astray:
-        raise UsageError(
-            f"the prompt {name} differs from its declaration; {_differences(used, declared) or 'a stray $'}"
-        )
-    return Prompt(
-        name,
-        tuple(sorted(declared)),
-        head["reply"],
-        head["source"],
-        **{part: sections.get(part, "") for part in _PARTS},
-        phrases={title: body for title, body in sections.items() if title not in _PARTS},
-    )
-
-
-def _differences(needed: set[str], there: set[str]) -> str:
-    """The missing and surplus names as text; empty if there are none."""
-    sides = ("missing", needed - there), ("surplus", there - needed)
-    return "; ".join(f"{word}: {', '.join(sorted(names))}" for word, names in sides if names)
+    """The names of the prompts, sorted."""
+    return tuple(sorted(place.name.removesuffix(".md") for place in _FOLDER.iterdir() if place.name.endswith(".md")))
 
 
 @dataclass(frozen=True, slots=True)

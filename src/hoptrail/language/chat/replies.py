@@ -11,12 +11,10 @@ If a model forgot the mark of its only field, "the answer is …" replaces it, o
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -31,7 +29,7 @@ from hoptrail.language.chat.reply_parsing import (
 )
 from hoptrail.language.chat.schemas import ReplyForm
 from hoptrail.models.chat import ChatRequest, Rung
-from hoptrail.models.completion import TOO_LONG, ChatReply, Token
+from hoptrail.models.completion import TOO_LONG, ChatReply
 from hoptrail.models.prompt_text import start_of_loop
 from hoptrail.text.normal_forms import stands_in
 from hoptrail.text.sentences import sentence_spans
@@ -109,7 +107,7 @@ def _content(reply: ChatReply, request: ChatRequest, form: type[R]) -> R | None:
         if request.rung is Rung.PLAIN or reply.finish != "length":
             raise
         found = _cut_off(own, form, fault)
-    return apply_logprobs(_without_examples(found, request), reply.logprobs)
+    return _without_examples(found, request)
 
 
 def _cut_off(text: str, form: type[R], fault: InvalidReply) -> R:
@@ -148,40 +146,6 @@ def _is_example(text: object, request: ChatRequest) -> bool:
         lines = request.messages[-1].text.casefold().rpartition("\n\n")[2].splitlines()
         return said in {line.partition(": ")[2] for line in lines}
     return f'"{said}"' in request.messages[0].text.casefold()
-
-
-def apply_logprobs(reply: R, tokens: Sequence[Token]) -> R:
-    """`reply` with the mean of each scale, weighted by the probabilities of its words in `tokens`: yes 60 %, no 40 % is .6."""
-    numbers = {
-        name: number
-        for name, scale in reply.scales().items()
-        if (number := _mean(name, getattr(reply, name), scale.words, tokens)) is not None
-    }
-    return reply.model_copy(update=numbers) if numbers else reply
-
-
-def _mean(field: str, said: float, words: Mapping[str, float], tokens: Sequence[Token]) -> float | None:
-    """The weighted number; None if the tokens do not have the word `said` after the name of its field, or begin no word."""
-    text = "".join(token[0][0] for token in tokens)
-    named = rf"(?<!\w){field}\W{{1,12}}({'|'.join(words)})(?!\w)"
-    found = next(reversed(list(re.finditer(named, text, re.IGNORECASE))), None)
-    if found is None or words[found[1].lower()] != said:
-        return None
-    ends = accumulate(len(token[0][0]) for token in tokens)
-    token = next(token for token, end in zip(tokens, ends, strict=True) if end > found.start(1))
-    shares = dict.fromkeys(words, 0.0)  # of the words that the alternatives of this token begin
-    for text, logprob in dict(token).items():
-        begun = [word for word in words if _begins(text, word)]
-        if len(begun) == 1:
-            shares[begun[0]] += math.exp(logprob)
-    total = sum(shares.values())
-    return round(sum(share * words[word] for word, share in shares.items()) / total, 4) if total else None
-
-
-def _begins(token: str, word: str) -> bool:
-    """Whether a token is the word or its beginning: ` "yes`, `YES",`, `y`."""
-    said = re.sub(r"^\W+", "", token).lower()
-    return bool(said) and (word.startswith(said) or re.match(rf"{word}(?!\w)", said) is not None)
 
 
 def read_plain(said: ChatReply, reply: type[R]) -> R:

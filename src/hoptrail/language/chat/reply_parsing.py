@@ -54,10 +54,9 @@ def parse_reply(text: str, reply: type[R]) -> R:
             fault = content
             continue
         try:
-            found = reply.model_validate(_unwrapped(content, reply))
-        except ValidationError as error:
-            faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
-            fault = f"wrong form: {'; '.join(faults)}"
+            found = _checked(content, reply)
+        except InvalidReply as error:
+            fault = str(error)
     if found is not None:
         return found
     if start_of_loop(said) is not None:
@@ -65,15 +64,35 @@ def parse_reply(text: str, reply: type[R]) -> R:
     raise InvalidReply(fault[:SHOWN])
 
 
+def _checked(content: JsonObject, reply: type[R]) -> R:
+    try:
+        return reply.model_validate(_unwrapped(content, reply))
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+        raise InvalidReply(f"wrong form: {'; '.join(faults)}") from None
+
+
 def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
     """The complete part of a reply whose end is missing, without fields and items that were cut off. With `open_lists` a list
-    that was cut off between its items counts as complete. Raises: InvalidReply: a required field is not complete.
+    that was cut off counts as complete without its last item. Raises: InvalidReply: a required field is not complete.
     """
-    start = text.find("{")
-    whole = _complete_part(text[start:], open_lists=open_lists) if start >= 0 else ""
-    if not whole:
+    content = _begun(text)
+    last = next(reversed(content), "")
+    value = content.pop(last, None)
+    if isinstance(value, str) or (isinstance(value, list) and value and open_lists):
+        content[last] = value if isinstance(value, str) else value[:-1]
+    if not content:
         raise InvalidReply("it was cut off before its first field was complete")
-    return parse_reply(whole, reply)
+    return _checked(content, reply)
+
+
+def _begun(text: str, *, with_text: bool = False) -> JsonObject:
+    """The object that a text begins; `with_text`: also a string as far as it goes."""
+    with suppress(ValueError):
+        how: Any = "trailing-strings" if with_text else True
+        content = from_json(text[text.index("{") :], allow_partial=how, allow_inf_nan=False)
+        return content if isinstance(content, dict) else {}
+    return {}
 
 
 def answer_so_far(text: str) -> str:
@@ -81,35 +100,8 @@ def answer_so_far(text: str) -> str:
     own = channels(text)[0]
     if "{" not in own:
         return own.partition("ANSWER:")[2].strip()
-    try:
-        content = from_json(own[own.find("{") :], allow_partial="trailing-strings")
-    except ValueError:
-        return ""
-    answer = content.get("answer") if isinstance(content, dict) else ""
+    answer = _begun(own, with_text=True).get("answer")
     return answer if isinstance(answer, str) else ""
-
-
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|["{}\[\],]', re.DOTALL)
-
-
-def _complete_part(text: str, *, open_lists: bool) -> str:
-    """The beginning of an object up to its last complete value, with closed brackets; empty if no value is complete."""
-    closing: list[str] = []
-    found = ""
-    for token in _TOKEN.finditer(text):
-        mark, end = token.group(), token.end()
-        if mark == '"':  # an unterminated text
-            break
-        if mark in {"{", "["}:
-            closing.append("}" if mark == "{" else "]")
-        elif mark in {"}", "]"}:
-            if not closing or closing.pop() != mark:
-                break
-        elif mark == ",":
-            end = token.start()
-        if mark in {"}", "]", ","} and (len(closing) <= 1 or (open_lists and closing == ["}", "]"])):
-            found = text[:end] + "".join(reversed(closing))
-    return found
 
 
 _NAMES = "think|thinking|thought|reasoning|seed:think"

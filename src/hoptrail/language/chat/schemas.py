@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, get_origin
 
@@ -67,41 +66,34 @@ def _numbers(value: Any) -> Any:
     return found
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Words for probabilities, with their numbers: small models repeat whatever number they are shown."""
-
-    words: Mapping[str, float]
-
-    @property
-    def schema(self) -> WithJsonSchema:
-        """The JSON schema of a reply: one of the words, never a number."""
-        return WithJsonSchema({"type": "string", "enum": list(self.words)})
-
-    @property
-    def of_word(self) -> BeforeValidator:
-        """Reads the first word of a text: "Yes, it does." is a yes."""
-        return BeforeValidator(lambda value: self.words[_first_word(value, self.words)])
-
-
-CONFIDENCES = Scale({"high": 0.9, "medium": 0.6, "low": 0.3})
-"""The confidence that a model states."""
-ENOUGH = Scale({"yes": 1.0, "no": 0.0})
+CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
+"""The confidence that a model states, in words: small models repeat whatever number they are shown."""
+ENOUGH = {"yes": 1.0, "no": 0.0}
 """Whether evidence is enough."""
-SUPPORTS = Scale({"yes": 1.0, "partly": 0.25, "no": 0.0})
+SUPPORTS = {"yes": 1.0, "partly": 0.25, "no": 0.0}
 """Whether evidence supports an answer; partial support is not enough by itself."""
+
+
+def _words_for(numbers: Mapping[str, float]) -> WithJsonSchema:
+    """The JSON schema of a reply by one of these words."""
+    return WithJsonSchema({"type": "string", "enum": list(numbers)})
+
+
+def _by_word(numbers: Mapping[str, float]) -> BeforeValidator:
+    """Reads the first word of a text: "Yes, it does." is a yes."""
+    return BeforeValidator(lambda value: numbers[_first_word(value, numbers)])
 
 
 def _confidence(value: Any) -> Any:
     """The number of one of the words, or of 0.8, "0.8", "80%" or 80."""
     if isinstance(value, str):
         word = value.strip().lower()
-        if word in CONFIDENCES.words:
-            return CONFIDENCES.words[word]
+        if word in CONFIDENCES:
+            return CONFIDENCES[word]
         if matched := re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%?)", word):
             value = float(matched[1]) / (100 if matched[2] else 1)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-        raise ValueError(f"must be {', '.join(CONFIDENCES.words)} or a number from 0 to 1")
+        raise ValueError(f"must be {', '.join(CONFIDENCES)} or a number from 0 to 1")
     return value / 100 if value > 1 else float(value)
 
 
@@ -118,9 +110,9 @@ Text = Annotated[str, BeforeValidator(_text)]
 OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
 Texts = Annotated[list[Text], BeforeValidator(_list)]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
-Confidence = Annotated[float, CONFIDENCES, BeforeValidator(_confidence), CONFIDENCES.schema]
-Enough = Annotated[float, ENOUGH, ENOUGH.of_word, ENOUGH.schema]
-Supported = Annotated[float, SUPPORTS, SUPPORTS.of_word, SUPPORTS.schema]
+Confidence = Annotated[float, BeforeValidator(_confidence), _words_for(CONFIDENCES)]
+Enough = Annotated[float, _by_word(ENOUGH), _words_for(ENOUGH)]
+Supported = Annotated[float, _by_word(SUPPORTS), _words_for(SUPPORTS)]
 YesNo = Annotated[Literal["yes", "no"], BeforeValidator(lambda value: _first_word(value, ("yes", "no")))]
 
 
@@ -171,12 +163,6 @@ class ReplyForm(BaseModel):
     def lists(cls) -> list[str]:
         """The fields that are lists."""
         return [name for name, field in cls.model_fields.items() if get_origin(field.annotation) is list]
-
-    @classmethod
-    def scales(cls) -> dict[str, Scale]:
-        """Field -> scale, for the fields that have one."""
-        fields = cls.model_fields.items()
-        return {name: one for name, field in fields for one in field.metadata if isinstance(one, Scale)}
 
 
 def _words(key: str) -> str:
