@@ -14,6 +14,7 @@ can be continued. The exit code is 1 if a question failed.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import subprocess
@@ -24,7 +25,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -172,8 +173,12 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
         if system_text.startswith(one.instructions) or (one.short and system_text.startswith(one.short))
     )
     request = ChatRequest("", "", prompt.name, messages, Rung(rung), "", 0.0, 0)
+
+    async def sent() -> AsyncIterator[bytes]:
+        yield reply
+
     try:
-        read_reply(read_replies([reply], request)[0], request, getattr(schemas, prompt.reply))
+        read_reply(asyncio.run(read_replies(sent(), request))[0], request, getattr(schemas, prompt.reply))
     except (InvalidReply, OutOfRoom):
         return False
     return True

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
@@ -20,6 +21,7 @@ from hoptrail.index.settings import Settings, settings_from, to_toml
 from hoptrail.models import client
 from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.client import CallFailed, FailureKind, failure_of_status
+from hoptrail.models.completion import read_replies
 from hoptrail.models.environment import NO_KEY, Address, find_address
 from hoptrail_papers.hirag.web_search import WebSearch, WebSearchSettings
 
@@ -48,6 +50,13 @@ def test_a_call_sends_what_was_asked_and_reads_the_reply(fake: FakeAI) -> None:
     assert body["messages"][1] == {"role": "user", "content": "What is this?"}
     assert body["response_format"]["json_schema"]["name"] == "answer"
     assert fake.log[0].key == f"Bearer {KEY}"
+
+
+def test_a_notebook_whose_thread_has_an_event_loop_asks_too(fake: FakeAI) -> None:
+    async def cell() -> str:
+        return endpoint_at(fake).send(request()).text
+
+    assert asyncio.run(cell()) == endpoint_at(fake).send(request()).text
 
 
 def test_each_rung_asks_in_its_own_way(fake: FakeAI) -> None:
@@ -386,19 +395,23 @@ def test_a16_a_login_page_is_no_reply(fake: FakeAI) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"null", b"[]", b'{"choices": []}', b'{"choices": [{}]}', b"[" * 100_000])
 def test_a_body_that_is_no_reply_is_refused(content: bytes) -> None:
-    from hoptrail.models.completion import read_replies
-
     with pytest.raises(CallFailed, match="not a chat reply"):
-        read_replies([content], request())
+        read(content)
+
+
+def read(*chunks: bytes) -> str:
+    async def sent() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+
+    return asyncio.run(read_replies(sent(), request()))[0].text
 
 
 def test_content_may_come_in_parts_or_not_at_all() -> None:
-    from hoptrail.models.completion import read_replies
-
     parts = [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]
     for content, text in ((parts, "ab"), (None, ""), ("c", "c")):
         body = json.dumps({"choices": [{"message": {"content": content}, "finish_reason": None}]}).encode()
-        assert read_replies([body[:9], body[9:]], request())[0].text == text
+        assert read(body[:9], body[9:]) == text
 
 
 @pytest.mark.parametrize(

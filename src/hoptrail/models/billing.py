@@ -2,8 +2,8 @@
 
 It combines remembered replies (`ledger.py`), a limiter and the call itself (`chat_endpoint.py`). When the server is busy, all
 calls wait: as long as it asks, or for growing times with jitter. The client's own retries are off: they would not make the others
-wait, enter no try in the ledger, and not see a reply that breaks off. After a refusal no call is made for a while; then one call
-tests whether it still applies, as does the first call after the endpoint was opened again.
+wait, enter no try in the ledger, and not see a reply that breaks off. After a refusal no call is made for a while, unless
+the endpoint is opened again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ JITTER = 0.25
 LONGEST_WAIT = 120.0
 """Rate limits count by the minute: a longer wait is a quota used up."""
 REFUSED_SECONDS = 60.0
-"""How long a refusal applies. A server runs for weeks, and credit may be added meanwhile; one call per minute is harmless."""
+"""How long a refusal applies. A server runs for weeks, and credit may be added meanwhile; a call per minute is harmless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,27 +131,22 @@ class Limiter:
         self._refused_until = 0.0
 
     def _once(self, one_try: Callable[[], V]) -> V:
-        """One try after any pause. A refusal is noted before the slot is released, and lifted by a call that began after it."""
+        """One try after any pause. A refusal is noted before the slot is released."""
         while (left := self._not_before - time.monotonic()) > 0:
             time.sleep(left)
-        with self._lock:
-            tested, heard, now = self._refusal, "", time.monotonic()
-            if tested and now < self._refused_until:
-                raise EndpointRefused(tested)
-            self._refused_until = now + REFUSED_SECONDS  # applies to all other calls meanwhile
+        if time.monotonic() < self._refused_until:
+            raise EndpointRefused(self._refusal)
         try:
             return one_try()
         except CallFailed as failure:
             if failure.kind is not FailureKind.REFUSED:
                 raise
-            heard = (
+            self._refusal = (
                 f"{self._name} {failure.reason}. No further calls are made for now; what was finished is kept. Check the "
                 "address, the key, the credit and the model's name, then run the same command again"
             )
-            raise EndpointRefused(heard) from None
-        finally:
-            if heard or tested == self._refusal:
-                self._refusal, self._refused_until = heard, time.monotonic() + REFUSED_SECONDS
+            self._refused_until = time.monotonic() + REFUSED_SECONDS
+            raise EndpointRefused(self._refusal) from None
 
     def _wait(self, failure: CallFailed, number: int) -> None:
         """Wait and return if there is another try; raise if not."""

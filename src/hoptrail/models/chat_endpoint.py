@@ -137,11 +137,11 @@ class ChatEndpoint:
             )
         self.refused |= new
 
-    def _replies(self, client: Any, request: ChatRequest, body: JsonObject) -> list[ChatReply]:
+    async def _replies(self, client: Any, request: ChatRequest, body: JsonObject) -> list[ChatReply]:
         if heard := request.heard:
             request = replace(request, heard=lambda text: heard(without(text, self.address.secrets)))
-        with client.chat.completions.with_streaming_response.create(**body) as response:
-            return [self._without_key_in(reply) for reply in read_replies(response.iter_bytes(), request)]
+        async with client.chat.completions.with_streaming_response.create(**body) as response:
+            return [self._without_key_in(reply) for reply in await read_replies(response.iter_bytes(), request)]
 
     def _without_key_in(self, reply: ChatReply) -> ChatReply:
         key = self.address.key

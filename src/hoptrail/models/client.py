@@ -3,9 +3,8 @@
 Redirects are not followed. The size of everything that is read is bounded, including what the library reads by itself: bodies of
 error statuses, single events of a stream. A query in the address (`?api-version=...`) is sent with every request.
 
-A deadline applies to a whole exchange: the library's own time limits are per read, and one byte per second passes them all. At
-the deadline another thread shuts the connection down, which wakes the thread that waits for the status line, headers or body; so
-a connection serves one request. Looking up host names is not covered; the operating system limits that.
+A deadline applies to a whole exchange, looking up the host included: the library's own time limits are per read, and one byte per
+second passes them all. An event loop of its own can give up an exchange wherever it waits.
 
 The number of a status other than 200 decides what a failure is, and where that is not enough the server's message; servers agree
 on neither. Some respond with 500 or 404 when they do not know a reply format.
@@ -13,12 +12,12 @@ on neither. Some respond with 500 or 404 when they do not know a reply format.
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import json
 import re
-import socket
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -33,22 +32,45 @@ LARGEST_BODY = 64_000_000
 """The most bytes of a reply, decompressed, that are read."""
 
 
+def in_time(seconds: float, work: Callable[[], Awaitable[V]]) -> V:
+    """What `work` comes to, in an event loop of its own. Raises: TimeoutError: it took longer."""
+
+    async def timed() -> V:
+        async with asyncio.timeout(seconds):
+            return await work()
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(timed())
+    with ThreadPoolExecutor(1) as pool:  # of a notebook, say, which has a loop in this thread
+        return pool.submit(copy_context().run, asyncio.run, timed()).result()
+
+
 def exchanged(
-    address: Address, seconds: float, exchange: Callable[[Any], V], body: Collection[str] = (), retries: int = 0
+    address: Address,
+    seconds: float,
+    exchange: Callable[[Any], Awaitable[V]],
+    body: Collection[str] = (),
+    retries: int = 0,
 ) -> V:
     """What `exchange` makes of the client for an address, with `seconds` for each try, and one deadline for all. No log of the
     client shows a secret of the address. `body` has the parameters of the request.
     Raises: CallFailed: whatever went wrong, without any secret.
     """
-    deadline = Deadline(seconds * (retries + 1))
-    client = _client(address, seconds, retries, deadline)  # importing it takes up to a second, before the deadline runs
+    import openai  # noqa: F401 - takes up to a second, before the deadline runs
+
+    async def work() -> V:
+        async with _client(address, seconds, retries) as client:
+            return await exchange(client)
+
+    whole = seconds * (retries + 1)
     try:
-        with client, deadline:
-            return exchange(client)
+        return in_time(whole, work)
+    except TimeoutError:
+        failure = CallFailed(FailureKind.PASSING, f"did not finish within {whole:g} seconds", paid=True)
     except Exception as error:  # noqa: BLE001 - untrusted bytes may raise anything in the libraries; only this call fails
         failure = failure_of(error, body)
-    if deadline.expired:
-        failure = CallFailed(FailureKind.PASSING, f"did not finish within {deadline.seconds:g} seconds", paid=True)
     nowhere = failure.status in {404, 405} and not address.place.endswith("/v1")
     reason = failure.reason + (f". Most servers have their models at {address.place}/v1" if nowhere else "")
     reason = without(whole_text(reason), address.secrets)
@@ -56,97 +78,38 @@ def exchanged(
     raise CallFailed(failure.kind, reason, paid=failure.paid, wait=failure.wait, status=failure.status) from None
 
 
-def _client(address: Address, seconds: float, retries: int, deadline: Deadline) -> Any:
-    import httpx2
+def _client(address: Address, seconds: float, retries: int) -> Any:
     import openai
 
     parts = urlsplit(address.base_url)
-    client = openai.OpenAI(
-        base_url=urlunsplit(parts._replace(query="", fragment="")),
-        api_key=address.key,
-        max_retries=retries,
-        timeout=seconds,
-        http_client=openai.DefaultHttpxClient(
-            follow_redirects=False,
-            verify=certificates(),
-            params=parts.query,
-            event_hooks={"request": [deadline.attach], "response": [_bound]},
-            limits=httpx2.Limits(max_keepalive_connections=0),
-        ),
+    http = openai.DefaultAsyncHttpxClient(
+        follow_redirects=False, verify=certificates(), params=parts.query, event_hooks={"response": [_bound]}
+    )
+    place = urlunsplit(parts._replace(query="", fragment=""))
+    client = openai.AsyncOpenAI(
+        base_url=place, api_key=address.key, max_retries=retries, timeout=seconds, http_client=http
     )
     hide_in_logs(address.secrets)
     return client
 
 
-def _bound(response: Any) -> None:
+async def _bound(response: Any) -> None:
     """A response hook that limits the size of the body, and spares a request that is too large the client's own retries."""
-    unbounded = response.iter_bytes
+    unbounded = response.aiter_bytes
 
-    def bounded(chunk_size: int | None = None) -> Iterator[bytes]:
+    async def bounded(chunk_size: int | None = None) -> AsyncIterator[bytes]:
         total = 0
-        for chunk in unbounded(chunk_size):
+        async for chunk in unbounded(chunk_size):
             total += len(chunk)
             if total > LARGEST_BODY:
-                response.close()
+                await response.aclose()
                 reason = f"sent more than {LARGEST_BODY:,} bytes"
                 raise CallFailed(FailureKind.NONSENSE, reason, paid=response.is_success)
             yield chunk
 
-    response.iter_bytes = bounded
-    if response.status_code == 500 and _TOO_LONG.search(response.read().decode("utf-8", "replace")):
+    response.aiter_bytes = bounded
+    if response.status_code == 500 and _TOO_LONG.search((await response.aread()).decode("utf-8", "replace")):
         response.headers["x-should-retry"] = "false"
-
-
-class Deadline:
-    """Cuts the connections of a client that `attach` is a hook of, `seconds` after `with` began. They must not be reused."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.expired = False
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
-        self._lock = threading.Lock()
-        self._sockets: list[socket.socket] = []
-
-    def __enter__(self) -> Deadline:
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        with self._lock:
-            for copy in self._sockets:
-                copy.close()
-            self._sockets.clear()
-
-    def attach(self, request: Any) -> None:
-        """A request hook for the HTTP client: watches the request's connection."""
-        request.extensions = {**request.extensions, "trace": self._watch}
-
-    def _watch(self, event: str, details: dict[str, Any]) -> None:
-        """Called by the HTTP library at every step. Notes new connections."""
-        if not event.endswith(("connect_tcp.complete", "connect_unix_socket.complete")):
-            return
-        original = details["return_value"].get_extra_info("socket")
-        if original is None:
-            return
-        # A second handle on the same connection: shutting it down leaves the state of the first, TLS included, untouched.
-        copy = socket.fromfd(original.fileno(), original.family, original.type)
-        with self._lock:
-            self._sockets.append(copy)
-            if self.expired:
-                _shut(copy)
-
-    def _expire(self) -> None:
-        with self._lock:
-            self.expired = True
-            for copy in self._sockets:
-                _shut(copy)
-
-
-def _shut(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # it is closed already
-        connection.shutdown(socket.SHUT_RDWR)
 
 
 SHOWN = 500
@@ -219,8 +182,9 @@ def failure_of(error: Exception, body: Collection[str] = ()) -> CallFailed:
     import openai
 
     cause = error.__cause__ or error
-    if isinstance(error, CallFailed) or isinstance(cause, CallFailed):
-        return error if isinstance(error, CallFailed) else cause
+    for failure in (error, cause):
+        if isinstance(failure, CallFailed):
+            return failure
     if isinstance(error, openai.APIStatusError):
         words = words_of(error.body)
         return failure_of_status(error.status_code, error.response.headers, words, formed="response_format" in body)

@@ -8,19 +8,20 @@ Implausible usage is replaced by an estimate and flagged.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import StringIO
-from itertools import chain
 from typing import Any
 
 from hoptrail.models.chat import ChatRequest
 from hoptrail.models.client import CallFailed, FailureKind, failure_within
 from hoptrail.models.prompt_text import estimated_tokens, start_of_loop, whole_text
 from hoptrail.types import Usage
+from hoptrail.types.json_object import JsonObject
 
 LARGEST_TEXT = 400_000
 """The most characters of a reply that are kept; no model writes as many."""
@@ -123,7 +124,7 @@ class _Written:
         return ChatReply(text[:LARGEST_TEXT], self.finish, refusal=refusal)
 
 
-def read_replies(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatReply]:
+async def read_replies(chunks: AsyncIterable[bytes], request: ChatRequest) -> list[ChatReply]:
     """All replies that a server sends, at least one; the text of a stream is told as it comes (`ChatRequest.heard`). Endless
     repetition is cut off, because reading on would cost.
     Raises: CallFailed: it is not a reply of a chat endpoint, an error in place of one, or it ended before the model did.
@@ -131,7 +132,7 @@ def read_replies(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatRepl
     body, written, streamed, told = bytearray(), _Written(), False, 0.0
     heard = request.heard or (lambda _: None)
     try:
-        for event in _events(chunks, body):
+        async for event in _events(chunks, body):
             streamed = True
             written.take(event)
             if written.is_endless():
@@ -140,7 +141,10 @@ def read_replies(chunks: Iterable[bytes], request: ChatRequest) -> list[ChatRepl
             if time.monotonic() - told >= TELL_EVERY:
                 heard(written.content.getvalue())
                 told = time.monotonic()
-    except Exception:  # of the network, or of what was sent; without harm where the reply is complete
+    except (
+        Exception,
+        asyncio.CancelledError,
+    ):  # of the network, of what was sent, of the time: no harm to a whole reply
         if not (written.finish if streamed else _is_json(body)):
             raise
     if not streamed:
@@ -160,19 +164,26 @@ def _failure_in_reply(error: Any) -> CallFailed:
     return failure
 
 
-def _events(chunks: Iterable[bytes], body: bytearray) -> Iterator[dict[str, Any]]:
+async def _events(chunks: AsyncIterable[bytes], body: bytearray) -> AsyncIterator[JsonObject]:
     """The objects in the lines of a stream, as they come; `body` becomes all that was sent."""
     read = 0
-    for chunk in chain(chunks, [b"\n"]):
+    async for chunk in chunks:
         body += chunk
-        if b"\n" not in chunk:
-            continue
-        *lines, rest = bytes(body[read:]).split(b"\n")
-        read = len(body) - len(rest)
-        for data in (line.strip()[5:].strip() for line in lines if line.startswith(b"data:")):
-            event = None if data in {b"", b"[DONE]"} else json.loads(data)
-            if isinstance(event, dict):
-                yield event
+        if b"\n" in chunk:
+            *lines, rest = bytes(body[read:]).split(b"\n")
+            read = len(body) - len(rest)
+            for event in map(_event, lines):
+                if event:
+                    yield event
+    if event := _event(bytes(body[read:])):
+        yield event
+
+
+def _event(line: bytes) -> JsonObject | None:
+    """The object in a line of a stream, if it has one."""
+    data = line[5:].strip() if line.startswith(b"data:") else b""
+    content = None if data in {b"", b"[DONE]"} else json.loads(data)
+    return content if isinstance(content, dict) else None
 
 
 def _read_whole(body: bytearray, request: ChatRequest) -> list[ChatReply]:

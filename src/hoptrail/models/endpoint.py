@@ -1,9 +1,9 @@
 """An encoder at an endpoint with the OpenAI embeddings API, at the configured address and no other.
 
-The `openai` client retries; one deadline applies to all tries of a request. A request that the server refuses (400, 413, 422) is
-sent in halves, and the size that it takes is used from then on; a text that it refuses alone is shortened until it is taken, and
-named in the log. Replies are untrusted data (`client.py`): an invalid reply (too few vectors, numbers that are none, another
-length, not finite, all zero) is refused as a whole.
+The `openai` client retries; one deadline applies to all tries of a request. A request that is refused (400, 413, 422, or as too
+large) is sent in halves, and the size that is taken is used from then on; a text that is refused alone is shortened until it is
+taken, and named in the log. Replies are untrusted data (`client.py`): an invalid reply (too few vectors, numbers that are none,
+another length, not finite, all zero) is refused as a whole.
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ class EndpointEncoder:
         return vectors
 
 
-def _asked(client: Any, model: str, texts: list[str], dimension: int | None) -> FloatMatrix:
+async def _asked(client: Any, model: str, texts: list[str], dimension: int | None) -> FloatMatrix:
     """See `_unit_vectors`."""
-    reply = client.embeddings.with_raw_response.create(model=model, input=texts, encoding_format="float")
+    reply = await client.embeddings.with_raw_response.create(model=model, input=texts, encoding_format="float")
     return _unit_vectors(reply.content, len(texts), dimension)
 
 

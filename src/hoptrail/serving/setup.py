@@ -54,30 +54,28 @@ def find_models(base_urls: Sequence[str] = ()) -> list[Found]:
 
 def offer() -> str:
     """Names a chat model on this machine that may settle what the offline language did not; empty where none answers."""
-    return next(
-        (f"{found} may settle it: `hoptrail setup` tries it and writes the settings." for found in find_models()), ""
-    )
+    found = next(iter(find_models()), None)
+    return f"{found} may settle it: `hoptrail setup` tries it and writes the settings." if found else ""
 
 
 def _models_at(base_url: str) -> list[Found]:
-    roots = (base_url, *([] if base_url.endswith("/v1") else [f"{base_url}/v1"]))
-    listed = ((root, _content(f"{root}/models").get("data")) for root in roots)
-    base_url, data = next(((root, data) for root, data in listed if isinstance(data, list)), (base_url, []))
-    entries = [one for one in data if isinstance(one, dict)]
-    known = {str(one.get("id")): _window(one) for one in entries if one.get("owned_by") != "hoptrail"}
+    data = _content(f"{base_url}/models").get("data")
+    if not isinstance(data, list):
+        return [] if base_url.endswith("/v1") else _models_at(f"{base_url}/v1")
+    entries = [one for one in data if isinstance(one, dict) and one.get("owned_by") != "hoptrail"]
+    known = {str(one.get("id")): _window(one) for one in entries}
     root = base_url.removesuffix("/v1")
     if known and not any(known.values()):
         for path, key in ("api/v0/models", "data"), ("api/ps", "models"):  # LM Studio, Ollama
             entries = [one for one in _content(f"{root}/{path}").get(key) or [] if isinstance(one, dict)]
             known |= {name: _window(one) for one in entries if (name := one.get("id") or one.get("name")) in known}
     if known and not any(known.values()):
-        window = _window(_content(f"{root}/props").get("default_generation_settings"))  # llama.cpp
-        known = dict.fromkeys(known, window)
+        known = dict.fromkeys(known, _window(_content(f"{root}/props").get("default_generation_settings")))  # llama.cpp
     return [Found(base_url, *one) for one in known.items()]
 
 
 def _window(entry: Any) -> int:
-    sizes = (entry.get(name) for name in _WINDOWS) if isinstance(entry, dict) else ()
+    sizes = map(entry.get, _WINDOWS) if isinstance(entry, dict) else ()
     return next((size for size in sizes if isinstance(size, int) and size > 0), 0)
 
 
@@ -109,8 +107,8 @@ def setup(
     found = find_models((named,) if named else ())
     chosen = _choose([one for one in found if model in {None, one.model}], named)
     report(Settings(chat=chosen.chat), None)
-    loaded = {one.model: one for one in find_models((chosen.base_url,))}  # now its window is known, if it was not
-    chat = loaded.get(chosen.model, chosen).chat
+    loaded = (one for one in find_models((chosen.base_url,)) if one.model == chosen.model)  # its window is known by now
+    chat = next(loaded, chosen).chat
     values = {name: getattr(chat, name) for name in ("base_url", "model", "context_window", "max_output_tokens")}
     lines = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
     with disk_errors(f"cannot write {out}"):

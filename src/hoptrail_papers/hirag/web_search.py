@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from hoptrail.errors import ModelUnavailable, UsageError
-from hoptrail.models.client import Deadline
+from hoptrail.models.client import in_time
 from hoptrail.models.environment import NO_KEY, Address, certificates, find_key, hide_in_logs, without
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
@@ -76,38 +77,29 @@ class WebSearch:
         """
         import httpx2
 
-        deadline = Deadline(SECONDS)
-        reason = ""
         try:
-            with deadline:
-                return tuple(self._pages(self._exchange(question, limit, deadline)))[:limit]
+            return tuple(self._pages(in_time(SECONDS, partial(self._exchange, question, limit))))[:limit]
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = f"could not be asked: {type(error).__name__}: {error}"
         except _Unfit as unfit:
             reason = str(unfit)
-        if deadline.expired:
+        except TimeoutError:
             reason = f"did not finish within {SECONDS:g} seconds"
         place = self._address.place
         message = without(f"the search engine at {place} {reason}", self._address.secrets)
         # Without its cause: the library's errors carry the request.
         raise ModelUnavailable(f"{message}. Check its address and key, or set engine to off") from None
 
-    def _exchange(self, question: str, limit: int, deadline: Deadline) -> Any:
+    async def _exchange(self, question: str, limit: int) -> Any:
         import httpx2
 
-        with httpx2.Client(
-            follow_redirects=False,
-            verify=certificates(),
-            timeout=SECONDS,
-            event_hooks={"request": [deadline.attach]},
-            limits=httpx2.Limits(max_keepalive_connections=0),
-        ) as client:
+        asked, body = self._request(whole_text(question), limit), b""
+        async with httpx2.AsyncClient(follow_redirects=False, verify=certificates(), timeout=SECONDS) as client:
             hide_in_logs(self._address.secrets)
-            with client.stream(**self._request(whole_text(question), limit)) as response:
+            async with client.stream(**asked) as response:
                 if response.status_code != 200:
                     raise _Unfit(f"answered with status {response.status_code}")
-                body = b""
-                for chunk in response.iter_bytes():
+                async for chunk in response.aiter_bytes():
                     body += chunk
                     if len(body) > LARGEST:
                         raise _Unfit(f"sent more than {LARGEST} bytes")
