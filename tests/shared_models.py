@@ -12,7 +12,6 @@ import numpy as np
 
 from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
 from hoptrail.models.encoder_factory import open_encoder
-from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
 
 OPEN_ENCODER = "hoptrail.models.encoder_factory.open_encoder"
@@ -63,7 +62,7 @@ class EncodesOnce:
 
 
 @cache
-def open_once(name: str, settings: LocalSettings | None = None) -> Encoder:
+def open_once(name: str, threads: int = 0) -> Encoder:
     """The encoder of that name, the same for all who ask. The one that ships encodes each text only once."""
-    encoder = open_encoder(name, settings)
+    encoder = open_encoder(name, threads)
     return EncodesOnce(encoder) if isinstance(encoder, MiniLmEncoder) else encoder

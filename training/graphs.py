@@ -230,7 +230,7 @@ def shipped_graphs() -> dict[str, onnx.ModelProto]:
     own = read_reader_weights(reader_folder())
     asking = read_reader_weights(reader_folder(), QUESTIONS)
     writing = read_reader_weights(reader_folder(), WRITER)
-    graphs = {"encoder.onnx": encoder_graph(encoder, MINILM), "eight-bit-product.onnx": probe_graph()}
+    graphs = {"eight-bit-product.onnx": probe_graph()}
     for kind in (SIGNED, UNSIGNED):
         graphs[f"encoder-{kind}.onnx"] = encoder_graph(encoder | in_eight_bits(encoder, kind), MINILM)
         graphs[f"questions-{kind}.onnx"] = question_graph(encoder | asking | in_eight_bits(asking, kind), MINILM)

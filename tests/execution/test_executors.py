@@ -22,7 +22,6 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import NamedEncoder, remote_safe_encoder
 from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import Address
-from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
 from hoptrail.serving.options import open_executor
 from hoptrail.types import Usage
@@ -142,9 +141,8 @@ def test_only_what_says_so_travels() -> None:
 
 
 def test_how_many_cores_encode_moves_no_bit() -> None:
-    """What padding moves is another matter, and why batches are the same everywhere (`structures/encoding.py`)."""
-    texts = [" ".join(["the river Isk rises in the hills"] * (1 + number % 9)) for number in range(40)]
-    alone, together = (MiniLmEncoder(settings=LocalSettings(threads=threads)).encode(texts) for threads in (1, 2))
+    texts = [" ".join(["the river Isk rises in the hills"] * (1 + number % 9)) for number in range(80)]
+    alone, together = (MiniLmEncoder(threads=threads).encode(texts) for threads in (1, 2))
     assert alone.tobytes() == together.tobytes()
 
 

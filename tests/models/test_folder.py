@@ -11,8 +11,8 @@ import onnx
 import pytest
 
 from hoptrail.errors import ModelUnavailable
+from hoptrail.models import local
 from hoptrail.models.folder import encoder_from_folder
-from hoptrail.models.local import LocalSettings
 from hoptrail.models.weights import digest_of, read_weights
 from tiny_bert import HEADS, LAYERS, plain_bert, random_weights, write_network, write_safetensors
 
@@ -145,8 +145,9 @@ def test_a_network_may_be_a_link_and_stand_beside_the_others(tiny_folder: Path, 
     assert np.array_equal(encoder_from_folder(tiny_folder).encode(["harbour"]), expected)
 
 
-def test_vectors_do_not_depend_on_the_batch(tiny_folder: Path) -> None:
-    encoder = encoder_from_folder(tiny_folder, LocalSettings(padding=100))
+def test_vectors_do_not_depend_on_the_batch(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_PADDING", 100)
+    encoder = encoder_from_folder(tiny_folder)
     alone, together = encoder.encode([SENTENCE]), encoder.encode(["the", SENTENCE, "old harbour"])
     assert np.abs(together[1] - alone[0]).max() < 1e-6
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from hoptrail.errors import ModelUnavailable
+from hoptrail.models import local
 from hoptrail.models import minilm as minilm_module
-from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import WEIGHTS_SHA256, MiniLmEncoder, packaged_folder
 from hoptrail.models.weights import read_weights
 from tiny_bert import plain_bert
@@ -26,13 +26,14 @@ from tiny_bert import plain_bert
 TEXTS = [f"Ship {number} left the harbour of {'old ' * (number % 17)}Oslo." for number in range(30)]
 
 
-def test_vectors_are_those_of_sentence_transformers(minilm: MiniLmEncoder) -> None:
+def test_vectors_are_near_those_of_sentence_transformers(minilm: MiniLmEncoder) -> None:
     stored = json.loads((Path(__file__).parent / "minilm_vectors.json").read_text("utf-8"))
-    vectors = minilm.encode(stored["texts"])
-    assert np.abs(vectors - np.array(stored["vectors"])).max() < 2e-6  # stored with six digits
+    cosines = (minilm.encode(stored["texts"]) * np.array(stored["vectors"])).sum(axis=1)
+    assert cosines.min() > 0.98
+    assert np.median(cosines) > 0.99
 
 
-def test_token_vectors_are_those_of_a_second_implementation(minilm: MiniLmEncoder) -> None:
+def test_token_vectors_are_near_those_of_a_second_implementation(minilm: MiniLmEncoder) -> None:
     text = "Who founded the older harbour of Tromsø?"
     tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
     tokenizer.no_padding()
@@ -42,9 +43,9 @@ def test_token_vectors_are_those_of_a_second_implementation(minilm: MiniLmEncode
     (tokens,) = minilm.encode_tokens([text])
     expected = rows[1:-1] / np.linalg.norm(rows[1:-1], axis=1, keepdims=True)
     assert tokens.shape == expected.shape
-    assert np.abs(tokens - expected).max() < 1e-5
+    assert (tokens * expected).sum(axis=1).min() > 0.97
     mean = rows.mean(axis=0)
-    assert np.abs(minilm.encode([text])[0] - mean / np.linalg.norm(mean)).max() < 1e-6
+    assert minilm.encode([text])[0] @ (mean / np.linalg.norm(mean)) > 0.99
 
 
 def test_shape_type_and_length(minilm: MiniLmEncoder) -> None:
@@ -61,30 +62,23 @@ def test_a_vector_does_not_depend_on_its_batch(minilm: MiniLmEncoder) -> None:
     together = minilm.encode(TEXTS)
     alone = np.vstack([minilm.encode([text]) for text in TEXTS])
     beside_a_long_one = minilm.encode([TEXTS[0], "harbour " * 250])
-    assert np.abs(together - alone).max() < 1e-6
-    assert np.abs(together[0] - beside_a_long_one[0]).max() < 1e-6
-    assert np.abs(together - minilm.encode(TEXTS[::-1])[::-1]).max() < 1e-6
+    assert np.array_equal(together, alone)
+    assert np.array_equal(together[0], beside_a_long_one[0])
+    assert np.array_equal(together, minilm.encode(TEXTS[::-1])[::-1])
 
 
-def test_windows_and_batches_change_nothing(minilm: MiniLmEncoder) -> None:
-    small = MiniLmEncoder(settings=LocalSettings(batch=40, window=7, threads=1))
-    assert np.abs(small.encode(TEXTS) - minilm.encode(TEXTS)).max() < 1e-6
-    for left, right in zip(small.encode_tokens(TEXTS), minilm.encode_tokens(TEXTS), strict=True):
-        assert np.abs(left - right).max() < 1e-5
+def test_windows_change_nothing(minilm: MiniLmEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected, tokens = minilm.encode(TEXTS), minilm.encode_tokens(TEXTS)
+    monkeypatch.setattr(local, "_WINDOW", 7)
+    assert np.array_equal(minilm.encode(TEXTS), expected)
+    for left, right in zip(minilm.encode_tokens(TEXTS), tokens, strict=True):
+        assert np.array_equal(left, right)
 
 
-def test_short_texts_are_not_padded_to_the_length_of_a_long_one(minilm: MiniLmEncoder) -> None:
-    steps: list[int] = []
-    minilm.encode(["old"] * 6 + ["harbour " * 40], lambda done, _: steps.append(done))
-    assert steps == [6, 7]
-
-
-def test_progress_reaches_the_end_in_steps() -> None:
+def test_progress_reaches_the_end_in_steps(minilm: MiniLmEncoder) -> None:
     seen: list[tuple[int, int]] = []
-    MiniLmEncoder(settings=LocalSettings(batch=100)).encode(TEXTS, lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (30, 30)
-    assert len(seen) > 5
-    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+    minilm.encode(TEXTS, lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 30) for done in range(1, 31)]
 
 
 def test_a_long_text_is_cut_at_256_word_pieces(minilm: MiniLmEncoder) -> None:
@@ -192,13 +186,3 @@ def test_encoding_leaves_no_trace_outside_the_process(tmp_path: Path) -> None:
     libraries = list(Path(onnxruntime.capi.__path__[0]).glob("*pybind11*"))
     assert libraries
     assert not any(b"events.data.microsoft.com" in library.read_bytes() for library in libraries)
-
-
-def test_the_quick_form_is_near_and_does_not_depend_on_its_batch(minilm: MiniLmEncoder) -> None:
-    vectors, whole = minilm.quick.encode(TEXTS), minilm.encode(TEXTS)
-    assert (vectors * whole).sum(axis=1).min() > 0.98
-    assert np.abs(vectors - whole).max() > 1e-3, "it is the other form that has encoded"
-    assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-5
-    assert np.array_equal(minilm.quick.encode(TEXTS[7:9]), vectors[7:9])
-    assert minilm.quick is minilm.quick
-    assert minilm.quick.identity == minilm.identity

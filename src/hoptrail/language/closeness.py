@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hoptrail.models.encoder import Encoder, Latest, QuickEncoder
+from hoptrail.models.encoder import Encoder, Latest
 from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
@@ -47,8 +47,8 @@ class Close:
 
 
 def encoder_similarity(encoder: Encoder) -> Similarity:
-    """Similarity by an encoder's vectors, those of its quick variant if it has one. These are kept: no batch changes them."""
-    encode = Latest(encoder.quick.encode, _VECTORS).of if isinstance(encoder, QuickEncoder) else encoder.encode
+    """Similarity by an encoder's vectors, the latest of which are kept."""
+    encode = Latest(encoder.encode, _VECTORS).of
 
     def cosines(question: str, sentences: Sequence[str]) -> list[float]:
         vectors = np.array(encode([question, *sentences]))

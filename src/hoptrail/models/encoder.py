@@ -54,17 +54,6 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
-class QuickEncoder(Encoder, Protocol):
-    """An encoder with a variant that takes little more than half the time, and whose vectors are close to its own (cosines of .98
-    and above). They are compared with those of an index, but never stored in one.
-    """
-
-    @property
-    def quick(self) -> Encoder:
-        """The faster variant of this encoder."""
-
-
-@runtime_checkable
 class TokenEncoder(Encoder, Protocol):
     """An encoder that can also return a vector per token, which late interaction needs."""
 

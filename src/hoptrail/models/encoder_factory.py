@@ -25,15 +25,14 @@ from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import find_address
 from hoptrail.models.extras import fastembed_encoder, sentence_transformers_encoder
 from hoptrail.models.folder import encoder_from_folder
-from hoptrail.models.local import LocalSettings
 from hoptrail.models.minilm import MiniLmEncoder
 
 DEFAULT_ENCODER = "minilm"
 """The encoder of the settings by default."""
 
 
-def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
-    """Open the encoder `name`; its weights may be loaded only on first use. `settings` apply to encoders in this process.
+def open_encoder(name: str, threads: int = 0) -> Encoder:
+    """Open the encoder `name`; its weights may be loaded only on first use. `threads` of one in this process: 0 is one per core.
 
     Raises:
         UsageError: there is no such encoder, or an endpoint is named and its address is not set.
@@ -41,11 +40,11 @@ def open_encoder(name: str, settings: LocalSettings | None = None) -> Encoder:
     """
     kind, _, model = name.partition(":")
     if name == DEFAULT_ENCODER:
-        return _shipped(settings=settings)
+        return _shipped(threads=threads)
     if kind in _BY_PREFIX and model:
         return _BY_PREFIX[kind](model)
     if folder := _folder(name):
-        return encoder_from_folder(folder, settings)
+        return encoder_from_folder(folder, threads)
     raise _no_encoder(name)
 
 
@@ -130,4 +129,4 @@ def remote_safe_encoder(name: str, encoder: Encoder) -> Encoder:
 
 @lru_cache(maxsize=2)
 def _opened(name: str) -> Encoder:
-    return open_encoder(name, LocalSettings(threads=1))
+    return open_encoder(name, threads=1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.encoder import FloatMatrix, unit_length
-from hoptrail.models.local import LocalEncoder, LocalModel, LocalSettings
+from hoptrail.models.local import LocalEncoder, LocalModel
 from hoptrail.models.onnx_runtime import Session
 from hoptrail.models.weights import digest_of
 from hoptrail.types.json_object import JsonObject
@@ -27,21 +27,21 @@ _MODULES = {"Transformer", "Pooling", "Normalize"}
 _POOLINGS = ("cls_token", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")
 
 
-def encoder_from_folder(folder: Path, settings: LocalSettings | None = None) -> LocalEncoder:
-    """The encoder of a model folder; its name is the folder's path as given.
+def encoder_from_folder(folder: Path, threads: int = 0) -> LocalEncoder:
+    """The encoder of a model folder; its name is the folder's path as given. With 0 `threads` there is one per core.
     Raises: ModelUnavailable: a file is missing or unreadable, or the model is of a kind that is not computed here.
     """
     reader = _Folder(folder)
     reader.check()
     model = reader.model()
-    return LocalEncoder(str(folder), digest_of(model.weights), model, _Network, settings)
+    return LocalEncoder(str(folder), digest_of(model.weights), model, _Network, threads=threads)
 
 
 class _Network:
     """A network that takes word pieces and where they are, and gives a vector for each: of a text, their mean is taken."""
 
-    def __init__(self, model: LocalModel, threads: int) -> None:
-        self._session = Session(model.weights, threads)
+    def __init__(self, model: LocalModel) -> None:
+        self._session = Session(model.weights, 1)
         unknown = self._session.inputs - {"input_ids", "attention_mask", "token_type_ids"}
         if unknown:
             raise ValueError(f"the network takes {', '.join(sorted(unknown))}, which nothing is known of here")

@@ -1,7 +1,7 @@
 """The encoder in this process: tokenising, batching, and encoding to unit vectors.
 
 The networks are in `minilm.py` (that which ships) and `folder.py` (those of a user), the runtime in `onnx_runtime.py`. Texts are
-cut at the model's limit, as sentence-transformers does.
+cut at the model's limit, as sentence-transformers does. Every batch is computed by one thread, many batches by several.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -45,15 +47,20 @@ class Network(Protocol):
         """Unit vectors of every word piece of a padded batch: shape (texts, length, width)."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalSettings:
-    """Batching. Larger batches were slower when measured: their layers leave the cache."""
+_BATCH = 1024
+"""Word pieces of a padded batch. Larger ones were slower when measured: their layers leave the cache."""
+_PADDING = 10
+"""Word pieces of padding that one text may add to a batch: about the cost of another batch."""
+_WINDOW = 2048
+"""Texts that are tokenised and sorted by length together."""
+_CHARACTERS = 20_000
+"""Characters of a text that are read; more would matter only at 80 characters per word piece."""
+_FEW = 32
+"""Batches that one thread computes sooner than several are started: those of a question."""
 
-    batch: int = 1024  # word pieces of a padded batch
-    padding: int = 10  # word pieces of padding that one text may add to a batch: about the cost of another batch
-    window: int = 2048  # texts that are tokenised and sorted by length together
-    characters: int = 20_000  # of a text that are read; more would matter only at 80 characters per word piece
-    threads: int = 0  # 0: one per core that this process may use
+
+_Compute = Callable[[NDArray[np.int64], FloatMatrix], FloatMatrix]
+"""A method of `Network`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,11 @@ class _Batch:
 
     indices: list[int]
     encodings: list[Encoding]
+
+    def takes(self, length: int, most: int) -> bool:
+        """Whether a text of `length` word pieces, not fewer than the last one has, belongs into this batch."""
+        count = len(self.encodings)
+        return (count + 1) * length <= most and count * (length - len(self.encodings[-1])) <= _PADDING
 
     def padded(self) -> tuple[NDArray[np.int64], FloatMatrix]:
         """Padded word pieces and their mask: shapes (texts, length)."""
@@ -76,7 +88,8 @@ class _Batch:
 class LocalEncoder:
     """An encoder in this process; satisfies `TokenEncoder`. Loads on first use; safe in several threads.
 
-    `load` makes the network of a model for a number of threads. Raises: ValueError: the weights do not fit.
+    `load` makes the network of a model. Raises: ValueError: the weights do not fit. `threads` is how many compute at once (0: one
+    per core that this process may use), `batch` the word pieces of a padded batch; with 1 every text is computed alone.
     """
 
     def __init__(
@@ -84,13 +97,16 @@ class LocalEncoder:
         name: str,
         digest: str,
         model: LocalModel,
-        load: Callable[[LocalModel, int], Network],
-        settings: LocalSettings | None = None,
+        load: Callable[[LocalModel], Network],
+        *,
+        threads: int = 0,
+        batch: int = _BATCH,
     ) -> None:
         self.identity = EncoderIdentity(name, digest, model.width)
         self._model = model
         self._load_network = load
-        self._settings = settings or LocalSettings()
+        self._threads = threads or _cores()
+        self._batch = batch
         self._loading = threading.Lock()
         self._loaded: tuple[Tokenizer, Network] | None = None
 
@@ -100,8 +116,8 @@ class LocalEncoder:
         """
         vectors = np.empty((len(texts), self.identity.dimension), np.float32)
         done = 0
-        for batch in self._batches(texts):
-            vectors[batch.indices] = self._ready()[1].texts(*batch.padded())
+        for batch, rows in self._computed(texts, lambda network: network.texts):
+            vectors[batch.indices] = rows
             done += len(batch.indices)
             if progress:
                 progress(done, len(texts))
@@ -112,29 +128,37 @@ class LocalEncoder:
         Raises: ModelUnavailable: as for `encode`.
         """
         vectors: list[FloatMatrix] = [np.empty((0, self.identity.dimension), np.float32)] * len(texts)
-        for batch in self._batches(texts):
-            rows = self._ready()[1].tokens(*batch.padded())
+        for batch, rows in self._computed(texts, lambda network: network.tokens):
             for index, row, encoding in zip(batch.indices, rows, batch.encodings, strict=True):
                 ordinary = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
                 vectors[index] = row[ordinary]
         return vectors
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[_Batch]:
-        """Batches of texts of similar length, to limit padding; in windows, to limit memory."""
-        for start in range(0, len(texts), self._settings.window):
-            cut = [
-                whole_text(text[: self._settings.characters]) for text in texts[start : start + self._settings.window]
-            ]
-            window = list(map(self._ready()[0].encode, cut))
-            waiting: list[int] = []
-            for index in sorted(range(len(window)), key=lambda index: len(window[index])):
-                count, length = len(waiting), len(window[index])
-                padding = count * (length - len(window[waiting[-1]])) if waiting else 0
-                if waiting and ((count + 1) * length > self._settings.batch or padding > self._settings.padding):
-                    yield _Batch([start + place for place in waiting], [window[place] for place in waiting])
-                    waiting = []
-                waiting.append(index)
-            yield _Batch([start + place for place in waiting], [window[place] for place in waiting])
+    def _computed(
+        self, texts: Sequence[str], of: Callable[[Network], _Compute]
+    ) -> Iterator[tuple[_Batch, FloatMatrix]]:
+        """Batches with what the network gives for them, in windows, to limit memory."""
+        for start in range(0, len(texts), _WINDOW):
+            batches = self._batches(texts[start : start + _WINDOW], start)
+            compute = partial(_compute, of(self._ready()[1]))
+            if self._threads == 1 or len(batches) <= _FEW:
+                yield from zip(batches, map(compute, batches), strict=True)
+            else:
+                with ThreadPoolExecutor(self._threads) as pool:
+                    yield from zip(batches, pool.map(compute, batches), strict=True)
+
+    def _batches(self, texts: Sequence[str], start: int) -> list[_Batch]:
+        """Batches of texts of similar length, to limit padding; `start` is the index of the first text."""
+        tokenizer = self._ready()[0]
+        encodings = [tokenizer.encode(whole_text(text[:_CHARACTERS])) for text in texts]
+        batches: list[_Batch] = []
+        for index in sorted(range(len(encodings)), key=lambda index: len(encodings[index])):
+            encoding = encodings[index]
+            if not batches or not batches[-1].takes(len(encoding), self._batch):
+                batches.append(_Batch([], []))
+            batches[-1].indices.append(start + index)
+            batches[-1].encodings.append(encoding)
+        return batches
 
     def _ready(self) -> tuple[Tokenizer, Network]:
         with self._loading:
@@ -146,12 +170,19 @@ class LocalEncoder:
         model = self._model
         check_digest(model.weights, self.identity.digest, self.identity.name)
         tokenizer = _tokenizer(model)
-        limited = hasattr(os, "sched_getaffinity")  # Linux; a container's limit shows here
-        cores = len(os.sched_getaffinity(0)) if limited else os.cpu_count() or 1
         try:
-            return tokenizer, self._load_network(model, self._settings.threads or cores)
+            return tokenizer, self._load_network(model)
         except ValueError as error:
             raise ModelUnavailable(f"the weights {model.weights} cannot be used: {error}") from error
+
+
+def _compute(network: _Compute, batch: _Batch) -> FloatMatrix:
+    return network(*batch.padded())
+
+
+def _cores() -> int:
+    limited = hasattr(os, "sched_getaffinity")  # Linux; a container's limit shows here
+    return len(os.sched_getaffinity(0)) if limited else os.cpu_count() or 1
 
 
 def _tokenizer(model: LocalModel) -> Tokenizer:

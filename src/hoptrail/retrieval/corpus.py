@@ -10,7 +10,7 @@ from typing import Any
 from hoptrail.corpus.head import check_encoder
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import UsageError
-from hoptrail.models.encoder import Encoder, QuickEncoder
+from hoptrail.models.encoder import Encoder
 from hoptrail.types import Document
 
 QUESTION_LIMIT = 8000
@@ -42,12 +42,6 @@ class Corpus:
         encoder = self._open_encoder()
         check_encoder(str(self.snapshot.folder), self.snapshot.head.encoder, encoder.identity)
         return encoder
-
-    @cached_property
-    def quick_encoder(self) -> Encoder:
-        """The quick form of the encoder, if it has one, for searches with many texts per question."""
-        encoder = self.encoder
-        return encoder.quick if isinstance(encoder, QuickEncoder) else encoder
 
     @cached_property
     def without_lease(self) -> Corpus:

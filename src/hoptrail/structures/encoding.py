@@ -1,6 +1,6 @@
 """Encoding many texts on an executor, in batches that do not depend on the executor.
 
-The texts that are padded together change the last bits of a vector, so identical vectors everywhere require identical batches
+Texts that an encoder pads together may change the last bits of a vector: identical vectors everywhere require identical batches
 everywhere. An encoder that is not remote-safe, such as an endpoint with its key, is asked by this process.
 """
 

@@ -23,7 +23,6 @@ from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
-from hoptrail.models.local import LocalSettings
 from hoptrail_scale.on_ray import RayExecutor
 from hoptrail_scale.publishing.fetching import restore
 from hoptrail_scale.publishing.objects import Objects, StoreAddress
@@ -98,7 +97,7 @@ def _build(
             damaged = True
         except IndexUnavailable:
             pass  # the first run
-        encoder = open_encoder(settings.encoder, LocalSettings(threads=1))  # a task of Ray has one core
+        encoder = open_encoder(settings.encoder, threads=1)  # a task of Ray has one core
         report = build_part(folder, sources, recipes, settings, part, encoder)
         publish(folder, address, afresh=damaged)
     return report

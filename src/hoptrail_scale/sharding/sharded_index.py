@@ -32,7 +32,7 @@ from hoptrail.index.settings import Settings
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.lazy import LazyLanguage
 from hoptrail.language.tasks import Language
-from hoptrail.models.encoder import Encoder, QuickEncoder
+from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.recipes.bm25 import Bm25Settings
 from hoptrail.recipes.catalogue import needed_structures, open_recipe, recipe_settings
@@ -165,14 +165,10 @@ class ShardedIndex:
         names = sorted({bridge.text for bridge in promising})
         counts = reduce(np.add, self._scatter.all(partial(Shard.passages_with, names=names)))
         chosen = choose_bridges(promising, dict(zip(names, counts.tolist(), strict=True)), paths.settings.bridges)
-        vectors = bridge_vectors(chosen, paths.queries, self._quick_encoder)
+        vectors = bridge_vectors(chosen, paths.queries, self.encoder)
         most = max(LEAST_ON_PATHS, TIMES_ON_PATHS * paths.settings.candidates // len(self._heads))
         search = partial(Shard.on_paths, asked=asked, departures=departures, bridges=chosen, vectors=vectors, most=most)
         return set[str]().union(*self._scatter.all(search))
-
-    @property
-    def _quick_encoder(self) -> Encoder:
-        return self.encoder.quick if isinstance(self.encoder, QuickEncoder) else self.encoder
 
     def _asked(self, question: str, paths: CandidateSettings | None, *, by_vector: bool) -> Asked:
         queries = PathQueries.of(question) if paths else None
@@ -184,7 +180,7 @@ class ShardedIndex:
             CountedWords(self._units, self._length, dict(zip(words, counts, strict=True))),
             self._commits,
             self.encoder.encode([question])[0] if by_vector else None,
-            AskedPaths(queries, self._quick_encoder.encode(queries.texts), paths) if queries and paths else None,
+            AskedPaths(queries, self.encoder.encode(queries.texts), paths) if queries and paths else None,
         )
 
     def sizes(self) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.errors import IndexUnavailable, NotBuilt, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.models.encoder import FloatMatrix, Progress
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, choose_bridges
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES
@@ -288,13 +286,3 @@ def test_names_of_an_earlier_version_are_asked_to_be_built_again(corpus: Corpus)
         snapshot.head = replace(snapshot.head, structures={**snapshot.head.structures, MENTIONS: "1"})
         with pytest.raises(NotBuilt, match="hoptrail index"):
             PassageGraph.of(snapshot)
-
-
-def test_the_texts_of_a_question_are_encoded_by_the_quick_form(corpus: Corpus) -> None:
-    class Slow(HashingEncoder):
-        quick = HashingEncoder()
-
-        def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
-            raise AssertionError(f"the quick form is to be asked for {texts} ({progress})")
-
-    assert search_paths(Corpus(corpus.snapshot, Slow), QUESTION, 5) == search_paths(corpus, QUESTION, 5)

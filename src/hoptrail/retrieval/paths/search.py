@@ -48,9 +48,9 @@ def describe(corpus: Corpus, question: str, settings: CandidateSettings) -> Cand
     snapshot, queries = corpus.snapshot, PathQueries.of(question)
     if not snapshot.count(Kind.PASSAGE):
         return None
-    vectors = corpus.quick_encoder.encode(queries.texts)
+    vectors = corpus.encoder.encode(queries.texts)
     scores = QuestionScores.of(PassageGraph.of(snapshot), snapshot.keywords, queries, vectors, settings.read)
-    candidates = find_candidates(scores, corpus.quick_encoder, settings)
+    candidates = find_candidates(scores, corpus.encoder, settings)
     return CandidateFeatures(scores, candidates) if len(candidates.rows) else None
 
 
