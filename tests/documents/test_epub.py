@@ -49,6 +49,26 @@ def test_parts_are_read_in_order() -> None:
     assert (document.title, document.date, document.date_from, document.notes) == ("First", "1850", "book metadata", ())
 
 
+@pytest.mark.parametrize("listing", ["ncx", "nav"])
+def test_a_part_without_a_heading_has_the_name_in_the_contents(listing: str) -> None:
+    item = {
+        "ncx": '<item href="toc.ncx" media-type="application/x-dtbncx+xml"/>',
+        "nav": '<item href="toc.ncx" properties="x nav"/>',
+    }
+    pages = {"a%20b.xhtml": "The end", "a%20b.xhtml#late": "Late", "../c.xhtml": "No"}
+    points = (
+        f'<navPoint><navLabel><text>{name}</text></navLabel><content src="{page}"/></navPoint>'
+        if listing == "ncx"
+        else f'<li><a href="{page}">{name}</a></li>'
+        for page, name in pages.items()
+    )
+    toc = f"<?xml version='1.0'?><html><nav>{''.join(points)}</nav></html>"
+    package = BOOK["book/content.opf"].replace("<manifest>", f"<manifest>{item[listing]}")
+    document = parse_members(BOOK | {"book/content.opf": package, "book/toc.ncx": toc})
+    assert document.text == "First\n\nOne.\nTwo.\n\nThe end\n\nLast é."
+    assert document.blocks[-1].path == ("The end",)
+
+
 def test_a_missing_part_is_noted() -> None:
     document = parse_members({name: text for name, text in BOOK.items() if name != "c.xhtml"})
     assert document.text == "Last é."

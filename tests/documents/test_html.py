@@ -269,6 +269,10 @@ def test_marking_lines_takes_linear_time(monkeypatch: pytest.MonkeyPatch) -> Non
             "<ul><li><input type=checkbox checked>Asbestos</li><li><input type=checkbox>Lead</ul><input type=radio role=button>",
             "☑ Asbestos\n☐ Lead",
         ),
+        (
+            "<ul><li><div class='checkbox checkbox-on'></div> P<li data-inline-task-id class=checked>A<li data-inline-task-id>B",
+            "☑ P\n☑ A\n☐ B",
+        ),
         ('<p>Text <img src=x alt="a map of the harbour"><img alt="logo"></p>', "Text a map of the harbour"),
         ('<div id="onetrust-banner-sdk">We use cookies</div><p class="cookie-recipe">Butter</p>', "Butter"),
         ('<ul><li><a hreflang="de" href="x">Ente</a></li></ul><p>Duck</p>', "Duck"),

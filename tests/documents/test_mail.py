@@ -143,5 +143,10 @@ def test_a_mail_that_is_answered_is_a_quote_also_without_marks() -> None:
     text = f"Fine.\n\n{head}\n\nThe audit is on Thursday."
     blocks = parse_mail(f"{HEADER}\n{text}".encode(), DEFAULT_LIMITS).blocks
     assert [block.kind for block in blocks] == ["row", "paragraph", "quote", "quote"]
+    page = (
+        f"X-Id:1\n{HEADER}Content-Type: text/html\n\n<p>Fine.</p><p>{head.replace(chr(10), '<br>')}</p><p>On Thursday."
+    )
+    blocks = parse_mail(page.encode(), DEFAULT_LIMITS).blocks
+    assert [block.kind for block in blocks] == ["row", "paragraph", "quote", "quote"]
     letter = "From: the harbour\nTo: the town\n\nIt takes an hour."
     assert parse_mail(f"{HEADER}\n{letter}".encode(), DEFAULT_LIMITS).blocks[-1].kind == "paragraph"

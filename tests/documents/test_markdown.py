@@ -91,6 +91,11 @@ def test_time_grows_with_the_text() -> None:
         ('Ask in {% slack_channel "tock" %}, not {{ site.name }}{# TODO #}.', "Ask in tock, not ."),
         ('{% include "head.html" %}\n\nText\n\n{% endif %}', "Text"),
         ('[Travel]({% page "/travel" %}) by [AdTrav][guide-2] and ![a map](m.png)', "Travel by AdTrav and a map"),
+        (
+            '!!! note "Keys"\n\n    Ask Pilar.\n\n=== "Linux"\n\n    ??? tip\n        Knock.\n\nTitle\n=====\n',
+            "Note: Keys\n\nAsk Pilar.\n\nLinux\n\nTip\nKnock.\n\nTitle",
+        ),
+        (":::tip My tip\nKeep dry.\n:::\n\n::: {.note}\nBe quick.\n:::", "My tip\nKeep dry.\n\nBe quick."),
         ("`{{ x }}` and `%% y %%`\n\n```\n{% raw %}\n```", "{{ x }} and %% y %%\n\n{% raw %}"),
     ],
 )

@@ -229,6 +229,15 @@ def test_slides_are_read_in_order_with_notes_and_comments() -> None:
     ]
 
 
+def test_macros_and_formulas_that_declare_a_document_type_cost_only_themselves() -> None:
+    macro = dict.fromkeys(("Basic__Standard__a.xml", "Object 2__content.xml"), "<!DOCTYPE x><x/>")
+    result = parsed("text", "<text:p>The key is here.</text:p>", **macro)
+    assert result.text == "The key is here."
+    assert result.notes == ("damaged parts were left out: Object 2/content.xml",)
+    with pytest.raises(Unreadable, match="declares an XML document type"):
+        parsed("text", "", **{"styles.xml": macro["Object 2__content.xml"]})
+
+
 @pytest.mark.parametrize(("kind", "ending"), [("text", "odt"), ("spreadsheet", "ods"), ("presentation", "odp")])
 def test_files_are_known_by_their_content_and_refused_with_a_reason(kind: str, ending: str) -> None:
     data = archive(kind, "")

@@ -64,6 +64,19 @@ def refusal(data: bytes, limits: ReadingLimits = DEFAULT_LIMITS) -> str:
     return str(raised.value)
 
 
+def test_a_header_may_stand_apart_from_its_table() -> None:
+    assert csv_rows("Boats of 2026\n\nBoat,Length\n\nSkua,9\nTern,7\n\nTotal,16\n\nBerth,Fee\nNorth,10\n") == [
+        "Boats of 2026",
+        ["Boat", "Length"],
+        {"Boat": "Skua", "Length": "9"},
+        {"Boat": "Tern", "Length": "7"},
+        {"Boat": "Total", "Length": "16"},
+        ["Berth", "Fee"],
+        {"Berth": "North", "Fee": "10"},
+    ]
+    assert csv_rows("Keeper,Ada\n\nBerth,Fee\nNorth,10\n")[2] == {"Berth": "North", "Fee": "10"}
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_the_delimiter_is_detected(delimiter: str) -> None:
     lines = [("Item", "Price", "Note"), ("Rope", "12", "thin"), ("Buoy", "3", "red")]
@@ -114,6 +127,7 @@ def test_lines_before_a_table_are_paragraphs_and_blank_rows_separate_tables() ->
     [
         ([("City", "Land"), ("Bern", "Switzerland")], True),
         ([("", "2023", "2024"), ("Rope", "3", "4")], True),
+        ([("City", "Land"), (), ("Bern", "Switzerland")], True),
         ([("Bern", "133000"), ("Basel", "173000")], False),
         ([("Owner", "Ada Lovelace"), ("Start", "3 March 2024"), ("Place", "Bern")], False),
         ([("Founded", "1850"), ("Closed", "1901")], False),
@@ -175,6 +189,11 @@ def test_when_the_first_row_is_a_header(rows: Sequence[Sequence[str]], expected:
         (2, "0.##", "2"),
         (7, '"Q1" 000', "Q1 007"),
         (3, 'General" km"', "3 km"),
+        *((0.125, "0%", "13%"), (1.005, "0.00", "1.01"), (-2.5, "0", "-3")),
+        *((612345678, "00 00 00 00 00", "06 12 34 56 78"), (1234.5, "# ##0.00", "1 234.50")),
+        (5551234, r"[<=9999999]###\-####;\(###\)\ ###\-####", "555-1234"),
+        (2025551234, r"[<=9999999]###\-####;\(###\)\ ###\-####", "(202) 555-1234"),
+        (2500, '[>=1000000]0.0,,"M";[>=1000]0.0,"K";0', "2.5K"),
         (1200.5, r'_-* #,##0.00\ "€"_-;\-* #,##0.00\ "€"_-', "1,200.50 €"),
     ],
 )

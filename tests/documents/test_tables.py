@@ -11,6 +11,7 @@ import pytest
 from documents.file_makers import word_body
 from documents.test_sheet_rows import csv_rows, rows_of, workbook
 from hoptrail.documents.docx import parse_docx
+from hoptrail.documents.html import parse_html
 from hoptrail.documents.limits import DEFAULT_LIMITS
 from hoptrail.documents.pptx import parse_pptx
 from hoptrail.documents.xlsx import parse_xlsx
@@ -136,6 +137,25 @@ def test_a_header_of_two_rows_names_every_column(
 
 def test_a_header_of_two_rows_in_a_text_file_may_repeat_its_cells() -> None:
     assert csv_rows("".join(f"{','.join(row)}\n" for row in REPEATED))[2] == PEA
+
+
+@pytest.mark.parametrize(
+    ("page", "last"),
+    [
+        ("<tr><td><b>City<td><b>Land<tr><td>Bern<td>Schweiz", {"City": "Bern", "Land": "Schweiz"}),
+        ("<tr><td>City<td>Land<tr><td>Bern<td>Schweiz", ["Bern", "Schweiz"]),
+        ("<tr><td>City<td>Land<td>Size<tr><td>Bern<td>CH<td>51", {"City": "Bern", "Land": "CH", "Size": "51"}),
+        (
+            "<tr><td rowspan=2>Line<td colspan=2>Adult<tr><td>Single<td>Return<tr><td>Coast<td>4<td>7",
+            {"Line": "Coast", "Adult Single": "4", "Adult Return": "7"},
+        ),
+        ("<tr><th>Line<th colspan=3>Adult<tr><td>Coast<td>4<td colspan=2>7", {"Line": "Coast", "Adult": "7"}),
+    ],
+)
+def test_a_page_whose_table_marks_no_header_has_one_that_is_bold_or_stands_above_values(
+    page: str, last: list[str] | dict[str, str]
+) -> None:
+    assert rows_of(parse_html(f"<table>{page}</table>".encode(), DEFAULT_LIMITS))[-1] == last
 
 
 def test_a_title_over_all_columns_is_no_header(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ def test_hidden_rows_and_columns_are_left_out_and_told() -> None:
 
 
 COMMENTS = f"""<comments xmlns="{SPREADSHEET}"><authors><author>Rosa</author></authors><commentList>
-<comment ref="A2" authorId="0"><text><r><t>Needs a new belt </t></r><r><t>by May.</t></r></text></comment>
+<comment ref="A2" authorId="0"><text><r><t>Rosa:
+</t></r><r><t>Needs a new belt </t></r><r><t>by May.</t></r></text></comment>
 <comment ref="B2" authorId="0"><text><t>[Threaded comment] Your version of Excel ...</t></text></comment>
 <comment ref="D9" authorId="0"><text><t>Ask the town.</t></text></comment></commentList></comments>"""
 THREAD = """<ThreadedComments xmlns="http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments">
@@ -158,6 +159,7 @@ def test_one_damaged_sheet_leaves_the_others() -> None:
         (12.5, "# ?/?", "12.5"),
         (1500, "#,##0 [$kr-414]", "1,500 kr"),
         (7, "[Red]0", "7"),
+        (float("inf"), "0.00", "inf"),
     ],
 )
 def test_numbers_dates_and_times_are_written_as_shown(value: float, code: str, shown: str) -> None:

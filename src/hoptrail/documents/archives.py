@@ -25,8 +25,10 @@ _DAMAGED, _STRICT, _EMBEDDED = "damaged", "strict", "embedded"
 _STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)")
 _NO_TEXT = frozenset({"image", "hyperlink", "audio", "video", "media", "font", "thumbnail"})
 """Kinds of relationships to parts without text."""
-_SETTINGS = "Configurations2/"
-"""The folder of OpenDocument files for settings of the program, which may be empty files."""
+_NOT_READ = re.compile(r"(?:.*/)?(?:Configurations2|Basic|Dialogs)/")
+"""Folders of OpenDocument files for settings of the program, which may be empty files, and for macros."""
+_OBJECT = re.compile(r"Object \d+/")
+"""Folders of OpenDocument files for formulas and charts. Older programs declared a document type for formulas."""
 _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 """The first bytes of old binary Office files and of encrypted new ones."""
 
@@ -54,7 +56,7 @@ def sound_office_file(data: bytes, limits: ReadingLimits, program: str, ending: 
         # Every member: a list of types inside the archive, not the name, decides which are parsed as XML.
         states = {name: _state_of(archive, name) for name in names}
         kept = {name for name in names if states[name] not in {_DAMAGED, _EMBEDDED}}
-        damaged = [name for name in names if states[name] == _DAMAGED and not name.startswith(_SETTINGS)]
+        damaged = [name for name in names if states[name] == _DAMAGED and not _NOT_READ.match(name)]
         loose = {name: _loose_ends(archive.read(name), name, kept) for name in kept if name.endswith(".rels")}
         targets = {target for ends in loose.values() for target, kind in ends.values() if kind not in _NO_TEXT}
         told = {"damaged parts were left out": damaged, "parts are missing": targets.difference(names)}
@@ -97,7 +99,7 @@ def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
 
 def _state_of(archive: zipfile.ZipFile, name: str) -> str:
     """Whether a member is damaged, an embedded page, or has the names of the strict form; empty if not. Refuse XML with a
-    document type. Members that are not XML pass; the format's parser judges them.
+    document type, unless the rest can be read without it. Members that are not XML pass; the format's parser judges them.
     """
 
     def refuse(*_: object) -> None:
@@ -117,6 +119,10 @@ def _state_of(archive: zipfile.ZipFile, name: str) -> str:
         return _EMBEDDED
     try:
         parser.Parse(data, True)  # noqa: FBT003 - the end, without a name in this library
+    except Unreadable:
+        if not (_NOT_READ.match(name) or _OBJECT.match(name)):
+            raise
+        return _DAMAGED
     except expat.ExpatError:
         return _DAMAGED if name.endswith((".xml", ".rels")) else ""
     return _STRICT if _STRICT_NAME.search(data) else ""

@@ -6,9 +6,10 @@ A long description follows as paragraphs. Pictures, sounds and time zones are le
 from __future__ import annotations
 
 import re
+from calendar import day_name, month_name
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from quopri import decodestring
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
@@ -25,7 +26,8 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d))?")
 _ENTRIES = {"VEVENT": "Event", "VTODO": "Task", "VJOURNAL": "Note", "VCARD": "Name"}
 _FIELDS = (
-    {"DTSTART": "Start", "DTEND": "End", "DUE": "Due", "COMPLETED": "Completed", "RRULE": "Repeats"}
+    {"DTSTART": "Start", "DTEND": "End", "DURATION": "Duration", "DUE": "Due", "COMPLETED": "Completed"}
+    | {"RRULE": "Repeats", "RDATE": "Also", "EXDATE": "Except"}
     | {"LOCATION": "Place", "ORGANIZER": "Organiser", "ATTENDEE": "Attendee", "STATUS": "Status"}
     | {"CATEGORIES": "Categories", "URL": "Address", "NICKNAME": "Nickname", "ORG": "Organisation"}
     | {"TITLE": "Position", "ROLE": "Role", "TEL": "Phone", "EMAIL": "Mail", "ADR": "Address"}
@@ -33,8 +35,11 @@ _FIELDS = (
 )
 """What the fields are called, in the order in which they are read."""
 _NAMES, _TEXTS = ("SUMMARY", "FN"), ("DESCRIPTION", "NOTE", "COMMENT")
-_MOMENTS = frozenset(("DTSTART", "DTEND", "DUE", "COMPLETED", "BDAY", "ANNIVERSARY"))
-_PARTED = frozenset(("ADR", "ORG", "N"))
+_MOMENTS = frozenset(("DTSTART", "DTEND", "DUE", "COMPLETED", "BDAY", "ANNIVERSARY", "RDATE", "EXDATE"))
+_PARTED = frozenset(("ADR", "ORG"))
+_LENGTHS = {"W": "weeks", "D": "days", "H": "h", "M": "min", "S": "s"}
+_WEEKDAYS = dict(zip(("MO", "TU", "WE", "TH", "FR", "SA", "SU"), day_name, strict=True))
+_ORDINALS = {"1": "first ", "2": "second ", "3": "third ", "4": "fourth ", "-1": "last "}
 _KINDS = frozenset(("home", "work", "cell", "mobile", "fax", "pager"))
 
 
@@ -57,6 +62,9 @@ class _Entry:
             value = decodestring(value.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
         if name in _NAMES:
             self.name = squeeze(_plain(value))
+        elif name == "N" and not self.name:  # as some programs write it alone
+            family, *given = f"{value};;;;".split(";")[:5]
+            self.name = squeeze(_plain(" ".join((given[2], given[0], given[1], family, given[3]))))
         elif name in _TEXTS:
             self.texts.append(_plain(value).strip())
         elif name in _FIELDS and (shown := _shown(name, value, written)):
@@ -66,6 +74,8 @@ class _Entry:
 
     def pieces(self) -> Iterator[Piece]:
         yield Piece(BlockKind.HEADING, self.name or self.kind, 1, place=self.place)
+        if self.fields.get("End") == self.fields.get("Start"):
+            self.fields.pop("End", "")
         cells = (*([(self.kind, self.name)] if self.name else []), *self.fields.items())
         yield Piece(BlockKind.ROW, cells=cells, place=self.place, labelled=True)
         for text in self.texts:
@@ -114,20 +124,12 @@ def _unfolded(text: str) -> Iterator[tuple[int, str]]:
 
 def _shown(name: str, value: str, written: str) -> str:
     """The value of a field as a person reads it."""
-    if name in _MOMENTS and (moment := _MOMENT.match(value)):
-        year, month, day, hour, minute = moment.groups()
-        try:
-            on = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0))  # noqa: DTZ001 - of its own zone
-        except ValueError:
-            return value
-        clock = f" at {on:%H:%M}{' UTC' if value.endswith('Z') else ''}" if hour else ""
-        return f"{on.day} {on:%B %Y}{clock}"
+    if name in _MOMENTS:
+        return ", ".join(_moment(one, is_end=name == "DTEND") for one in value.split(","))
+    if name == "DURATION":
+        return " ".join(f"{number} {_LENGTHS[unit]}" for number, unit in re.findall(r"(\d+)([WDHMS])", value))
     if name == "RRULE":
-        rule = dict(part.split("=", 1) for part in value.split(";") if "=" in part)
-        ends = _shown("DUE", rule["UNTIL"], "") if "UNTIL" in rule else ""
-        times = f"{rule['COUNT']} times" if "COUNT" in rule else ""
-        words = [rule.get("FREQ", "").lower(), rule.get("BYDAY", ""), times, f"until {ends}" if ends else ""]
-        return ", ".join(filter(None, words))
+        return _rule(dict(part.split("=", 1) for part in value.split(";") if "=" in part))
     if name in ("ORGANIZER", "ATTENDEE"):
         called = re.search(r";CN=(\"[^\"]*\"|[^;:]*)", written, re.IGNORECASE)
         address = re.sub(r"^mailto:", "", value, flags=re.IGNORECASE)
@@ -135,6 +137,38 @@ def _shown(name: str, value: str, written: str) -> str:
     if name in _PARTED:
         return ", ".join(filter(None, (squeeze(_plain(part)) for part in re.split(r"(?<!\\);", value))))
     return squeeze(_plain(re.sub(r"^(?:tel|mailto):", "", value)))
+
+
+def _moment(value: str, *, is_end: bool = False) -> str:
+    """A day, and its time if it has one. `is_end`: a day without a time is the one after the last."""
+    if (moment := _MOMENT.match(value)) is None:
+        return value
+    year, month, day, hour, minute = moment.groups()
+    try:
+        on = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0))  # noqa: DTZ001 - of its own zone
+        on -= timedelta(days=is_end and not hour)
+    except (ValueError, OverflowError):
+        return value
+    clock = f" at {on:%H:%M}{' UTC' if value.endswith('Z') else ''}" if hour else ""
+    return f"{on.day} {on:%B %Y}{clock}"
+
+
+def _rule(rule: dict[str, str]) -> str:
+    """When an event repeats: `every 2 weeks, on Tuesday, 3 times`."""
+    often, number = rule.get("FREQ", "").lower(), rule.get("INTERVAL", "1")
+    unit = "day" if often == "daily" else often.removesuffix("ly")
+    days = re.findall(r"([+-]?\d*)(MO|TU|WE|TH|FR|SA|SU)", rule.get("BYDAY", ""))
+    weekdays = [f"{_ORDINALS.get(which.lstrip('+'), which)}{_WEEKDAYS[day]}" for which, day in days]
+    months = [month_name[int(one)] for one in re.findall(r"\b(?:1[0-2]|[1-9])\b", rule.get("BYMONTH", ""))]
+    words = [
+        often if number == "1" else f"every {number} {unit}s",
+        f"on {' and '.join(weekdays)}" if weekdays else "",
+        f"on day {rule['BYMONTHDAY']}" if "BYMONTHDAY" in rule else "",
+        f"in {' and '.join(months)}" if months else "",
+        f"{rule['COUNT']} times" if "COUNT" in rule else "",
+        f"until {_moment(rule['UNTIL'])}" if "UNTIL" in rule else "",
+    ]
+    return ", ".join(filter(None, words))
 
 
 def _plain(value: str) -> str:

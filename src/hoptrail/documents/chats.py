@@ -1,5 +1,5 @@
-"""Parses what people said: exported chats (WhatsApp and Telegram as text, Telegram, Slack and Discord as JSON), subtitles and
-transcripts (SRT, WebVTT).
+"""Parses what people said: exported chats (WhatsApp and Telegram as text, Telegram, Slack, Discord and Messenger as JSON),
+subtitles and transcripts (SRT, WebVTT).
 
 Each message is a paragraph with its sender, day and time, under a heading with its day, which dates it. Each sentence of
 subtitles is one with its speaker and its time; it goes on over cues until it ends, the speaker changes, or there is a pause.
@@ -23,18 +23,29 @@ from hoptrail.documents.markup import runs
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-_DAY = r"(?P<one>\d{1,4})[/.-](?P<two>\d{1,2})[/.-](?P<three>\d{2,4})"
-_TIME = r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.]\d\d)?(?:[ \u202f\xa0]?(?P<half>[AaPp])\.?[Mm]\.?)?"
-_MESSAGE = re.compile(rf"\u200e?(?P<bracket>\[)?{_DAY},? {_TIME}(?(bracket)\]| [-–]) (?P<rest>.*)")
-_TELEGRAM = re.compile(rf"(?P<sender>[^\[\n]{{1,80}}), \[{_DAY},? {_TIME}\]:?(?P<rest>.*)")
+_DAY = r"(?P<one>\d{1,4})[/.년-] ?(?P<two>\d{1,2})[/.월-] ?(?P<three>\d{1,4})[.일]?,? (?:(?:klo|kl\.?|um|om|à|às) )?"
+_TIME = (
+    r"(?:(?P<later>오후|下午|午後)|오전|上午|午前)? ?(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.]\d\d)?"
+    r"(?:[ \u202f\xa0]?(?P<half>[AaPp])\.?[ \u202f\xa0]?[Mm]\.?)?"
+)
+_MESSAGE = re.compile(
+    rf"\u200e?(?P<bracket>\[)?{_DAY}{_TIME}(?(bracket)\]|(?: [-–]|,(?= [^:\n]{{1,40}} : ))) (?P<rest>.*)"
+)
+_TELEGRAM = re.compile(rf"(?P<sender>[^\[\n]{{1,80}}), \[{_DAY}{_TIME}\]:?(?P<rest>.*)")
 _SENDER = re.compile(r"[~\u200e\u202a]*(?P<sender>[^:\n]{1,80}?)[\u202c]?: (?P<text>.*)")
 _LEFT_OUT = re.compile(
-    r"\u200e?<(?:media omitted|medien ausgeschlossen|médias omis)[^>]*>|\u200e?(?:image|video|audio|sticker|gif) omitted",
+    r"\u200e?<(?:media omitted|medien ausgeschlossen|médias omis)[^>]*>|\u200e?(?:image|video|audio|sticker|gif) omitted"
+    r"|[ ]?\u200e<[^<>:\n]*>",
     re.IGNORECASE,
 )
 _LEAST = 3
 _SHARE = 0.3
 """Messages that show that a text is a chat, and their least share of its lines: the others go on with a message."""
+_KEYS = [
+    [b"messages", *keys.split()]
+    for keys in (b"text_entities", b"author channel timestamp", b"sender_name timestamp_ms")
+]
+"""What is in exports of Telegram, Discord and Messenger."""
 _SLACK_LINK = re.compile(
     r"<(?:(?P<user>[@#])(?P<id>\w+)|!(?P<group>\w+)[^<>|]*|(?P<address>[^<>|\s]+))(?:\|(?P<label>[^<>]*))?>"
 )
@@ -59,12 +70,10 @@ def is_chat(data: bytes) -> bool:
 
 
 def is_chat_json(data: bytes) -> bool:
-    """Whether a JSON file is a chat exported from Telegram, Slack or Discord."""
+    """Whether a JSON file is a chat exported from Telegram, Slack, Discord or Messenger."""
     sample = data[:65_536]
-    telegram = b'"messages"' in sample and b'"text_entities"' in sample
     slack = sample.lstrip()[:1] == b"[" and b'"ts":' in sample and re.search(rb'"type":\s*"message"', sample)
-    discord = all(key in sample for key in (b'"messages"', b'"author"', b'"channel"', b'"timestamp"'))
-    return telegram or bool(slack) or discord
+    return bool(slack) or any(all(b'"%b"' % key in sample for key in keys) for keys in _KEYS)
 
 
 def parse_chat(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -98,7 +107,7 @@ def _day(match: re.Match[str], *, american: bool) -> date | None:
 
 def _sent(match: re.Match[str], lines: list[str], place: str, *, american: bool) -> _Message:
     hour, half = int(match["hour"]), match["half"]
-    hour = hour % 12 + 12 * (half in "pP") if half else hour
+    hour = hour % 12 + 12 * (half in "pP") if half else hour % 12 + 12 if match["later"] else hour
     sender = match.groupdict().get("sender") or ""
     if not sender and (sent := _SENDER.match(lines[0])):
         sender, lines = sent["sender"].strip(), [sent["text"], *lines[1:]]
@@ -117,10 +126,12 @@ def parse_chat_json(data: bytes, limits: ReadingLimits) -> Parsed:
     records = [record for record in listed if isinstance(record, dict)] if isinstance(listed, list) else []
     named = ((str(record.get("user") or ""), _slack_name(record)) for record in records)
     users = {user: name for user, name in named if user and name}
-    messages = (_message(record, number, users) for number, record in enumerate(records, 1))
+    messages = [_message(record, number, users) for number, record in enumerate(records, 1)]
+    if any("sender_name" in record for record in records):  # Messenger puts the latest first
+        messages.reverse()
     channel = about.get("channel")
-    title = about.get("name") or (channel.get("name") if isinstance(channel, dict) else "")
-    return assemble(title if isinstance(title, str) else "", _pieces(messages), decoded.notes, limits.text)
+    title = about.get("name") or about.get("title") or (channel.get("name") if isinstance(channel, dict) else "")
+    return assemble(_mended(title), _pieces(messages), decoded.notes, limits.text)
 
 
 def _message(record: Mapping[str, Any], number: int, users: Mapping[str, str]) -> _Message:
@@ -129,6 +140,8 @@ def _message(record: Mapping[str, Any], number: int, users: Mapping[str, str]) -
     author = record.get("author")
     if isinstance(author, dict):  # Discord
         sender, text = author.get("nickname") or author.get("name"), record.get("content")
+    elif "sender_name" in record:
+        sender, text = _mended(record["sender_name"]), _mended(record.get("content"))
     elif "ts" in record:
         user = str(record.get("user") or "")
         sender = users.get(user) or record.get("username") or user
@@ -142,9 +155,20 @@ def _moment(record: Mapping[str, Any]) -> datetime | None:
     try:
         if "ts" in record:
             return datetime.fromtimestamp(float(record["ts"]), UTC)
+        if "timestamp_ms" in record:
+            return datetime.fromtimestamp(float(record["timestamp_ms"]) / 1000, UTC)
         return datetime.fromisoformat(str(record.get("date") or record.get("timestamp")))
     except (ValueError, TypeError, OverflowError, OSError):
         return None
+
+
+def _mended(value: object) -> str:
+    """A text, whose bytes of UTF-8 Messenger writes as if each were a character."""
+    text = value if isinstance(value, str) else ""
+    try:
+        return text.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return text
 
 
 def _telegram_text(value: object) -> str:
@@ -223,14 +247,15 @@ def _cues(text: str) -> Iterator[_Said]:
         at, times = next(found, (0, None))
         if times is None:
             continue
-        before, shown = shown, [line for line in lines[at:] if line.strip()]
+        before, shown = shown, []
         speaker = ""
-        for line in shown:
+        for line in lines[at:]:
             voice = _VOICE.search(line)
             words = squeeze(unescape(_TAG.sub("", line))).removeprefix("- ")
             named = _SPEAKER.match(words)
+            shown.append(words)
             speaker = voice[1].strip() if voice else named["name"] if named else speaker
-            if line not in before and (spoken := words[named.end() :] if named else words):
+            if words not in before and (spoken := words[named.end() :] if named else words):
                 yield _Said(speaker, spoken, times["start"], _seconds(times["end"]))
 
 

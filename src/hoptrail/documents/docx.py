@@ -2,8 +2,8 @@
 
 Tracked changes count as accepted. Comments, text boxes, footnotes, charts and diagrams follow their paragraph; endnotes, then
 headers and footers, each once, come last. A note begins with the number that stands in the text (`[1]`, for an endnote `[i]`), a
-comment with its author and date; all are numbered in the order of the text, whatever numbers the file asks for. Pictures and
-embedded files are left out.
+comment with its author and date; all are numbered in the order of the text, whatever numbers the file asks for. Pictures,
+embedded files and tables of contents are left out.
 """
 
 from __future__ import annotations
@@ -76,14 +76,18 @@ class _WordReader(office.OfficeReader):
         self.notes += [f"{embedded} embedded files were left out"] * bool(embedded)
 
     def blocks(self, element: Any, place: str = "") -> Iterator[Piece]:
-        """Yield what is in an element. The paragraph after a deleted end of paragraph continues the one before it."""
+        """Yield what is in an element. The paragraph after a deleted end of paragraph, or a large first letter, continues the one
+        before it.
+        """
         if element.tag == GRAPHIC:
             yield from graphic_pieces(element, self._package, self._part, place)
         begun = ""
         for block in _within(element, _PARAGRAPH, _TABLE):
+            if block.tag == _PARAGRAPH and self._styles.is_contents(block):
+                continue
             if block.tag == _TABLE:
                 yield from self._table(block, self.place("table", place))
-            elif is_on(block, "pPr", "rPr", "del") or is_on(block, "pPr", "rPr", "moveFrom"):
+            elif _continues(block):
                 begun += self._text(block)[0]
                 continue
             else:
@@ -241,6 +245,13 @@ def _within(element: Any, *tags: str) -> Iterator[Any]:
             yield child
         elif child.tag in _WRAPPERS:
             yield from _within(child, *tags)
+
+
+def _continues(paragraph: Any) -> bool:
+    """Whether the next paragraph continues this one."""
+    frame = find(paragraph, "pPr", "framePr")
+    is_letter = frame is not None and frame.get(tag("dropCap"), "none") != "none"
+    return is_letter or any(is_on(paragraph, "pPr", "rPr", mark) for mark in ("del", "moveFrom"))
 
 
 def _prompts(control: Any) -> bool:

@@ -19,6 +19,7 @@ from hoptrail.types import BlockKind
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _TITLE = re.compile(r"\btitle\b", re.IGNORECASE)
+_CONTENTS = re.compile(r"toc \d|table of figures", re.IGNORECASE)
 _CODE = re.compile(r"\b(code|preformatted|verbatim|macro text|listing)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNORECASE)
 
@@ -68,6 +69,11 @@ class Styles:
         """Whether its style is or is based on Title and has `title` in its name: styles for authors may be based on it too."""
         names = list(map(_style_name, self._chain(_style_of(paragraph))))
         return "Title" in names and _TITLE.search(names[0]) is not None
+
+    def is_contents(self, paragraph: Any) -> bool:
+        """Whether it is a line of a table of contents."""
+        style = self._styles.get(_style_of(paragraph))
+        return style is not None and _CONTENTS.fullmatch(_style_name(style)) is not None
 
     def role(self, paragraph: Any) -> Piece:
         """The kind of block that a paragraph is."""
@@ -167,6 +173,7 @@ def _outline_level(element: Any) -> int:
 
 
 _PLACEHOLDER = re.compile(r"%(\d)")
+_BOXES = "☐☑☒"
 _PLAIN = re.compile(r"\s*%\d\s*[.):]?\s*")
 """The number of an item of an ordinary list."""
 
@@ -186,9 +193,10 @@ class _List:
         return (value(self.levels[depth], "numFmt") or "decimal") if depth in self.levels else ""
 
     def label(self, depth: int) -> str:
-        """Count a paragraph, and give its number as it is shown; empty if it has none."""
+        """Count a paragraph, and give its number or box as it is shown; empty if it has none."""
         if self.kind(depth) in {"", "bullet"}:
-            return ""
+            sign = value(self.levels[depth], "lvlText") if depth in self.levels else None
+            return sign if sign and sign in _BOXES else ""
         level = self.levels[depth]
         before = self.reached.get(depth, integer(value(level, "start")) - 1)
         self.reached[depth] = self.starts.pop(depth, before + 1)

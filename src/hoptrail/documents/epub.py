@@ -1,7 +1,7 @@
 """Parses EPUB books: their parts in reading order, each as an HTML page.
 
 The archive is checked before anything is unpacked. The HTML parser reads its XML; it expands no declared entity and fetches
-nothing. Books with DRM are refused.
+nothing. A part without a heading has that of the table of contents. Books with DRM are refused.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hoptrail.documents.html import html_pieces, html_tree
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
+from hoptrail.types import BlockKind
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
@@ -32,14 +33,19 @@ _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 def parse_epub(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a book: title (of its metadata, else the first heading), date (of its metadata), and blocks with part and line."""
     with opened_archive(data, limits, "an EPUB book") as archive:
-        title, date, parts = _book(archive)
+        title, date, parts, names = _book(archive)
         notes: list[str] = []
-        pieces = [piece for part in enumerate(parts, 1) for piece in _part(archive, *part, notes)]
+        pieces = list[Piece]()
+        for number, part in enumerate(parts, 1):
+            read = list(_part(archive, number, part, notes))
+            if read and part in names and all(piece.kind is not BlockKind.HEADING for piece in read):
+                pieces.append(Piece(BlockKind.HEADING, names[part], 1, place=read[0].place))
+            pieces += read
     return assemble(title or first_heading(pieces), pieces, notes, limits.text, (date, "book metadata"))
 
 
-def _book(archive: zipfile.ZipFile) -> tuple[str, str, list[str]]:
-    """The title, the date and the names of the parts in order."""
+def _book(archive: zipfile.ZipFile) -> tuple[str, str, list[str], dict[str, str]]:
+    """The title, the date, the names of the parts in order, and their names in the table of contents."""
     rootfile = _xml(archive, _CONTAINER).css_first("rootfile[full-path]")
     package = rootfile.attributes["full-path"] if rootfile else ""
     if not package:
@@ -51,14 +57,34 @@ def _book(archive: zipfile.ZipFile) -> tuple[str, str, list[str]]:
         if item.attributes.get("media-type") in _PAGES
     }
     spine = [pages[name] for itemref in tree.css("itemref") if (name := itemref.attributes.get("idref")) in pages]
-    folder = posixpath.dirname(package)
-    parts = [posixpath.normpath(posixpath.join(folder, unquote(href.partition("#")[0]))) for href in spine]
+    parts = [_within(package, href) for href in spine]
+    contents = tree.css("item[properties~='nav'], item[media-type='application/x-dtbncx+xml']")
+    listing = [_within(package, item.attributes.get("href") or "") for item in contents]
+    names = {part: name for one in listing if one in archive.namelist() for part, name in _names(archive, one)}
     # Fonts are often obfuscated and listed as encrypted; these do not matter.
     listed = _xml(archive, _ENCRYPTION).css("[uri]") if _ENCRYPTION in archive.namelist() else []
     if {unquote(node.attributes["uri"] or "") for node in listed} & set(parts):
         raise Unreadable("is protected by its publisher (DRM): only licensed programs can read it")
     date = _metadata(tree, "date")
-    return _metadata(tree, "title"), find_date(date) or date[:4], parts
+    return _metadata(tree, "title"), find_date(date) or date[:4], parts, names
+
+
+def _within(name: str, href: str) -> str:
+    """The member of the archive to which a member with this name refers so."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(href.partition("#")[0])))
+
+
+def _names(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[str, str]]:
+    """The parts in a table of contents with their names, from the last to the first: the first entry of a part names it."""
+    try:
+        entries = _xml(archive, name).css("nav a[href], navpoint")
+    except (zipfile.BadZipFile, zlib.error, Unreadable):  # the book is read without it
+        return
+    for entry in reversed(entries):
+        target, label = entry.css_first("content[src]"), entry.css_first("navlabel")
+        href = entry.attributes.get("href") or (target.attributes.get("src") if target else "") or ""
+        if text := squeeze((label or entry).text()):
+            yield _within(name, href), text
 
 
 def _metadata(tree: LexborHTMLParser, name: str) -> str:

@@ -60,8 +60,8 @@ class OfficeGrid:
             self._inner.setdefault(self._place(row), []).extend(tables)
 
     def comment(self, row: int, head: str, text: str) -> None:
-        """Add a comment on a row."""
-        self._comments[self._place(row)].append((head, text))
+        """Add a comment on a row. Excel begins its text with the author, whom the head names."""
+        self._comments[self._place(row)].append((head, text.removeprefix(f"{head.removeprefix('Comment by ')}: ")))
 
     def rows(self, rows: Rows) -> Iterator[GridRow]:
         """Yield the rows that are shown; a blank one stands for those without values. A cell that spans rows is repeated in each.

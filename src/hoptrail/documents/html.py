@@ -39,6 +39,7 @@ _BOLD = ("b", "strong")
 _LISTS = ("ul", "ol", "menu", "dl")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 _SEPARATOR = re.compile(r"\s(?:[-–—|·•~/«»‹›]|::?)\s")
+_BOXES = re.compile(r"(?<!\S)checkbox-(on|off)(?!\S)")
 _SPACES = re.compile(r"\s+")
 _EMPTY_ELEMENT = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)([A-Za-z][\w:.-]*)(\s[^<>]*?)?/>"
@@ -175,6 +176,10 @@ class _Reader:
             if BLOCKS.fullmatch(tag) and not self._holder:
                 self._end_block()
             return True
+        return self._begin(node, tag)
+
+    def _begin(self, node: LexborNode, tag: str) -> bool:
+        """Begin an element that is read. Returns whether to skip its children."""
         if tag in ("sup", "sub"):
             self._raised.append(len(self._text))
         elif tag in _BOLD:
@@ -182,8 +187,13 @@ class _Reader:
         elif tag in ("input", "img"):
             self._text.append(_shown(node, tag))
             self._is_plain |= bool(self._text[-1])
+        elif not node.child and (box := _BOXES.search(node.attributes.get("class") or "")):  # of Notion
+            self._text.append("☑ " if box[1] == "on" else "☐ ")
+            return True
         elif BLOCKS.fullmatch(tag):
             self._open(tag)
+            if tag == "li" and "data-inline-task-id" in node.attributes:  # of Confluence
+                self._text.append("☑ " if "checked" in (node.attributes.get("class") or "") else "☐ ")
         return False
 
     def _leave(self, node: LexborNode) -> None:
@@ -265,7 +275,8 @@ class _Reader:
         elif tag == "blockquote":
             self._flow.quotes -= 1
         elif tag == "table":
-            self._tables.pop()
+            for number, piece in self._tables.pop().found_headers():
+                self._flow.pieces[number] = piece
         elif tag == "tr":
             self._end_row(self._rows.pop(), node.parent)
         elif tag in ("td", "th") and self._rows:
@@ -286,6 +297,7 @@ class _Reader:
             piece = self._tables[-1].row(row.cells, inside[0].place if inside else "")
             if piece.kind is BlockKind.ROW:
                 self._flow.pieces[row.start :] = [piece]
+                self._tables[-1].places.append((row.start, all(one.bold for one in inside)))
 
     def _end_block(self) -> None:
         text, self._text = "".join(self._text), []

@@ -1,12 +1,14 @@
 r"""Parses LaTeX into headings, paragraphs, list items, table rows and code, as far as its own text says; nothing is included.
 
-Comments are left out: they are drafts that nobody prints. Formulas stay as they are written, without their dollars.
+Comments are left out: they are drafts that nobody prints. Commands that the text defines are replaced by what they stand for.
+Formulas stay as they are written, without their dollars. Footnotes follow their paragraph.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -22,6 +24,16 @@ _COMMENT = re.compile(
 )
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 _LEVELS["subparagraph"] = 6
+_DRAFT = re.compile(r"\\iffalse(?![A-Za-z]).*?\\fi(?![A-Za-z])", re.DOTALL)
+_DEFINED = re.compile(
+    r"\\(?:(?:re|provide)?new|provide)command\*?[ ]*\{?\\(?P<command>[A-Za-z]+)\}?[ ]*(?:\[(?P<number>\d)\])?(?=\{)"
+    r"|\\DeclareMathOperator\*?\{\\(?P<operator>[A-Za-z]+)\}(?=\{)|\\def[ ]*\\(?P<plain>[A-Za-z]+)[ ]*(?=\{)"
+    r"|\\(?:new|renew)(?:theorem|environment)\*?(?:\{\w*\*?\}|\[[^\[\]\n]*\])+(?=\{)"
+    r"|\\(?:(?:re|provide)?new|provide)command\*?[^\n]*?(?=\{[^{}]*\}[ ]*$)|\\def[ ]*\\[^{\n]*(?=\{)",
+    re.MULTILINE,
+)
+_FORMULAS = ("equation", "align", "gather", "multline", "eqnarray", "displaymath")
+_FOOTNOTE = re.compile(r"\\(?:footnote|thanks)(?:\[\d*\])?(?=\{)")
 _LISTS = {"itemize": False, "enumerate": True, "description": False}
 _CODE = ("verbatim", "Verbatim", "lstlisting", "minted")
 _LEFT_OUT = ("comment", "tikzpicture", "thebibliography", "filecontents", "CCSXML")
@@ -30,13 +42,14 @@ _STRUCTURE = re.compile(
     rf"\\(?P<heading>{'|'.join(_LEVELS)}|caption)\*?(?=[\[{{])|\\(?P<side>begin|end)\{{(?P<environment>\w+)\*?\}}(?:\[[^\[\]\n]*\])?"
     r"|\\item\b[ \t]*(?:\[(?P<term>[^\[\]\n]*)\])?|(?P<gap>\n[ \t]*\n\s*)"
 )
-_ABOUT = re.compile(r"\\(title|date)(?=[\[{])")
+_ABOUT = re.compile(r"\\(title|date|author)(?=[\[{])")
 _UNSEEN = re.compile(
-    r"~?\\(?:label|[a-z]*cite\w*|[a-zA-Z]*ref|index|[vh]space|bibliography\w*|input|include\w*|footnotemark|color|thanks|rule)\*?"
+    r"~?\\(?:label|[a-z]*cite\w*|[a-zA-Z]*ref|index|[vh]space|bibliography\w*|input|include\w*|footnotemark|color|thanks|rule|usepackage|documentclass"
+    r"|documentstyle|setlength|addtolength|newcounter|setcounter|pagestyle|hypersetup)\*?"
     r"(?:\[[^\[\]]*\])*(?:\{[^{}]*\})+|\\(?:begin|end)\{[^{}]*\}(?:\[[^\[\]]*\])?(?:\{[^{}]*\})?"
 )
 _FIRST_UNSEEN = re.compile(
-    r"\\(href|textcolor|colorbox|multirow|multicolumn|resizebox)\{[^{}]*\}(\{[^{}]*\}(?=\{))?(?=\{)"
+    r"\\(href|textcolor|parbox|colorbox|multirow|multicolumn|resizebox)\{[^{}]*\}(\{[^{}]*\}(?=\{))?(?=\{)"
 )
 _SHOWN = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]]*\])?\{([^{}]*)\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]\n]*\])?[ ]?")
@@ -48,6 +61,7 @@ _WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", 
 _WORDS |= dict.fromkeys(("dots", "ldots"), "…")
 _WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?[ ]?")
 _MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[](.*?)\\[)\]]", re.DOTALL)
+_VERBATIM = re.compile(r"\\verb\*?([^\sA-Za-z*])(.*?)\1")
 _POWER = re.compile(r"([\^_])\{(\w+)\}")
 _DEEPEST = 8
 """Commands within commands."""
@@ -66,11 +80,40 @@ def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title and date (of its commands) and blocks."""
     decoded = decode(data)
     text = _COMMENT.sub(lambda comment: comment["code"] or comment["even"], decoded.text)
-    about = {match[1]: _plain(_argument(text, match.end())[0]) for match in _ABOUT.finditer(text)}
+    text = _expanded(_DRAFT.sub(lambda draft: "\n" * draft[0].count("\n"), text))
+    about = {match[1]: _argument(text, match.end())[0].replace("\\and", ", ") for match in _ABOUT.finditer(text)}
+    about = {name: squeeze(_plain(_noted(value)[0])).replace(" ,", ",") for name, value in about.items()}
     start = text.find("\\begin{document}")
     pieces = _Reader(text, max(0, start), text.find("\\end{document}", start) if start >= 0 else -1).read()
+    if author := about.get("author"):
+        line = text[: text.index("\\author")].count("\n") + 1
+        pieces.insert(0, Piece(BlockKind.ROW, cells=(("Author", author),), place=f"line {line}", labelled=True))
     dated = find_date(about.get("date", "")), "its command"
-    return assemble(squeeze(about.get("title", "")), pieces, decoded.notes, limits.text, dated)
+    return assemble(about.get("title", ""), pieces, decoded.notes, limits.text, dated)
+
+
+def _expanded(text: str) -> str:
+    """The text without the definitions of its own commands, and with what they stand for in their place, on as many lines."""
+    parts, end, known = list[str](), 0, dict[str, str]()
+    for found in _DEFINED.finditer(text):
+        if found.start() >= end:
+            body, after = _argument(text, found.end())
+            if after == found.end():  # it never ends
+                break
+            name = found["command"] or found["operator"] or found["plain"]
+            if name and not found["number"] and not found[0].startswith("\\re"):  # an argument, or a command of LaTeX
+                known[name] = squeeze(body)
+            parts += (text[end : found.start()], "\n" * text.count("\n", found.start(), after))
+            end = after
+    text = "".join((*parts, text[end:]))
+    used = re.compile(rf"\\({'|'.join(sorted(known, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?")
+    longest = 4 * len(text)  # definitions within definitions could make it endless
+    for _ in range(_DEEPEST if known else 0):
+        names = used.findall(text)
+        if not names or len(text) + sum(len(known[name]) for name in names) > longest:
+            break
+        text = used.sub(lambda use: known[use[1]], text)
+    return text
 
 
 def _argument(text: str, start: int) -> tuple[str, int]:
@@ -91,6 +134,7 @@ class _Reader:
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text, self._at, self._end = text, start, end if end >= 0 else len(text)
         self._flow = Flow()
+        self._notes = 0
         self._lines, self._counted = 1, 0
 
     def read(self) -> list[Piece]:
@@ -102,7 +146,9 @@ class _Reader:
                 text, self._at = _argument(self._text, match.end())
                 level = _LEVELS.get(match["heading"], 0)
                 kind = BlockKind.HEADING if level else BlockKind.PARAGRAPH
-                self._flow.add(Piece(kind, squeeze(_plain(text)), level, place=place))
+                shown, notes = self._shown(text)
+                for piece in (Piece(kind, shown, level), *notes):
+                    self._flow.add(replace(piece, place=place))
             elif match["side"]:
                 self._environment(match["environment"], match)
             elif not match["gap"]:
@@ -118,13 +164,16 @@ class _Reader:
             self._flow.begin_list(ordered=_LISTS[name])
         elif name in _LISTS:
             self._flow.end_list()
-        elif begins and name in (*_CODE, *_LEFT_OUT, *_TABLES):
+        elif begins and name in (*_CODE, *_LEFT_OUT, *_TABLES, *_FORMULAS):
             closing = self._text.find(f"\\end{{{name}", match.end(), self._end)
             end = closing if closing >= 0 else self._end
             if name in _CODE:
                 self._flow.code(self._text[match.end() : end].strip("\n"), self._place(match.end()))
             elif name in _TABLES:
                 self._table(match.end(), end)
+            elif name in _FORMULAS:
+                formula = _UNSEEN.sub("", self._text[match.end() : end]).replace("&", "").replace("\\\\", ";")
+                self._flow.text(squeeze(_formula(formula)), self._place(match.end()))
             self._at = end
 
     def _table(self, start: int, end: int) -> None:
@@ -142,8 +191,17 @@ class _Reader:
 
     def _paragraph(self, start: int, end: int) -> None:
         text = self._text[start:end]
-        if shown := squeeze(_plain(text)):
-            self._flow.text(shown, self._place(start + len(text) - len(text.lstrip())))
+        place = self._place(start + len(text) - len(text.lstrip()))
+        text, notes = self._shown(text)
+        if text:
+            self._flow.text(text, place)
+        self._flow.pieces += [replace(note, place=place) for note in notes]
+
+    def _shown(self, text: str) -> tuple[str, list[Piece]]:
+        """A text as it is printed, and its footnotes."""
+        text, notes = _noted(text, self._notes)
+        self._notes += len(notes)
+        return squeeze(_plain(text)), [Piece(BlockKind.PARAGRAPH, squeeze(_plain(note))) for note in notes]
 
     def _place(self, at: int) -> str:
         if at >= self._counted:
@@ -160,13 +218,34 @@ def _plain(text: str) -> str:
     """A text as it is printed, but for formulas."""
     parts, end = list[str](), 0
     for math in _MATH.finditer(text):
-        formula = _WORD.sub(lambda word: _WORDS[word[1]], (math[2] if math[1] else math[3]) or "")
-        parts += (_prose(text[end : math.start()]), _POWER.sub(r"\1\2", formula))
+        parts += (_prose(text[end : math.start()]), _formula((math[2] if math[1] else math[3]) or ""))
         end = math.end()
     return "".join((*parts, _prose(text[end:]))).strip()
 
 
+def _noted(text: str, before: int = -1) -> tuple[str, list[str]]:
+    """A text with a number in place of each footnote, and the footnotes after their numbers; `before` is the last number. By
+    default the text gets no numbers.
+    """
+    notes, parts, end = list[str](), list[str](), 0
+    for footnote in _FOOTNOTE.finditer(text):
+        if footnote.start() >= end:
+            note, after = _argument(text, footnote.end())
+            if after == footnote.end():  # it never ends
+                break
+            mark = f"[{before + len(notes) + 1}]"
+            notes.append(f"{mark} {note}")
+            parts += (text[end : footnote.start()], mark if before >= 0 else "")
+            end = after
+    return "".join((*parts, text[end:])), notes
+
+
+def _formula(text: str) -> str:
+    return _POWER.sub(r"\1\2", _WORD.sub(lambda word: _WORDS[word[1]], text))
+
+
 def _prose(text: str) -> str:
+    text = _VERBATIM.sub(r"\2", text)
     text = _ACCENT.sub(
         lambda found: unicodedata.normalize("NFC", (found[3] or found[4]) + _ACCENTS[found[1] or found[2]]), text
     )

@@ -34,7 +34,7 @@ _DEEPEST_MAIL = 4
 _MOST_ATTACHMENTS = 200
 _LONGEST_NAME = 120
 _SEPARATOR = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
-_HEADER_LINE = re.compile(rb"(?:From [^\r\n]*\r?\n)?[!-9;-~]{1,70}:[ \t\r\n]")
+_HEADER_LINE = re.compile(rb"(?:From [^\r\n]*\r?\n)?[!-9;-~]{1,70}:(?!//)")
 _FORMS_OF_TYPES = {
     "application/pdf": "pdf",
     "message/rfc822": "mail",
@@ -171,7 +171,7 @@ class _Reader:
         notes: dict[str, None] = {}
         pieces: Iterable[Piece]
         if part.get_content_type() == "text/html":
-            pieces = html_pieces(text, lines=True, notes=notes)
+            pieces = _with_quotes(html_pieces(text, lines=True, notes=notes))
             self.notes += notes
         else:
             pieces = text_pieces(text, flowed=str(part.get_param("format", "")).lower() == "flowed")
@@ -314,17 +314,29 @@ def text_pieces(text: str, *, flowed: bool = False) -> Iterator[Piece]:
 
 def _with_depths(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
     """Yield each line with its number, how many quotation marks stand before its text, and the text."""
-    below = 0
+    below = False
     for place, (number, line) in enumerate(lines):
         if _ORIGINAL.match(line.strip()):
-            below = 1
+            below = True
             continue
-        heads = [_HEAD.match(text.strip()) for _, text in lines[place : place + 3]]
-        if len(heads) == 3 and all(heads) and heads[0] is not None and heads[0]["sender"]:
-            below = 1  # the head of a mail that is answered or forwarded: `From: ...`, `Sent: ...`, `To: ...`
+        below = below or _is_head([text for _, text in lines[place : place + 3]])
         marks = _QUOTED.match(line)
         depth = below + (marks[0].count(">") if marks else 0)
         yield number, depth, line[marks.end() :] if marks else line
+
+
+def _is_head(lines: list[str]) -> bool:
+    """Whether the head of a mail that is answered or forwarded begins so: `From: ...`, `Sent: ...`, `To: ...`."""
+    heads = [_HEAD.match(line.strip()) for line in lines[:3]]
+    return len(heads) == 3 and all(heads) and heads[0] is not None and bool(heads[0]["sender"])
+
+
+def _with_quotes(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Make the paragraphs from the head of another mail on quotes."""
+    below = False
+    for piece in pieces:
+        below = below or _is_head(piece.text.split("\n")) or _ORIGINAL.match(piece.text) is not None
+        yield replace(piece, kind=BlockKind.QUOTE) if below and piece.kind is BlockKind.PARAGRAPH else piece
 
 
 def _unwrap_flowed(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:

@@ -43,12 +43,19 @@ _MARK = re.compile(r"<(?P<end>/?)(?P<tag>b|strong|sup|sub|s|del|strike)\b[^>]*>"
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _UNSEEN = re.compile(
     r"(?P<code>^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+)(?!`)[^\n]{0,999}?(?<!`)(?P=ticks)(?!`))"
+    r"|^[ \t]*:::+[ \t]*(?:[\w-]+(?:\[\])?)?[ \t]*(?:\{[^{}\n]*\})?"
     r"|(?<![\w%])%%(?!%).*?%%|\{%-?\s*comment\b.{0,9999}?endcomment\s*-?%\}"
     r"|\{%(?P<tag>[^{}\n]*)%\}|\{#[^{}\n]*#\}|(?<![\w\\^_}$])\{\{[^{}\n]*\}\}"
     rf"|(?<![ \t])[ \t]*\{{[:#.][^{{}}\n]*\}}[ \t]*$|[ \t]\^[\w-]+$|{_WIKI_LINK.pattern}",
     re.MULTILINE | re.DOTALL,
 )
-"""Code, which stays, and comments, tags of templates, attributes and names of blocks, which nobody sees."""
+"""Code, which stays, and comments, fences of boxes, tags of templates, attributes and names of blocks, which nobody sees."""
+_BOX = re.compile(
+    r"""^(?P<indent>[ ]*)(?:(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w-]+)|===(?=[ ]"))[^"\n]*(?:"(?P<title>[^"\n]*)"[^"\n]*)?\n"""
+    r"(?P<body>(?:[ \t]*\n|(?P=indent)(?:[ ]{4}|\t)[^\n]*(?:\n|\Z))+)",
+    re.MULTILINE,
+)
+"""A box or tab of MkDocs: its content is indented like code."""
 _NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")
 """What a tag of a template is about: `{% channel "tock" %}`."""
 _UNRESOLVED = re.compile(
@@ -75,7 +82,10 @@ def markdown_pieces(text: str, lines_before: int = 0, notes: dict[str, None] | N
     Raises: Unreadable: it is nested beyond `_DEEPEST`, where the parser would drop the rest of the text.
     """
     parser, env = _parser(), dict[str, Any]()
-    tokens = parser.parse(_UNSEEN.sub(_seen, unmarked(text)), env)
+    text, boxes = unmarked(text), 1
+    while boxes:  # boxes in boxes
+        text, boxes = _BOX.subn(_opened, text)
+    tokens = parser.parse(_UNSEEN.sub(_seen, text), env)
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         raise Unreadable("has lists or quotes nested too deep")
     _prepare(tokens, lines_before)
@@ -129,6 +139,13 @@ def _keep_whole_marks(tokens: Sequence[Token]) -> None:
 def _shown_link(link: re.Match[str]) -> str:
     """What a wiki link shows; an embedded picture has no words."""
     return "" if link["shows"] and _PICTURE.search(link["page"]) else (link["label"] or link["page"]).strip()
+
+
+def _opened(box: re.Match[str]) -> str:
+    """A box as other text, on as many lines."""
+    body = re.sub(rf"^{box['indent']}(?: {{4}}|\t)", box["indent"], box["body"], flags=re.MULTILINE)
+    name = ": ".join(filter(None, ((box["kind"] or "").capitalize(), box["title"])))
+    return f"{box['indent']}{name}\n{body}"
 
 
 def _seen(unseen: re.Match[str]) -> str:

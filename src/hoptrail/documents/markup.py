@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from hoptrail.documents.blocks import Piece, lead_in
+from hoptrail.documents.sheet_rows import SAMPLE, GridRow, column_names, grid_pieces, header_of, heads_values
 from hoptrail.text.sentences import FULL_LINE, is_labelled_pair, width_of
 from hoptrail.types import BlockKind
 
@@ -141,11 +142,15 @@ class TableCell:
 @dataclass(slots=True)
 class OpenTable:
     """A table that is read row by row. A row of header cells alone is a header row, as is any row while `in_head`. The header of
-    a column joins its cells in the last header rows, from the top down.
+    a column joins its cells in the last header rows, from the top down. `places`: where the pieces of its rows are, and whether
+    they are bold, as far as its reader keeps this.
     """
 
     in_head: bool = False
-    _headers: dict[int, str] = field(default_factory=dict)
+    rows: list[GridRow] = field(default_factory=list)
+    places: list[tuple[int, bool]] = field(default_factory=list)
+    _heads: list[GridRow] = field(default_factory=list)
+    _names: list[str] = field(default_factory=list)
     _after_data: bool = False
     _spanning: dict[int, tuple[int, TableCell]] = field(default_factory=dict)
 
@@ -156,24 +161,33 @@ class OpenTable:
         placed = list(self._placed(cells))
         is_header = self.in_head or all(cell.is_header for _, cell in placed)
         filled = [cell.text for _, cell in placed if cell.text]
-        columns = len(self._headers) or (sum(cell.columns for _, cell in placed) if self.in_head else 0)
-        if (len(placed) < 2 and columns != 1) or not (is_header or self._headers or len(filled) > 1):
+        columns = len(self._names) or (sum(cell.columns for _, cell in placed) if self.in_head else 0)
+        if (len(placed) < 2 and columns != 1) or not (is_header or self._names or len(filled) > 1):
             return Piece(BlockKind.PARAGRAPH, " ".join(filled), place=place)
+        spans = {column: cell.columns for column, cell in placed if cell.columns > 1}
+        texts = {column: cell.text for column, cell in placed}
+        width = max((column + cell.columns for column, cell in placed), default=0)
+        row = [texts.get(column, "") for column in range(width)]
+        self.rows.append(GridRow(place, row, spans))
         if is_header:
-            self._add_headers(placed)
-        else:
-            self._after_data = True
-        values = tuple(("" if is_header else self._headers.get(column, ""), cell.text) for column, cell in placed)
+            self._heads = [*([] if self._after_data else self._heads), self.rows[-1]]
+            self._names = column_names(self._heads)
+        self._after_data = not is_header
+        names = [*self._names, *[""] * len(row)]
+        values = tuple(("" if is_header else names[column], text) for column, text in texts.items())
         return Piece(BlockKind.ROW, level=int(is_header), cells=values, place=place)
 
-    def _add_headers(self, placed: Sequence[tuple[int, TableCell]]) -> None:
-        if self._after_data:
-            self._headers, self._after_data = {}, False
-        for first, cell in placed:
-            for column in range(first, first + cell.columns):
-                above = self._headers.get(column, "")
-                is_repeated = not cell.text or above.endswith(cell.text)
-                self._headers[column] = above if is_repeated else f"{above} {cell.text}".strip()
+    def found_headers(self) -> Iterable[tuple[int, Piece]]:
+        """The rows again after the numbers of their pieces, if the table has no header rows but its first rows look like them:
+        the first is bold and the second is not, they have cells that span columns, or stand above values. (Of two columns the
+        first may name what is in the second.)
+        """
+        bold = [is_bold for _, is_bold in self.places[:2]] == [True, False]
+        sample = self.rows[:SAMPLE]
+        count = 0 if self._names else header_of(sample)[0]
+        above = count > 0 and len(sample[0].cells) > 2 and heads_values([row.cells for row in sample[count - 1 :]])
+        pieces = grid_pieces(self.rows) if count and (bold or count > 1 or above) else ()
+        return zip((number for number, _ in self.places), pieces, strict=False)
 
     def _placed(self, cells: Sequence[TableCell]) -> Iterator[tuple[int, TableCell]]:
         """Yield each cell with its column, including cells of earlier rows that span this one."""
@@ -213,6 +227,8 @@ LONGEST_BOLD_HEADING = 100
 BOLD_SHARE = 0.3
 """If a larger share of the text is bold, bold lines are not headings."""
 _BOLD_LEVEL = 6  # below all other headings
+_IN_CONTENTS = re.compile(r"\t\s*(?:\d+|[ivxlc]+)\Z")
+"""The number of a page at the end of a line of a table of contents."""
 
 
 def bold_headings(pieces: Iterable[Piece]) -> list[Piece]:
@@ -241,6 +257,7 @@ def _is_bold_line(piece: Piece) -> bool:
     is_short = len(text) <= LONGEST_BOLD_HEADING and "\n" not in text and not text.endswith((".", ":", ",", ";", "："))
     letters = sum(map(str.isalpha, text))
     is_worded = letters > sum(map(str.isdigit, text)) and not text.startswith("By ")
+    is_worded = is_worded and not _IN_CONTENTS.search(text)
     return piece.bold and piece.kind is BlockKind.PARAGRAPH and not piece.level and is_short and is_worded
 
 

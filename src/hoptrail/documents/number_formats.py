@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
+from math import isfinite
+from operator import eq, ge, gt, le, lt, ne
 
 from hoptrail.text.normal_forms import squeeze
 
@@ -26,6 +29,10 @@ BUILT_IN = {
     46: "[h]:mm:ss",
 }
 _DIGITS = re.compile(r"General|[#0?](?:[#0?,]*[#0?])?(?:\.[#0?]*)?")
+_SPREAD = re.compile(r"[0#?]+(?:[^0#?.,%E]+[0#?]+)+(?![0#?,])(?:\.[0#?]*)?")
+"""Digits with other signs between them, as of telephone numbers: `000-00-0000`."""
+_CONDITION = re.compile(r"\[(<=|>=|<>|<|>|=)(-?\d+(?:\.\d+)?)\]")
+_COMPARE = {"<=": le, ">=": ge, "<>": ne, "<": lt, ">": gt, "=": eq}
 _POWER = re.compile(r"E[+-]0+")
 _FRACTION = re.compile(r"[#0?]\s*/\s*[#0?\d]")
 _MARKS = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)(?:-[^\]]*)?\]|\[[^\]]*\]|_.|\*.')
@@ -38,7 +45,7 @@ _MONTH_PARTS = {"yyyy": "%Y", "yyy": "%Y", "yy": "%Y", "y": "%Y", "mmmm": "%B", 
 
 def shown_number(value: float, code: str, *, from_1904: bool = False) -> str:
     """A number, date or time as a cell with this format code shows it."""
-    if code == GENERAL:
+    if code == GENERAL or not isfinite(value):
         return _plain(value)
     pattern = _date_pattern(code)
     if pattern is None:
@@ -95,9 +102,7 @@ def apply_format(value: float, code: str) -> str:
     """Format a number by a code such as `#,##0.00 "EUR"` or `0.0%`, of up to four sections separated by semicolons. A negative
     number gets a minus sign if the code has no section for it. An empty section shows nothing.
     """
-    sections = code.split(";")
-    which = 1 if value < 0 else 2 if value == 0 else 0
-    section = sections[which if which < len(sections) else 0]
+    section = _section(value, code.split(";"))
     if not section or _FRACTION.search(section):
         return _plain(value) if section else ""
     texts = ["".join(part or "" for part in mark.groups()) for mark in _MARKS.finditer(section)]
@@ -108,20 +113,48 @@ def apply_format(value: float, code: str) -> str:
     power = _POWER.search(bare, digits.end())
     if power is not None:
         return f"{value:.{len(digits[0].partition('.')[2])}E}"
-    number = _number(abs(value), digits[0], bare[digits.end() :], percent="%" in bare)
-    written = f"{bare[: digits.start()]}\1{bare[digits.end() :].lstrip(',')}".replace("_", " ")
-    parts = re.split("\0", written)
-    written = parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))
-    sign = "" if value >= 0 or "(" in written or "-" in written else "-"
-    return sign + squeeze(written.replace("\1", number))
+    spread = _SPREAD.match(bare, digits.start())
+    before, after = bare[: digits.start()], bare[(spread or digits).end() :]
+    number = _spread(value, spread[0]) if spread else _number(abs(value), digits[0], after, percent="%" in bare)
+    outside = f"{before}{after}{''.join(texts)}"
+    sign = "" if value >= 0 or "(" in outside or "-" in outside else "-"
+    written = f"{before.replace('_', ' ')}{number}{after.lstrip(',').replace('_', ' ')}"
+    rest = iter(texts)
+    return sign + squeeze(re.sub("\0", lambda _: next(rest), written))
+
+
+def _section(value: float, sections: list[str]) -> str:
+    """The section for a value: the first whose condition it meets, or if there are no conditions by its sign."""
+    conditions = [_CONDITION.search(section) for section in sections]
+    if any(conditions):
+        met = (one is None or _COMPARE[one[1]](value, float(one[2])) for one in conditions)
+        return next((section for section, is_met in zip(sections, met, strict=True) if is_met), sections[-1])
+    which = 1 if value < 0 else 2 if value == 0 else 0
+    return sections[which if which < len(sections) else 0]
+
+
+def _spread(value: float, shape: str) -> str:
+    """The digits of a number in their places, from the right."""
+    whole, point, places = shape.partition(".")
+    written, _, fraction = f"{_rounded(Decimal(abs(value)), len(places)):f}".partition(".")
+    digits, out = list(written), ""
+    for sign in reversed(whole):
+        out = (sign if sign not in "0#?" else digits.pop() if digits else "0" * (sign == "0")) + out
+    return "".join(digits) + out + point + fraction
+
+
+def _rounded(value: Decimal, places: int) -> Decimal:
+    """Rounded as Excel does: a half away from zero."""
+    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, Context(prec=400))
 
 
 def _number(value: float, shape: str, after: str, *, percent: bool) -> str:
     """The digits of a number; each comma in `after` divides it by a thousand."""
     if shape == "General":
         return _plain(value)
-    scaled = value * (100 if percent else 1) / 1000 ** (len(after) - len(after.lstrip(",")))
     places = shape.partition(".")[2]
+    power = 2 * percent - 3 * (len(after) - len(after.lstrip(",")))
+    scaled = _rounded(Decimal(f"{value:.15g}").scaleb(power), len(places))
     digits = shape.partition(".")[0].count("0")
     width = f"0{digits + bool(places) + len(places)}" if digits > 1 and "," not in shape else ""
     number = f"{scaled:{width or (',' if ',' in shape else '')}.{len(places)}f}"

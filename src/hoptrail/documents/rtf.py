@@ -1,14 +1,13 @@
-"""Parses RTF into paragraphs, list items and table rows.
+"""Parses RTF into paragraphs, list items and table rows. Footnotes and comments follow their paragraph.
 
-Fonts, pictures, instructions of fields, headers and hidden text are left out, as is what is struck out. Nothing is linked or
-embedded.
+Pictures, instructions of fields, headers and hidden text are left out, as is what is struck out. Nothing is linked or embedded.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,7 +16,7 @@ from typing import Any
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import HIDDEN, STRUCK, bold_headings
-from hoptrail.documents.office_text import TextRun, shown
+from hoptrail.documents.office_text import OfficeReader, TextRun, comment_head, shown
 from hoptrail.documents.sheet_rows import GridRow, grid_pieces
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import BlockKind
@@ -30,11 +29,19 @@ _TOKEN = re.compile(
 _SKIPPED = word_set(
     "fonttbl colortbl stylesheet info pict object header headerl headerr headerf footer footerl footerr footerf fldinst "
     "themedata colorschememapping datastore latentstyles listtable listoverridetable rsidtbl generator xmlnstbl mmathPr "
-    "nonshppict bkmkstart bkmkend pgdsctbl filetbl revtbl annotation atnid atnauthor private"
+    "nonshppict bkmkstart bkmkend pgdsctbl filetbl revtbl atnid private nonesttables"
 )
+_STARRED = ("shppict", "listtext", "footnote", "annotation", "atnauthor")
+"""Destinations that are read although older programs may skip them."""
 _SIGNS = {"line": "\n", "tab": "\t", "emdash": "—", "endash": "–", "bullet": "•", "emspace": " ", "enspace": " "}
+_SIGNS |= {"nestcell": " ", "nestrow": "\n"}
 _SIGNS |= {"lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”"}
-_BULLET = re.compile(r"\s*(?:[•·▪◦o\uf0b7§-]|(?P<number>\(?\w{1,4}[.)]))\s*\Z")
+_CODECS = (
+    "77=mac-roman 128=cp932 129=cp949 134=cp936 136=cp950 161=cp1253 162=cp1254 163=cp1258 177=cp1255 178=cp1256 "
+    "186=cp1257 204=cp1251 222=cp874 238=cp1250 255=cp437"
+)
+"""The encodings of fonts by their character sets; others have that of the file."""
+_NUMBER = re.compile(r"\(?\w{1,4}[.)]")
 _MOST_OPEN = 5000
 """Groups within groups."""
 
@@ -42,7 +49,8 @@ _MOST_OPEN = 5000
 @dataclass(frozen=True, slots=True)
 class _State:
     """What holds within a group. `why`, `shift` and `bold`: see `TextRun`. `skip`: bytes that stand for a character of Unicode in
-    older programs. `level`: that of the paragraph in the outline, from 1; 0 outside it.
+    older programs. `level`: that of the paragraph in the outline, from 1; 0 outside it. `depth`: that of its list. `into`: the
+    runs of the note that is read, or None.
     """
 
     out: bool = False
@@ -53,6 +61,9 @@ class _State:
     skip: int = 1
     in_table: bool = False
     level: int = 0
+    depth: int = 1
+    font: int | None = None
+    into: list[TextRun] | None = None
 
 
 def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -66,19 +77,20 @@ def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
     return assemble("", pieces, reader.notes, limits.text)
 
 
-class _Reader:
+class _Reader(OfficeReader):
     def __init__(self) -> None:
-        self.notes: list[str] = []
+        super().__init__([])
         self._state = _State()
         self._open: list[_State] = []
-        self._codec = "cp1252"
+        self._codec, self._default = "cp1252", 0
+        self._fonts: dict[int | None, str] = {}
+        self._author: list[TextRun] = []
         self._bytes = bytearray()
         self._waiting = 0  # bytes to skip after a character of Unicode
         self._runs: list[TextRun] = []
         self._mark = ""  # the bullet or number of the paragraph
         self._cells: list[str] = []
         self._rows: list[GridRow] = []
-        self._number = 0
 
     def read(self, data: bytes) -> Iterator[Piece]:
         starred = False
@@ -93,6 +105,9 @@ class _Reader:
             elif token["sign"]:
                 starred = token["sign"] == b"*"
                 sign = token["sign"].decode("ascii", "replace")
+                if sign in "\r\n":  # as TextEdit ends a paragraph
+                    yield from self._break("par")
+                    continue
                 self._text({"~": "\xa0", "_": "-", "-": "", "*": ""}.get(sign, sign))
                 continue
             elif token["word"]:
@@ -100,8 +115,7 @@ class _Reader:
                 yield from self._word(token["word"].decode(), number, starred)
             starred = False
         self._flush()
-        yield from self._end()
-        yield from self._table()
+        yield from (*self._end(), *self._table(), *self.apart())
 
     def _group(self, brace: bytes) -> None:
         if brace == b"{":
@@ -113,8 +127,10 @@ class _Reader:
 
     def _word(self, word: str, number: int | None, starred: bool) -> Iterator[Piece]:
         state = self._state
-        if word in _SKIPPED or (starred and word not in ("shppict", "pn", "listtext")):
+        if word in _SKIPPED or (starred and word not in _STARRED):
             self._state = replace(state, out=True)
+        elif word in _STARRED[2:]:
+            self._begin_note(word)
         elif changes := _changes(word, number):
             self._state = replace(state, **changes)
         elif word in ("cell", "row", "par", "sect", "page"):
@@ -125,9 +141,31 @@ class _Reader:
             self._waiting = 0
             self._text(chr(number % 65536))
             self._waiting = state.skip
+        elif word == "fcharset" and (codec := re.search(rf"\b{number}=(\S+)", _CODECS)):
+            self._fonts[state.font] = codec[1]
+        elif word == "deff":
+            self._default = number or 0
         elif word == "ansicpg":
             with suppress(LookupError):
                 self._codec = codecs.lookup(f"cp{number}").name
+
+    def _begin_note(self, word: str) -> None:
+        """Begin a footnote, whose number stays in the text, a comment, or the name of its author before it."""
+        runs = list[TextRun]()
+        if word == "footnote":
+            self._text(self.note(word, runs))
+        elif word == "annotation":
+            self.set_apart("comment", runs, f"{comment_head(self.text(self._author), '')}: ")
+        else:
+            self._author = runs
+        self._state = replace(self._state, into=runs, mark=False)
+
+    def text(self, styled: Iterable[TextRun]) -> str:
+        """The text of runs, in which one character may be two numbers."""
+        return super().text(styled).encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+
+    def blocks(self, element: Any, place: str) -> Iterator[Piece]:
+        yield Piece(BlockKind.PARAGRAPH, self.text(element), place=place)
 
     def _byte(self, data: bytes) -> None:
         if self._waiting:
@@ -136,43 +174,44 @@ class _Reader:
 
     def _flush(self) -> None:
         if self._bytes:
-            self._text(self._bytes.decode(self._codec, "replace"))
+            font = self._default if self._state.font is None else self._state.font
+            self._text(self._bytes.decode(self._fonts.get(font, self._codec), "replace"))
             self._bytes.clear()
 
     def _text(self, text: str) -> None:
         if self._state.mark and not self._state.out:
             self._mark += text
         elif not self._state.out:
-            self._runs.append(TextRun(text, self._state.why, self._state.shift, self._state.bold))
+            runs = self._runs if self._state.into is None else self._state.into
+            runs.append(TextRun(text, self._state.why, self._state.shift, self._state.bold))
 
     def _break(self, word: str) -> Iterator[Piece]:
-        if word == "cell":
-            self._cells.append(shown(self._runs, self.notes)[0].strip())
+        if self._state.into is not None or (self._state.in_table and word not in ("cell", "row")):
+            self._text("\n")
+        elif word == "cell":
+            self._cells.append(self.text(self._runs))
             self._runs, self._mark = [], ""
         elif word == "row":
-            self._number += any(self._cells)
-            self._rows.append(GridRow(f"paragraph {self._number}", self._cells))
+            self._rows.append(GridRow(self.place("paragraph"), self._cells))
             self._cells = []
-        elif self._state.in_table:
-            self._text("\n")
         else:
             yield from self._end()
 
     def _end(self) -> Iterator[Piece]:
         """End the paragraph, and if it has text the table before it."""
-        (text, bold), mark = shown(self._runs, self.notes), self._mark
+        text, (_, bold), mark = self.text(self._runs), shown(self._runs, []), self._mark.strip()
         self._runs, self._mark = [], ""
-        if not (text := text.strip()):
+        if not text:
             return
         yield from self._table()
-        self._number += 1
-        place, listed = f"paragraph {self._number}", _BULLET.match(mark)
+        place = self.place("paragraph")
         if self._state.level:
             yield Piece(BlockKind.HEADING, text, self._state.level, place=place)
-        elif listed:
-            yield Piece(BlockKind.ITEM, text, 1, listed["number"] is not None and mark.strip() != "o", place=place)
+        elif mark:
+            yield Piece(BlockKind.ITEM, text, self._state.depth, _NUMBER.fullmatch(mark) is not None, place=place)
         else:
             yield Piece(BlockKind.PARAGRAPH, text, bold=bold, place=place)
+        yield from self.apart()
 
     def _table(self) -> Iterator[Piece]:
         rows, self._rows = self._rows, []
@@ -191,9 +230,11 @@ def _changes(word: str, number: int | None) -> dict[str, Any]:
         "super": {"shift": int(on)},
         "sub": {"shift": -int(on)},
         "nosupersub": {"shift": 0},
-        "plain": {"why": "", "shift": 0, "bold": False},
+        "plain": {"why": "", "shift": 0, "bold": False, "font": None},
         "intbl": {"in_table": True},
-        "pard": {"in_table": False, "level": 0},
+        "pard": {"in_table": False, "level": 0, "depth": 1},
+        "ilvl": {"depth": max(0, min(number or 0, DEEPEST_HEADING)) + 1},
+        "f": {"font": number or 0},
         "uc": {"skip": max(0, min(number or 0, 16))},
         "outlinelevel": {"level": min((number or 0) + 1, DEEPEST_HEADING)},
     }

@@ -67,12 +67,12 @@ def has_header(rows: Sequence[Sequence[str]], *, repeats: bool = False) -> bool:
     years = {name for name in named if _YEAR.fullmatch(name)}
     below = [cell for name, cells in heads if name in years for cell in cells]
     has_numbers = all(any(map(str.isdigit, cell)) for cell in below)
-    of_years = len(years) > 1 or (bool(years) and has_numbers and _heads_values(rows))
+    of_years = len(years) > 1 or (bool(years) and has_numbers and heads_values(rows))
     by_year = of_years and 2 * sum(_YEAR.fullmatch(cell) is not None for cell in below) < len(below)
     good = bool(named) and all(
         (by_year and name in years) or _names_a_column(name, cells) for name, cells in heads if name
     )
-    distinct = repeats or len(set(named)) == len(named) or _heads_values(rows)
+    distinct = repeats or len(set(named)) == len(named) or heads_values(rows)
     return enough and good and distinct and not _is_key_value(rows)
 
 
@@ -94,12 +94,13 @@ def _is_key_value(rows: Sequence[Sequence[str]]) -> bool:
     if len(rows[0]) > 2 or len(rows) < 3:
         return False
     values = [bool(_VALUE.fullmatch(row[1].strip())) for row in rows[1:] if len(row) > 1 and row[1].strip()]
-    names = [row[0].strip() for row in rows[1:]]
+    names = [row[0].strip() if row else "" for row in rows[1:]]
     are_names = all(name and not name.endswith(".") and _names_a_column(name) for name in names)
     return are_names and len(set(names)) == len(names) and 0 < sum(values) < len(values)
 
 
-def _heads_values(rows: Sequence[Sequence[str]]) -> bool:
+def heads_values(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first of these rows has a text above a column of values."""
     return any(
         all(_VALUE.fullmatch(row[column].strip()) for row in rows[1:] if column < len(row))
         for column, cell in enumerate(rows[0])
@@ -214,8 +215,7 @@ def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Pie
     """
     headers: Sequence[str] = ()
     extent = 0, 0  # the first column with text, and the one after the last
-    runs = groupby(_bounded(rows, limits.rows), lambda row: bool(_filled(row)))
-    for table in (run for is_filled, run in runs if is_filled):
+    for table in _tables(_bounded(rows, limits.rows)):
         sample = list(islice(table, SAMPLE))
         if starts := _starts_beside(sample):
             whole = [*sample, *table]
@@ -233,7 +233,7 @@ def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Pie
         labels = [cell for cell in known[0].cells if cell.strip().endswith(":")] if known else []
         continues = headers and (first, end) == extent and not labels
         count, names = header_of(known)
-        if count and (not continues or _heads_values([row.cells for row in known])):
+        if count and (not continues or heads_values([row.cells for row in known])):
             headers = [*[""] * first, *names]
             yield from (header_piece(row.cells, row.place) for row in sample[:count])
             sample = sample[count:]
@@ -242,6 +242,24 @@ def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Pie
         extent = first, end
         for row in chain(sample, table):
             yield row_piece(headers, row.cells, row.place)
+
+
+def _tables(rows: Iterable[GridRow]) -> Iterator[Iterator[GridRow]]:
+    """Yield the tables between blank rows. A row alone belongs to the table below if it is its header, and that has no other."""
+    alone: list[GridRow] = []
+    for is_filled, run in groupby(rows, lambda row: bool(_filled(row))):
+        table = iter(run if is_filled else ())
+        sample = list(islice(table, SAMPLE))
+        if sample and alone and (header_of(sample)[0] or not header_of([*alone, *sample])[0]):
+            yield iter(alone)
+            alone = []
+        if len(sample) == 1 and not alone and len(_filled(sample[0])) > 1:
+            alone = sample
+        elif sample:
+            yield chain(alone, sample, table)
+            alone = []
+    if alone:
+        yield iter(alone)
 
 
 def _part(row: GridRow, first: int, end: int) -> GridRow:

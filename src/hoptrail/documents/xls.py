@@ -27,7 +27,8 @@ def parse_xls(data: bytes, limits: ReadingLimits) -> Parsed:
     import xlrd  # type: ignore[import-untyped]
 
     try:
-        book = xlrd.open_workbook(file_contents=data, formatting_info=True, ragged_rows=True, logfile=io.StringIO())
+        options = {"formatting_info": True, "ragged_rows": True, "ignore_workbook_corruption": True}
+        book = xlrd.open_workbook(file_contents=data, logfile=io.StringIO(), **options)
         reader = _OldWorkbook(book, limits)
         return assemble("", reader.pieces(), reader.notes, limits.text)
     except (xlrd.XLRDError, xlrd.compdoc.CompDocError, *_DAMAGED) as error:
@@ -76,7 +77,7 @@ class _OldWorkbook:
             text = xlrd.error_text_from_code.get(cell.value, "#N/A")
         elif cell.ctype in {xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_DATE}:
             known = self._book.format_map.get(style.format_key)
-            code = known.format_str if known is not None else GENERAL
+            code = (known and known.format_str) or GENERAL
             text = shown_number(cell.value, code, from_1904=bool(self._book.datemode))
         else:
             text = str(cell.value).strip()
