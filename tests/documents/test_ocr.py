@@ -71,6 +71,15 @@ def test_each_page_of_a_scan_is_cited() -> None:
 
 
 @with_ocr
+def test_a_turned_page_is_read_upright() -> None:
+    (upright,) = drawn([[Placed(72, 740, "Minutes of the harbour", 24), *column(72, 700, LINES * 3, 14)]])
+    expected = parsed(PICTURE, saved([upright], "PNG")).text
+    assert expected.startswith("Minutes of the harbour")
+    for turn in (90, 180, 270):
+        assert parsed(PICTURE, saved([upright.rotate(turn, expand=True)], "PNG")).text == expected
+
+
+@with_ocr
 def test_a_scanned_page_among_others_is_read() -> None:
     import pypdfium2
 

@@ -60,7 +60,7 @@ def test_a_hyphen_stays_if_the_document_has_the_hyphenated_word() -> None:
 def test_running_heads_and_page_numbers_are_left_out() -> None:
     pages = [
         [
-            Placed(60, 760, "Harbour report 2024", 9),
+            Placed(60, 760, f"{number} Harbour report 2024" if number % 2 else f"Harbour report 2024 {number}", 9),
             *column(60, 700, [f"Page text {word} stands here.", "It ends here."]),
             Placed(300, 40, f"Page {number} of 4", 9),
         ]
@@ -220,6 +220,21 @@ def test_a_table_continues_on_the_next_page_with_the_same_headers() -> None:
     assert lines[-1] == "row |  | page 2 | Ship=Boat c ¦ Fee=5 EUR"
 
 
+def test_numbers_of_lines_are_left_out_and_a_hyphen_joins_what_follows() -> None:
+    spoken = [
+        "I was at the mill with Mr Jean-",
+        "Luc Crane, who had the only key to the",
+        "lower store. He left at nine and",
+    ]
+    spoken += ["locked the door behind him."]
+    page = [
+        piece
+        for n, text in enumerate(spoken)
+        for piece in (Placed(60, 700 - 12 * n, str(n + 1)), Placed(90, 700 - 12 * n, text))
+    ]
+    assert lines_of([page])[0].split(" | ")[-1] == " ".join(spoken).replace("Jean- ", "Jean-")
+
+
 def test_words_that_run_together_are_noted() -> None:
     glued = "Theharbourwasbuiltintheyearswhenshipscamefromtheislandswithsaltandherring"
     assert parse_pdf(text_pdf([[glued], ["This page is as it should be."]]), DEFAULT_LIMITS).notes == (
@@ -264,12 +279,13 @@ def test_a_notice_of_copyright_is_no_part_of_the_text_before_it() -> None:
 
 
 def test_what_was_filled_in_and_noted_is_read_beside_its_label() -> None:
-    content = b"BT /F1 10 Tf 60 700 Td (Name:) Tj 0 -30 Td (    Wants a shed) Tj 0 -30 Td (    Wants a pond) Tj ET"
+    content = b"BT /F1 10 Tf 60 700 Td (Name:) Tj 0 -30 Td (    Wants a shed) Tj 0 -30 Td (    Wants a pond) Tj"
+    content += b" 0 -60 Td (Town) Tj 0 -30 Td (Street) Tj 0 -30 Td (Land) Tj ET"
     widget = b"<< /Type /Annot /Subtype /Widget /FT /%s /T (%s) /Rect [%s] /F 4 %s >>"
-    shown_with = b"/Annots [6 0 R 7 0 R 8 0 R 9 0 R] /Resources << /Font << /F1 3 0 R >> >>"
+    shown_with = b"/Annots [6 0 R 7 0 R 8 0 R 9 0 R 11 0 R 12 0 R 13 0 R 14 0 R] /Resources << /Font << /F1 3 0 R >> >>"
     boxes = b"/AP << /N << /Yes 10 0 R /Off 10 0 R >> >>"
     objects = [
-        b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R 7 0 R 8 0 R] >> >>",
+        b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R 7 0 R 8 0 R 12 0 R 13 0 R 14 0 R] >> >>",
         b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R %s >>" % shown_with,
@@ -279,9 +295,16 @@ def test_what_was_filled_in_and_noted_is_read_beside_its_label() -> None:
         widget % (b"Btn", b"pond", b"55 637 67 649", b"/V /Off /AS /Off " + boxes),
         b"<< /Type /Annot /Subtype /Text /Rect [500 700 520 720] /T (Ann) /Contents (Call Mr Ott before Friday) >>",
         b"<< /Type /XObject /Subtype /Form /BBox [0 0 12 12] /Length 0 >>\nstream\n\nendstream",
+        b"<< /Type /Annot /Subtype /Highlight /Rect [60 690 90 710] /Contents (Check the name) >>",
+        *(
+            widget % (b"Tx", b"w%d" % y, b"160 %d 240 %d" % (y - 4, y + 12), b"/V (Oslo %d)" % y)
+            for y in (580, 550, 520)
+        ),
     ]
     shown = [line.split(" | ")[-1] for line in block_lines(parse_pdf(pdf_of(objects), DEFAULT_LIMITS)).splitlines()]
-    assert shown == ["Name: Godric Pale", "☑ Wants a shed", "☐ Wants a pond", "Note by Ann: Call Mr Ott before Friday"]
+    assert shown[:3] == ["Name: Godric Pale", "☑ Wants a shed", "☐ Wants a pond"]
+    note = "Note by Ann: Call Mr Ott before Friday"
+    assert shown[3:] == ["Town ¦ Oslo 580", "Street ¦ Oslo 550", "Land ¦ Oslo 520", note, "Note: Check the name"]
 
 
 def test_a_table_with_empty_cells_keeps_its_columns() -> None:

@@ -118,7 +118,7 @@ def _limit_memory(limits: ReadingLimits) -> None:
     with contextlib.suppress(OSError, ValueError):
         mapped = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     allowed = mapped + limits.parsing_memory
-    resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed))
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed + limits.parsing_memory))  # OCR takes the rest
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -34,7 +34,7 @@ class ReadingLimits:
     parsing_seconds: int = 60
     """Wall-clock seconds, and CPU seconds for a file of 10 MB or more; smaller files get fewer, see `cpu_seconds`."""
     parsing_memory: int = 1024 * MIB
-    """Address space that parsing adds to the child process. Not enforced on Windows."""
+    """Address space that parsing adds to the child process; OCR may add as much again. Not enforced on Windows."""
     members: int = 2000
     """Files inside an archive such as DOCX, XLSX and PPTX."""
     unpacked: int = 256 * MIB

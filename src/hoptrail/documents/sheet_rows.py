@@ -19,7 +19,7 @@ _ABBREVIATED = 2
 """Words; a longer cell that ends in a period is a sentence, a shorter one an abbreviation: `No.`, `Qty. left`."""
 _NAMED_SHARE = 0.6
 """Minimal share of columns that a header row names, unless only the first column has no name."""
-_VALUE = re.compile(
+VALUE = re.compile(
     r"[^\w]*\d[\d\s.,:/'’%°+*()–-]*\w{0,4}[^\w]*"  # a number, an amount, a date in digits, a time, a telephone number
     r"|[^\w]{0,2}\d[\d.,]*(?: ?[^\W\d]+){1,3}"  # a quantity with its unit
     r"|\d{1,2}\.? [^\W\d]{3,9}\.? \d{4}"  # a date with the name of its month
@@ -86,14 +86,14 @@ def _names_a_column(cell: str, column: Set[str] = frozenset()) -> bool:
         return bool(column) and _NAMES_TOO.isdisjoint(map(str.lower, column))
     if cell in _CURRENCIES:
         return bool(column) and all(_AMOUNT.fullmatch(other) for other in column)
-    return not _VALUE.fullmatch(cell)
+    return not VALUE.fullmatch(cell)
 
 
 def _is_key_value(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of two columns has distinct names and the second some values and some other texts below the first row."""
     if len(rows[0]) > 2 or len(rows) < 3:
         return False
-    values = [bool(_VALUE.fullmatch(row[1].strip())) for row in rows[1:] if len(row) > 1 and row[1].strip()]
+    values = [bool(VALUE.fullmatch(row[1].strip())) for row in rows[1:] if len(row) > 1 and row[1].strip()]
     names = [row[0].strip() if row else "" for row in rows[1:]]
     are_names = all(name and not name.endswith(".") and _names_a_column(name) for name in names)
     return are_names and len(set(names)) == len(names) and 0 < sum(values) < len(values)
@@ -102,9 +102,9 @@ def _is_key_value(rows: Sequence[Sequence[str]]) -> bool:
 def heads_values(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of these rows has a text above a column of values."""
     return any(
-        all(_VALUE.fullmatch(row[column].strip()) for row in rows[1:] if column < len(row))
+        all(VALUE.fullmatch(row[column].strip()) for row in rows[1:] if column < len(row))
         for column, cell in enumerate(rows[0])
-        if not _VALUE.fullmatch(cell.strip())
+        if not VALUE.fullmatch(cell.strip())
     )
 
 
@@ -118,7 +118,12 @@ def header_of(rows: Sequence[GridRow]) -> tuple[int, list[str]]:
         depth += 1
     for count in range(min(depth, len(rows)), 0, -1):
         names = column_names(rows[:count])
-        if has_header([names, *(row.cells for row in rows[count:])], repeats=bool(rows[count - 1].spans)):
+        lowest = [
+            _cell(rows[count - 1], column) or name for column, name in enumerate(names)
+        ]  # `2007 N` looks like a value
+        repeats = bool(rows[count - 1].spans)
+        body = [row.cells for row in rows[count:]]
+        if has_header([names, *body], repeats=repeats) or (count > 1 and has_header([lowest, *body], repeats=True)):
             return count, names
     return 0, []
 
@@ -166,9 +171,9 @@ def _is_over_names(rows: Sequence[GridRow]) -> bool:
     if not grouped or not all(subordinate) or not all(are_names):
         return False
     others = [(_cell(row, column), _cell(below, column)) for column in groups if column not in grouped]
-    if any(above and name and above != name for above, name in others):
+    if row.spans is None and any(above and name and above != name for above, name in others):
         return False
-    have_values = any(cells and all(map(_VALUE.fullmatch, cells)) for cells in columns)
+    have_values = any(cells and all(map(VALUE.fullmatch, cells)) for cells in columns)
     return row.spans is not None or have_values or len(set(subordinate)) < len(subordinate)
 
 
@@ -282,7 +287,7 @@ def _starts_beside(rows: Sequence[GridRow]) -> list[int]:
             del part[0]
         count, names = header_of(part)
         keys = [_cell(row, 0) for row in part[count:]]
-        has_keys = len(set(keys)) == len(keys) and not all(map(_VALUE.fullmatch, keys))
+        has_keys = len(set(keys)) == len(keys) and not all(map(VALUE.fullmatch, keys))
         if not count or sum(map(bool, names)) < 2 or (part[0].place == above and not has_keys):
             return []
         above = part[0].place

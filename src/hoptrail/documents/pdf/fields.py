@@ -33,11 +33,14 @@ def field_fragments(document: Any, page: Any, fragments: Sequence[Fragment]) -> 
             if hidden or not pdfium.FPDFAnnot_GetRect(note, rect):
                 continue
             is_field = kind == pdfium.FPDF_ANNOT_WIDGET
-            is_note = kind in (pdfium.FPDF_ANNOT_TEXT, pdfium.FPDF_ANNOT_FREETEXT)
+            is_note = kind not in (pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP)
             text = _value(pdfium, document, note) if is_field else _noted(pdfium, note) if is_note else ""
             if text:
-                right, base = max(rect.right, rect.left + 1), _base(fragments, rect)
-                yield Fragment(text, rect.left, right, base, size, turn=int(is_note), lefts=(rect.left,))
+                right = max(rect.right, rect.left + 1)
+                base = 2 * size * number if is_note else _base(fragments, rect)
+                yield Fragment(
+                    text, rect.left, right, base, size, turn=int(is_note), lefts=(rect.left,), is_filled_in=is_field
+                )
         finally:
             pdfium.FPDFPage_CloseAnnot(note)
 

@@ -36,10 +36,13 @@ _HYPHENS = {0x02, 0xAD, 0xFFFE}
 
 
 class PdfTable(NamedTuple):
-    """A table: the texts of the cells of its rows. `headers`: how many rows name columns; None where their content decides."""
+    """A table: the texts of the cells of its rows. `headers`: how many rows name columns; None where their content decides.
+    `spans`: for each row, the first column of each cell over several, and how many these are.
+    """
 
     rows: tuple[tuple[str, ...], ...]
     headers: int | None = None
+    spans: tuple[tuple[tuple[int, int], ...], ...] = ()
 
 
 class Fragment(NamedTuple):
@@ -60,6 +63,8 @@ class Fragment(NamedTuple):
     """The left edge of each word."""
     parts: tuple[Fragment, ...] = ()
     """Those of a line, from left to right."""
+    is_filled_in: bool = False
+    """Whether it is the content of a field."""
     table: PdfTable | None = None
     """A table that stands here; the text is empty then."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
-from statistics import median
+from statistics import fmean, median
 
 from hoptrail.documents.markup import runs
 from hoptrail.documents.pdf.fragments import Fragment
@@ -21,7 +21,8 @@ _SIDE = 0.15
 _FEWEST_LINES = 4
 _FEWEST_WORDS = 3.5
 _FILLED = 0.55
-"""A column of prose has at least this many lines, with this median number of words and this median share of its width."""
+"""A column of prose has at least this many lines, with this many words on average, more if lines have wide gaps, and half of
+them have this share of its width."""
 _DEEPEST = 3
 """Nested splits: up to eight columns."""
 
@@ -59,8 +60,12 @@ def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
     if gutter is None:
         return [_column(fragments)]
     columns: list[Column] = []
-    crossing = [one for one in fragments if one.left < gutter < one.right]
-    for crosses, lines in groupby(lines_of(fragments), lambda line: not set(line.parts).isdisjoint(crossing)):
+    rows = list(lines_of(fragments))
+    crossing = {one for one in fragments if one.left < gutter < one.right}
+    for is_row, group in groupby(rows, _is_row):
+        table = list(group) if is_row else []
+        crossing.update(part for line in table if len(table) >= _FEWEST_LINES for part in line.parts)
+    for crosses, lines in groupby(rows, lambda line: not crossing.isdisjoint(line.parts)):
         band = [fragment for line in lines for fragment in line.parts]
         if crosses:
             columns.append(_column(band))
@@ -69,6 +74,10 @@ def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
             right = [fragment for fragment in band if fragment.right > gutter]
             columns += columns_of(left, depth + 1) + columns_of(right, depth + 1)
     return columns
+
+
+def _is_row(line: Fragment) -> bool:
+    return len(line.parts) > 2 and all(len(part.text.split()) < _FEWEST_WORDS for part in line.parts)
 
 
 def _column(fragments: Sequence[Fragment]) -> Column:
@@ -119,13 +128,19 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
     place = left + (best[0] + best[-1] + 1) / 2
     sides = ([f for f in fragments if f.right <= place], [f for f in fragments if f.left >= place])
     wide = len(best) >= 0.5 * median(fragment.size for fragment in fragments)
-    return place if wide and all(_is_prose(side, len(fragments)) for side in sides) else None
+    prose = [_is_prose(side, len(fragments)) for side in sides]
+    return place if wide and all(prose) and max(prose) == 2 else None
 
 
-def _is_prose(side: Sequence[Fragment], total: int) -> bool:
+def _is_prose(side: Sequence[Fragment], total: int) -> int:
+    """2 if this is a column of prose, 1 if some of its lines are, 0 if not."""
     lines = list(lines_of(side))
     if len(lines) < _FEWEST_LINES or len(side) < _SIDE * total:
-        return False
+        return 0
     width = max(line.right for line in lines) - min(line.left for line in lines)
-    filled = median(line.right - line.left for line in lines) >= _FILLED * width
-    return filled and median(len(line.text.split()) for line in lines) >= _FEWEST_WORDS
+    full = [line for line in lines if line.right - line.left >= _FILLED * width]
+    words = [len(line.text.split()) for line in lines]
+    fewest = _FEWEST_WORDS * (1.5 if median(len(line.parts) for line in lines) > 1 else 1)
+    if 2 * len(full) >= len(lines) and max(fmean(words), median(words)) >= fewest:
+        return 2
+    return int(sum(len(line.text.split()) > _FEWEST_WORDS * len(line.parts) for line in full) >= _FEWEST_LINES)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import accumulate
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from hoptrail.documents.forms import reads_pictures
@@ -54,8 +55,6 @@ class Ocr:
 
     def lines(self, picture: Any, number: int, width: float = 612) -> list[Fragment]:
         """The lines of a picture of Pillow that is page `number` and `width` points wide; empty if time has run out."""
-        import numpy as np
-
         began = time.monotonic()
         if began + self._longest > self._until:
             self.late.append(number)
@@ -63,8 +62,12 @@ class Ocr:
         shrunk = (_LARGEST / (picture.width * picture.height)) ** 0.5
         if shrunk < 1:
             picture = picture.resize((max(1, int(picture.width * shrunk)), max(1, int(picture.height * shrunk))))
-        result = _engine()(np.asarray(picture.convert("RGB"))[:, :, ::-1])
-        lines = list(_fragments(result, width / picture.width)) if result.txts else []
+        scale = width / picture.width
+        result = _read(picture)
+        if result.txts and (_clarity(result)[0] < 0.8 or _is_tall(result)):
+            turns = (90, 270) if _is_tall(result) else (180,)
+            result = max([result, *(_read(picture.rotate(turn, expand=True)) for turn in turns)], key=_clarity)
+        lines = list(_fragments(result, scale)) if result.txts else []
         self.read += [number] * bool(lines)
         self._longest = max(self._longest, time.monotonic() - began)
         return lines
@@ -85,9 +88,32 @@ def _engine() -> Any:
     """One thread, so that the time of the process is that of the clock."""
     from rapidocr import RapidOCR
 
+    with suppress(ImportError):  # on Windows
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     threads = {f"EngineConfig.onnxruntime.{which}_op_num_threads": 1 for which in ("intra", "inter")}
     search = {"Det.limit_type": "max", "Det.limit_side_len": _SEARCHED}
     return RapidOCR(params={"Global.log_level": "error", "Global.use_cls": False, **search, **threads})
+
+
+def _read(picture: Any) -> Any:
+    import numpy as np
+
+    return _engine()(np.asarray(picture.convert("RGB"))[:, :, ::-1])
+
+
+def _clarity(result: Any) -> tuple[float, bool]:
+    """How sure the lines are on average, and whether they run across the page: they are unsure where it is upside down."""
+    return (round(fmean(result.scores), 1) if result.txts else 0.0), not _is_tall(result)
+
+
+def _is_tall(result: Any) -> bool:
+    """Whether lines run up or down the page, which is turned then."""
+    boxes: list[Any] = list(result.boxes) if result.txts else []
+    tall = [box for box in boxes if box[2][1] - box[0][1] > 1.5 * (box[2][0] - box[0][0])]
+    return 2 * len(tall) > len(boxes)
 
 
 def _fragments(result: Any, scale: float) -> Iterator[Fragment]:

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
@@ -22,13 +22,13 @@ from hoptrail.documents.doubts import are_glued, is_broken
 from hoptrail.documents.forms import reads_pictures
 from hoptrail.documents.hyphens import HYPHENS, joined_word, vocabulary
 from hoptrail.documents.limits import ReadingLimits, Unreadable
-from hoptrail.documents.markup import BOLD_SHARE
+from hoptrail.documents.markup import BOLD_SHARE, runs
+from hoptrail.documents.pdf.drawn_tables import DrawnLine, grids_of, rules_of
 from hoptrail.documents.pdf.fields import field_fragments
 from hoptrail.documents.pdf.fragments import Fragment, PdfTable, page_fragments
 from hoptrail.documents.pdf.layout import lines_of
 from hoptrail.documents.pdf.ocr import INSTALL, Ocr
 from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
-from hoptrail.documents.pdf.tables import DrawnLine, grids_of, rules_of
 from hoptrail.documents.sheet_rows import SAMPLE, GridRow, grid_pieces, header_of, row_piece
 from hoptrail.text.sentences import sentence_ends
 from hoptrail.types import BlockKind
@@ -206,7 +206,8 @@ def _by_page(part: Part, text: str, known: frozenset[str]) -> Iterator[tuple[int
 
 def _table(table: PdfTable, headers: Sequence[str], place: str) -> tuple[Sequence[str], Iterable[Piece]]:
     """The names of columns and the rows of a table. `headers`: those of the table that it may continue from the page before."""
-    rows = [GridRow(place, cells) for cells in table.rows]
+    spans = map(dict, table.spans) if table.spans else repeat(None)
+    rows = [GridRow(place, cells, wide) for cells, wide in zip(table.rows, spans, strict=False)]
     if table.headers is None and len(headers) == len(rows[0].cells):
         is_repeated = list(rows[0].cells) == list(headers)
         return headers, (row_piece(headers, row.cells, place) for row in rows[is_repeated:])
@@ -255,7 +256,7 @@ def joined(lines: Sequence[Fragment], known: frozenset[str]) -> str:
 
 
 _EDGE = 3
-"""Lines examined at the top and at the bottom."""
+"""Lines examined at the top and at the bottom. Numbers of lines are more."""
 _NEAR = 6
 """Pages examined before and after: a running head changes with the chapter."""
 _GAP = 1.6
@@ -278,10 +279,11 @@ def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragmen
     for number, rows in enumerate(lines):
         for key in {key for line in (*rows[:_EDGE], *rows[-_EDGE:]) for key in _keys(line)}:
             pages_by_key[key].append(number)
+    numbers = _line_numbers(lines)
     remaining = []
     for number, (page, rows) in enumerate(zip(pages, lines, strict=True)):
         repeated = [_is_repeated(number, line, pages_by_key, len(pages)) for line in rows]
-        dropped = {*_edge(rows, repeated), *_edge(rows[::-1], repeated[::-1])}
+        dropped = {*_edge(rows, repeated), *_edge(rows[::-1], repeated[::-1])} | numbers
         remaining.append([fragment for fragment in page if fragment not in dropped])
     return remaining
 
@@ -297,9 +299,29 @@ def _edge(lines: Sequence[Fragment], repeated: Sequence[bool]) -> Iterator[Fragm
         yield from line.parts
 
 
+def _line_numbers(pages: Sequence[Sequence[Fragment]]) -> set[Fragment]:
+    """The numbers of lines in the margin: they count on each page, and sentences go on beside them."""
+    numbered = [
+        line
+        for lines in pages
+        for run in runs((line for line in lines if line.parts[0].text.isdecimal()), _counts_on)
+        for line in run
+        if len(run) > _EDGE
+    ]
+    beside = [line.parts[1].text for line in numbered if len(line.parts) == 2]
+    is_prose = len(beside) == len(numbered) <= 4 * sum(text[0].islower() for text in beside)
+    return {line.parts[0] for line in numbered if is_prose}
+
+
+def _counts_on(run: Sequence[Fragment], line: Fragment) -> bool:
+    return int(line.parts[0].text) == int(run[-1].parts[0].text) + 1
+
+
 def _keys(line: Fragment) -> tuple[_Key, _Key]:
-    """The words of a line without digits and its height, rounded in two ways: lines of nearly the same height share a key."""
-    words = _NUMBER.sub("#", line.text)
+    """The words of a line without digits, sorted, as left and right pages differ in their order; and its height, rounded in two
+    ways: lines of nearly the same height share a key.
+    """
+    words = " ".join(sorted(_NUMBER.sub("#", line.text).split()))
     return (words, round(line.base / _HEIGHT)), (words, round(line.base / _HEIGHT + 0.5) + 1_000_000)
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from statistics import median
 
 from hoptrail.documents.blocks import DEEPEST_HEADING
+from hoptrail.documents.hyphens import HYPHENS
 from hoptrail.documents.markup import LONGEST_BOLD_HEADING
 from hoptrail.documents.pdf.fragments import Fragment, PdfTable
 from hoptrail.documents.pdf.layout import Column, columns_of, differ_in_size, line_of
@@ -29,8 +30,8 @@ _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s+\S")
 _DRAWN_RULE = re.compile(r"[-–—_=─ ]{4,}")
 """A horizontal rule made of characters."""
 _ENDED = re.compile(r"[.!?:;…。！？][\"”’'»)\]]*$")
-NOTICE = re.compile(r"(?:©|\(c\)|copyright\b)", re.IGNORECASE)
-"""The beginning of a notice, which is no part of the text before it."""
+NOTICE = re.compile(r"(?:©|\(c\)|copyright\b|note(?: by .+)?: )", re.IGNORECASE)
+"""The beginning of a notice or note, which is no part of the text before it."""
 
 
 @dataclass(slots=True)
@@ -87,6 +88,12 @@ def parts_of(
         turned = [fragment for fragment in fragments if fragment.turn]
         for column in (*columns_of([*flow, *(table for table, _ in grids)]), *columns_of(turned)):
             builder.add(column, number)
+    for part in builder.parts:
+        length = sum(len(line.text) for line in part.lines) if part.kind is BlockKind.HEADING else 0
+        if length > (
+            LONGEST_BOLD_HEADING if part.lines[-1:] and part.lines[-1].text.endswith(".") else _LONGEST_HEADING
+        ):
+            part.kind, part.level = BlockKind.PARAGRAPH, 0
     return builder.parts
 
 
@@ -116,7 +123,8 @@ class _Builder:
         last = self.parts[-1] if self.parts else None
         level = self._heading_level(line, before, page, leading)
         if level:
-            near = before is not None and line.base - before.base < 1.7 * line.size
+            alike = before is not None and line.bold == before.bold
+            near = alike and before is not None and line.base - before.base < 1.7 * line.size
             self._extend(BlockKind.HEADING, line, page, level, goes_on=near)
         elif line.mono:
             self._extend(BlockKind.CODE, line, page, goes_on=before is None or before.mono)
@@ -216,13 +224,20 @@ def _is_entry(line: Fragment) -> bool:
 
 
 def _leading(lines: Sequence[Fragment]) -> float:
+    """The usual distance of lines. Wide ones are that of double-spaced text if most lines fill their column."""
     gaps = [after.base - line.base for line, after in pairwise(lines)]
     usual = [gap for gap, line in zip(gaps, lines, strict=False) if 0.5 * line.size < gap < 2 * line.size]
+    right = max((line.right for line in lines), default=0.0)
+    full = [gap for gap, line in zip(gaps, lines, strict=False) if line.right > right - 6 * line.size]
+    if len(full) > max(3, len(lines) / 2) and not usual:
+        usual = [gap for gap in full if gap < 3 * lines[0].size]
     return median(usual) if usual else 1.3 * median(line.size for line in lines)
 
 
 def _ended_early(before: Fragment, line: Fragment, column: Column) -> bool:
     """Whether the first word of a line would have fitted on the line before, which ends a sentence or is much shorter."""
+    if before.text.endswith(HYPHENS):
+        return False
     word = line.text.split(" ", 1)[0]
     width = (line.right - line.left) / max(1, len(line.text)) * (len(word) + 1)
     fits = before.right + width < column.right - line.size
@@ -234,10 +249,10 @@ def _ended_early(before: Fragment, line: Fragment, column: Column) -> bool:
 def _continues(part: Part, line: Fragment) -> bool:
     """Whether a line continues the sentence of a part in another column or page."""
     before = part.lines[-1]
-    if differ_in_size(before, line) or _ENDED.search(before.text):
+    if differ_in_size(before, line) or _ENDED.search(before.text) or NOTICE.match(line.text):
         return False
     full = before.right > part.right - 1.5 * before.size
-    return line.text[:1].islower() or full or before.text.endswith(("\xad", "-", ","))
+    return line.text[:1].islower() or full or before.text.endswith((*HYPHENS, ","))
 
 
 def item_text(text: str) -> str:

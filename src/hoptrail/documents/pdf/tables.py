@@ -1,179 +1,19 @@
-"""Detects tables on a PDF page.
+"""Tables on a PDF page without drawn lines, by the alignment of what stands on its lines; doubtful cases stay in the text.
 
-Ruled lines draw a table if they form a grid of at least two columns and two rows with text in most cells. Without ruled lines,
-consecutive lines whose parts are aligned in columns are one; doubtful cases stay in the flow of the text.
+The cells of a row may have several lines: these are nearer to each other than rows are, and full.
 """
 
 from __future__ import annotations
 
-import ctypes
 import re
-from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice, pairwise
-from typing import Any, NamedTuple
+from itertools import groupby, pairwise
+from math import inf
+from typing import NamedTuple
 
 from hoptrail.documents.pdf.fragments import MARK, Fragment, PdfTable, offset_between
-from hoptrail.documents.pdf.layout import differ_in_size, lines_of
-
-_MOST_PATHS = 4000
-"""Paths examined per page; only drawings have more."""
-_MOST_RULES = 700
-"""Lines drawn on a page; one with more is a drawing and is not examined."""
-_THIN = 3.0
-"""Points. A path at most this wide is a line, and lines at most this far apart are one."""
-_SHORTEST = 8.0
-_LARGEST_GRID = 60
-"""Columns, and ten times as many rows."""
-_FILLED = 0.5
-"""Minimal share of a table's cells with text; a diagram has fewer."""
-
-
-class DrawnLine(NamedTuple):
-    """What is drawn on a page: the edges of a line or rectangle."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    @property
-    def is_upright(self) -> bool:
-        return self.bottom - self.top > self.right - self.left
-
-
-def rules_of(page: Any, *, backwards: bool = False) -> list[DrawnLine]:
-    """The ruled lines of an upright page, including the edges of rectangles. `backwards`: x grows to the left."""
-    lines: list[DrawnLine] = []
-    for drawn in _drawn(page):
-        box = drawn._replace(left=-drawn.right, right=-drawn.left) if backwards else drawn
-        width, height = box.right - box.left, box.bottom - box.top
-        if min(width, height) > _THIN:
-            lines += [box._replace(top=y, bottom=y) for y in (box.top, box.bottom)]
-            lines += [box._replace(left=x, right=x) for x in (box.left, box.right)]
-        elif max(width, height) >= _SHORTEST:
-            lines.append(box)
-    return _merge(lines)
-
-
-def _merge(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Merge lines that continue each other, such as the edges of cells."""
-
-    def order(line: DrawnLine) -> tuple[bool, float, float]:
-        place, start = (line.left, line.top) if line.is_upright else (line.top, line.left)
-        return line.is_upright, round(place / _THIN), start
-
-    merged: list[DrawnLine] = []
-    for line in sorted(lines, key=order):
-        last = merged[-1] if merged else None
-        if last is not None and order(last)[:2] == order(line)[:2] and _touch(last, line):
-            merged[-1] = DrawnLine(*map(min, last[:2], line[:2]), *map(max, last[2:], line[2:]))
-        else:
-            merged.append(line)
-    return merged
-
-
-def grids_of(rules: Sequence[DrawnLine], fragments: Sequence[Fragment]) -> list[tuple[Fragment, set[Fragment]]]:
-    """The tables that the rules of a page draw around its fragments, each with those in it."""
-    grids = (_grid(lines, fragments) for lines in _connected(rules))
-    return [grid for grid in grids if grid is not None]
-
-
-def _drawn(page: Any) -> Iterator[DrawnLine]:
-    import pypdfium2.raw as pdfium
-
-    # The library's own objects for these would take as long again.
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
-    objects = (pdfium.FPDFPage_GetObject(page, place) for place in range(pdfium.FPDFPage_CountObjects(page)))
-    paths = (one for one in objects if pdfium.FPDFPageObj_GetType(one) == pdfium.FPDF_PAGEOBJ_PATH)
-    for path in islice(paths, _MOST_PATHS):
-        if pdfium.FPDFPath_CountSegments(path) > 6:
-            yield from _segments(pdfium, path)
-        elif pdfium.FPDFPageObj_GetBounds(path, left, bottom, right, top):
-            yield DrawnLine(left.value, -top.value, right.value, -bottom.value)
-
-
-def _segments(pdfium: Any, path: Any) -> Iterator[DrawnLine]:
-    matrix, x, y = pdfium.FS_MATRIX(), ctypes.c_float(), ctypes.c_float()
-    if not pdfium.FPDFPageObj_GetMatrix(path, matrix):
-        return
-    before: tuple[float, float] | None = None
-    for number in range(min(pdfium.FPDFPath_CountSegments(path), _MOST_PATHS)):
-        segment = pdfium.FPDFPath_GetPathSegment(path, number)
-        if not pdfium.FPDFPathSegment_GetPoint(segment, x, y):
-            continue
-        across = matrix.a * x.value + matrix.c * y.value + matrix.e
-        point = across, -(matrix.b * x.value + matrix.d * y.value + matrix.f)
-        if before is not None and pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_LINETO:
-            yield DrawnLine(*map(min, before, point), *map(max, before, point))
-        before = point
-
-
-def _connected(rules: Sequence[DrawnLine]) -> Iterator[list[DrawnLine]]:
-    """Yield the lines that touch each other, directly or by others."""
-    waiting = set(rules) if len(rules) <= _MOST_RULES else set()
-    while waiting:
-        group, fresh = list[DrawnLine](), {waiting.pop()}
-        while fresh:
-            group += fresh
-            fresh = {line for line in waiting if any(_touch(line, other) for other in fresh)}
-            waiting -= fresh
-        yield group
-
-
-def _touch(one: DrawnLine, other: DrawnLine) -> bool:
-    beside = one.left <= other.right + _THIN and other.left <= one.right + _THIN
-    return beside and one.top <= other.bottom + _THIN and other.top <= one.bottom + _THIN
-
-
-def _grid(lines: Sequence[DrawnLine], fragments: Sequence[Fragment]) -> tuple[Fragment, set[Fragment]] | None:
-    xs = _distinct(line.left for line in lines if line.is_upright)
-    ys = _distinct(line.top for line in lines if not line.is_upright)
-    if not (3 <= len(xs) <= _LARGEST_GRID and 3 <= len(ys) <= 10 * _LARGEST_GRID):
-        return None
-    cells: list[list[list[Fragment]]] = [[[] for _ in xs[1:]] for _ in ys[1:]]
-    contents = set()
-    for fragment in fragments:
-        row = _slot(ys, fragment.base - 0.3 * fragment.size)
-        for column, part in _split_at_columns(fragment, xs) if row is not None else ():
-            cells[row or 0][column].append(part)
-            contents.add(fragment)
-    rows = [tuple(" ".join(line.text for line in lines_of(cell)) for cell in row) for row in cells]
-    size = max((one.size for one in contents), default=0.0)
-    table = Fragment("", xs[0], xs[-1], ys[0] + 1, size, table=PdfTable(tuple(filter(any, rows))))
-    return (table, contents) if _is_table(rows) else None
-
-
-def _split_at_columns(fragment: Fragment, xs: Sequence[float]) -> Iterator[tuple[int, Fragment]]:
-    """Split a fragment at the lines between columns; yields each part with its column."""
-    columns: dict[int, list[tuple[str, float]]] = {}
-    for word, left in zip(fragment.text.split(" "), fragment.lefts, strict=False):
-        column = _slot(xs, left + 0.25 * fragment.size)
-        if column is not None:
-            columns.setdefault(column, []).append((word, left))
-    for column, words in columns.items():
-        yield column, fragment._replace(text=" ".join(word for word, _ in words), left=words[0][1])
-
-
-def _is_table(rows: Sequence[Sequence[str]]) -> bool:
-    full, columns = sum(map(any, rows)), sum(map(any, zip(*rows, strict=True)))
-    cells = sum(bool(cell) for row in rows for cell in row)
-    return full > 1 and columns > 1 and cells >= _FILLED * full * columns
-
-
-def _distinct(places: Iterable[float]) -> list[float]:
-    """The places in order, without those close to the one before."""
-    distinct: list[float] = []
-    for place in sorted(places):
-        if not distinct or place - distinct[-1] > _THIN:
-            distinct.append(place)
-    return distinct
-
-
-def _slot(edges: Sequence[float], place: float) -> int | None:
-    number = bisect(edges, place) - 1
-    return number if 0 <= number < len(edges) - 1 else None
-
+from hoptrail.documents.pdf.layout import differ_in_size
+from hoptrail.documents.sheet_rows import VALUE
 
 _FEWEST_ROWS = 3
 _LONGEST_CELL = 80
@@ -184,11 +24,35 @@ LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
 """Dots from an entry of a table of contents to its page."""
 
 
+class _Column(NamedTuple):
+    """Parts of lines that stand below one another: their edges, and the numbers of their lines as bits."""
+
+    left: float
+    right: float
+    lines: int
+
+    def overlaps(self, part: Fragment) -> bool:
+        return part.left < self.right and self.left < part.right
+
+
+class _Row(NamedTuple):
+    """The lines of a row, and its cell in each column, None where it is empty."""
+
+    lines: Sequence[Fragment]
+    cells: tuple[Fragment | None, ...]
+
+    @property
+    def filled(self) -> list[Fragment]:
+        return [cell for cell in self.cells if cell]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(cell.text if cell else "" for cell in self.cells)
+
+
 def with_tables(lines: Iterable[Fragment]) -> Iterator[Fragment]:
-    """Yield the lines of a column, each table in place of its lines: at least three consecutive ones with the same number of
-    parts, aligned in columns, and without leaders; two if they have three parts, or differ in their type. A line with fewer parts
-    close below a row, each at the left edge of a column, continues that row's cells: the first only within its column, and if
-    the next row is further off.
+    """Yield the lines of a column, each table in place of its lines: consecutive lines whose parts stand in columns, without
+    leaders, in at least three rows; in two if they have three parts, or differ in their type.
 
     In a form, each line of labels with the line of values below it is a table, and so is each of several columns of labels beside
     their values; the latter have a line above that names them, or none.
@@ -196,160 +60,200 @@ def with_tables(lines: Iterable[Fragment]) -> Iterator[Fragment]:
     for is_ruled, group in groupby(lines, lambda line: any(part.table for part in line.parts)):
         run, start = list(group), 0
         while start < len(run):
-            tables, end = ([], start) if is_ruled else _tables_at(run, start)
-            yield from [run[start]._replace(text="", table=table) for table in tables] or run[start : start + 1]
-            start = end if tables else start + 1
+            tables, length = ([], 0) if is_ruled or len(run[start].parts) < 2 else _tables_at(run[start:])
+            end = start + (length if tables else 1)
+            # Where many lines are no table, none is looked for at each of them: that would take the square of the time.
+            while not tables and length > 40 and end < len(run) and _are_alike(run[end - 1], run[end]):
+                end += 1
+            yield from [run[start]._replace(text="", table=table) for table in tables] or run[start:end]
+            start = end
 
 
-def _tables_at(lines: Sequence[Fragment], start: int) -> tuple[Sequence[PdfTable], int]:
-    """The tables that begin with this line, as far as they belong together, and the line after them."""
-    rows, end = _run(lines, start)
-    if len(rows) == 1 and end < len(lines):
-        titled, after = _run(lines, end)
-        if _name_columns(lines[start].parts, titled):
-            return [_beside(titled, [name.text for name in lines[start].parts])], after
-    sparse = _sparse_rows(lines, start)
-    aligned = len(rows) > 1 and _in_columns([row[0] for row in rows])
-    if len(sparse) > _FEWEST_ROWS and not (aligned and len(rows) >= _FEWEST_ROWS):
-        return [PdfTable(tuple(sparse))], start + len(sparse)
-    if aligned and _have_labels(rows):
-        return [_beside(rows, [])], end
-    if not aligned or (len(rows) < _FEWEST_ROWS and not _is_pair(rows)):
-        return [], end
-    texts = tuple(map(_texts, rows))
+def _are_alike(before: Fragment, line: Fragment) -> bool:
+    same = len(before.parts) == len(line.parts) and before.bold == line.bold and not differ_in_size(before, line)
+    return same and 0 <= line.base - before.base < 1.6 * line.size
+
+
+def _tables_at(lines: Sequence[Fragment]) -> tuple[Sequence[PdfTable], int]:
+    """The tables that begin with the first line, as far as they belong together, and the number of their lines."""
+    rows = _rows_of(lines)
+    while rows and len(rows[-1].filled) == 1:
+        rows.pop()
+    columns = [column for column in zip(*(row.cells for row in rows), strict=True) if any(column)]
+    rows = [_Row(row.lines, cells) for row, cells in zip(rows, zip(*columns, strict=True), strict=True)]
+    tables = _tables(rows) if len(rows) > 1 and all(map(_is_aligned, columns)) else []
+    return tables, sum(len(row.lines) for row in rows)
+
+
+def _tables(rows: Sequence[_Row]) -> Sequence[PdfTable]:
+    width, full = len(rows[0].cells), [row for row in rows if all(row.cells)]
+    first = {row.texts[0] for row in rows}
+    if len(first) == 1 or not any(map(str.isalnum, "".join(first))):  # lines begin with a mark: a comment or list
+        return []
+    if _have_labels(full) and full == rows:
+        return [_beside(rows, [])]
+    if _have_labels(full) and full == rows[1:] and all(rows[0].cells[::2]) and not any(rows[0].cells[1::2]):
+        return [_beside(full, rows[0].texts[::2])]
     if len(rows) > 2 and _alternate(rows):
-        return [PdfTable(texts[place : place + 2], 1) for place in range(0, len(rows), 2)], end
-    return [PdfTable(texts, 1 if len(rows) == 2 and _differs(rows[0][0], rows[1][0]) else None)], end
+        return [PdfTable((labels.texts, values.texts), 1) for labels, values in zip(rows[::2], rows[1::2], strict=True)]
+    filled = sum(len(row.filled) for row in rows)
+    if len(rows) == 2:
+        return [PdfTable((rows[0].texts, rows[1].texts), 1 if _differs(*rows) else None)] if _is_pair(*rows) else []
+    enough = 2 * len(full) >= len(rows) if width == 2 else 2 * filled >= width * len(rows)
+    headers = 0 if any(cell.is_filled_in for cell in rows[0].filled) else None
+    return [PdfTable(tuple(row.texts for row in rows), headers)] if enough else []
 
 
-def _is_pair(rows: Sequence[Sequence[Fragment]]) -> bool:
-    """Whether two aligned rows are a table: the first is of another type, or three parts begin at the left edges of others."""
-    above, below = rows[0][0], rows[1][0]
-    pairs = zip(above.parts, below.parts, strict=True)
-    level = all(abs(one.left - other.left) < 0.3 * one.size for one, other in pairs)
-    worded = all(sum(map(str.isalpha, cell.text)) > 1 for cell in above.parts)
-    return level and ((worded and len(above.parts) >= _FEWEST_ROWS) or _differs(above, below))
+def _rows_of(lines: Sequence[Fragment]) -> list[_Row]:
+    """The rows that begin with the first line, as far as the parts of their lines stand in columns."""
+    columns: list[_Column] = []
+    taken: list[Fragment] = []
+    for number, line in enumerate(lines):
+        gap = line.base - taken[-1].base if taken else 0.0
+        long = any(len(part.text) > _LONGEST_CELL for part in line.parts)
+        if (
+            line.mono
+            or long
+            or LEADERS.search(line.text)
+            or MARK.fullmatch(line.parts[0].text)
+            or not 0 <= gap <= 3 * max(line.size, (taken or [line])[-1].size)
+        ):
+            break
+        grown = _with_line(columns, number, line)
+        if not grown:
+            break
+        columns = grown
+        taken.append(line)
+    gaps = sorted((below.base - line.base) / below.size for line, below in pairwise(taken))
+    gaps = [gap for gap in gaps if gap >= 0.95]
+    within = next((gap for gap, wider in pairwise(gaps) if wider > 1.15 * gap), 0.0)
+    rows: list[_Row] = []
+    for number, line in enumerate(taken):
+        following = taken[number + 1] if number + 1 < len(taken) else line
+        is_label = line.bold and not all(one.bold for one in taken)
+        is_head = is_label or (len(rows) == 1 and len(line.parts) > len(rows[0].filled))
+        farthest = inf if is_label else within
+        joins = rows and _continues(rows[-1], line, following, columns, farthest, is_head=is_head)
+        group = [*rows.pop().lines, line] if joins else [line]
+        rows.append(_Row(group, _cells(group, columns)))
+    return rows
 
 
-def _differs(one: Fragment, other: Fragment) -> bool:
-    """Whether labels are of another type than their values: bold, or of another size."""
-    return one.bold > other.bold or differ_in_size(one, other)
+def _with_line(columns: Sequence[_Column], number: int, line: Fragment) -> list[_Column]:
+    """The columns with the parts of one more line; none if one of these stands below two that are beside each other, or two below
+    the same.
+    """
+    grown = list(columns)
+    for part in line.parts:
+        over = [column for column in grown if column.overlaps(part)]
+        left, right, known = part.left, part.right, 1 << number
+        for column in over:
+            if known & column.lines:
+                return []
+            left, right, known = min(left, column.left), max(right, column.right), known | column.lines
+        grown = [*(column for column in grown if column not in over), _Column(left, right, known)]
+    return sorted(grown)
 
 
-def _alternate(rows: Sequence[Sequence[Fragment]]) -> bool:
-    """Whether rows are lines of labels, each with its values below: of another type, or nearer than the next labels."""
-    if len(rows) % 2:
+def _cells(lines: Sequence[Fragment], columns: Sequence[_Column]) -> tuple[Fragment | None, ...]:
+    """The cell of these lines in each column."""
+    parts = sorted((part for line in lines for part in line.parts), key=lambda part: part.base)
+    return tuple(_cell([part for part in parts if column.overlaps(part)]) for column in columns)
+
+
+def _cell(parts: Sequence[Fragment]) -> Fragment | None:
+    if not parts:
+        return None
+    left, right = min(part.left for part in parts), max(part.right for part in parts)
+    return parts[0]._replace(text=" ".join(part.text for part in parts), left=left, right=right)
+
+
+def _continues(
+    row: _Row, line: Fragment, following: Fragment, columns: Sequence[_Column], farthest: float, *, is_head: bool
+) -> bool:
+    """Whether the cells of a row go on in a line: it overlaps the row, or is no farther than the lines of a cell are and, except
+    in a header, nothing of it would have fitted on the line above; or it is near, has fewer parts, each below its cell, and
+    nothing in the first column, unless that goes on in lower case or the next line is further off.
+    """
+    before = row.lines[-1]
+    gap = line.base - before.base
+    if gap > 1.35 * line.size or before.bold > line.bold or differ_in_size(before, line):
         return False
-    labels, values = [row[0] for row in rows[::2]], [row[0] for row in rows[1::2]]
-    if all(_differs(label, value) for label in labels for value in values):
+    above, below = _cells([before], columns), _cells([line], columns)
+    pairs = [
+        (one, other, column) for one, other, column in zip(row.cells, below, columns, strict=True) if one and other
+    ]
+    if any(VALUE.fullmatch(one.text) and VALUE.fullmatch(other.text) for one, other, _ in pairs):
+        return False
+    if gap < 0.75 * line.size:
         return True
-    within = [value.base - label.base for label, value in zip(labels, values, strict=True)]
-    between = [label.base - row[-1].base for label, row in zip(labels[1:], rows[1::2], strict=False)]
-    return max(within) < 0.8 * min(between)
-
-
-def _have_labels(rows: Sequence[Sequence[Fragment]]) -> bool:
-    """Whether every other of at least four columns has the labels of the one after it: with colons, or of another type."""
-    cells = [row[0].parts for row in rows]
-    pairs = [pair for row in cells for pair in zip(row[::2], row[1::2], strict=False)]
-    colons = all(label.text.endswith(":") and not value.text.endswith(":") for label, value in pairs)
-    even = len(cells[0]) >= 4 and len(cells[0]) % 2 == 0
-    return even and (colons or all(_differs(label, value) for label, value in pairs))
-
-
-def _name_columns(heads: Sequence[Fragment], rows: Sequence[Sequence[Fragment]]) -> bool:
-    """Whether each of these stands above a column of labels that have their values beside them."""
-    if len(rows) < 2 or not _in_columns([row[0] for row in rows]) or not _have_labels(rows):
-        return False
-    labels = rows[0][0].parts[::2]
-    near = rows[0][0].base - heads[0].base < 3 * heads[0].size
-    return near and [_under(heads, label) for label in labels] == list(range(len(heads)))
-
-
-def _beside(rows: Sequence[Sequence[Fragment]], names: Sequence[str]) -> PdfTable:
-    """The columns of a form one after another, each row after the name of its column."""
-    texts = list(map(_texts, rows))
-    columns = enumerate(range(0, len(texts[0]), 2))
-    return PdfTable(
-        tuple((*names[at : at + 1], *row[column : column + 2]) for at, column in columns for row in texts), 0
+    lines = zip(above, below, columns, strict=True)
+    full = all(one is None or other is None or not fits(one, other, column.right) for one, other, column in lines)
+    has_words = any(" " in one.text for one, _, _ in pairs)
+    if gap <= farthest * line.size and (is_head or (full and has_words)):
+        return True
+    apart = below[0] is None or below[0].text[0].islower() or gap < 0.8 * (following.base - line.base)
+    return (
+        has_words
+        and len(line.parts) < len(row.filled)
+        and apart
+        and all(offset_between(one, other) < 0.35 * line.size for one, other, _ in pairs)
+        and len(pairs) == len(line.parts)
     )
 
 
-def _sparse_rows(lines: Sequence[Fragment], start: int) -> list[tuple[str, ...]]:
-    """A line of headers and the lines below it whose parts all stand under one of them, with the cells that are empty; no rows
-    if a column or half of the cells are.
-    """
-    heads = _parts(lines[start])
-    if len(heads) < _FEWEST_ROWS or lines[start].mono or LEADERS.search(lines[start].text):
-        return []
-    rows = [tuple(head.text for head in heads)]
-    for before, line in pairwise(lines[start:]):
-        columns = [_under(heads, part) for part in line.parts]
-        if line.base - before.base > 3 * line.size or line.mono or columns != sorted(set(columns)) or -1 in columns:
-            break
-        texts = dict(zip(columns, (part.text for part in line.parts), strict=True))
-        rows.append(tuple(texts.get(column, "") for column in range(len(heads))))
-    filled = sum(bool(cell) for row in rows[1:] for cell in row)
-    return rows if all(map(any, zip(*rows[1:], strict=True))) and 2 * filled >= len(heads) * (len(rows) - 1) else []
+def fits(above: Fragment, below: Fragment, edge: float) -> bool:
+    """Whether the first word of a line would have fitted on the line above, or both are values."""
+    word = below.text.split(" ", 1)[0]
+    are_values = VALUE.fullmatch(above.text) is not None and VALUE.fullmatch(below.text) is not None
+    return are_values or above.right + (below.right - below.left) / len(below.text) * (len(word) + 1) <= edge
 
 
-def _under(heads: Sequence[Fragment], part: Fragment) -> int:
-    """The column under whose header a part stands, aligned on the left, on the right or in the middle; -1 for none."""
-    if len(part.text) > _LONGEST_CELL:
-        return -1
-    aligned = (offset_between(part, head) < 0.5 * part.size for head in heads)
-    return next((number for number, is_aligned in enumerate(aligned) if is_aligned), -1)
+def _is_pair(above: _Row, below: _Row) -> bool:
+    """Whether two rows are a table: the first is of another type, or three parts begin at the left edges of others."""
+    pairs = list(zip(above.filled, below.filled, strict=False))
+    full = all((*above.cells, *below.cells))
+    level = all(abs(one.left - other.left) < 0.3 * one.size for one, other in pairs)
+    worded = all(sum(map(str.isalpha, cell.text)) > 1 and not cell.text[0].islower() for cell in above.filled)
+    return full and level and ((worded and len(pairs) >= _FEWEST_ROWS) or _differs(above, below))
 
 
-def _run(lines: Sequence[Fragment], start: int) -> tuple[list[list[Fragment]], int]:
-    """The rows that begin with this line, each with the lines that continue its cells, and the line after them."""
-    parts = len(_parts(lines[start]))
-    rows: list[list[Fragment]] = []
-    for place in range(start, len(lines)):
-        line = lines[place]
-        gap = line.base - lines[place - 1].base if rows else 0.0
-        long = any(len(fragment.text) > _LONGEST_CELL for fragment in line.parts)
-        if parts < 2 or line.mono or long or LEADERS.search(line.text) or not 0 <= gap <= 3 * line.size:
-            return rows, place
-        if len(_parts(line)) == parts:
-            rows.append([line])
-            continue
-        following = next((one for one in lines[place + 1 : place + 2] if len(_parts(one)) == parts), line)
-        apart = gap < 0.8 * (following.base - line.base)
-        near = rows and gap < 1.35 * line.size
-        first = 0 if near and apart and line.parts[0].right < rows[-1][0].parts[1].left else 1
-        if not near or any(_column_at(rows[-1][0], fragment) < first for fragment in line.parts):
-            return rows, place
-        rows[-1].append(line)
-    return rows, len(lines)
+def _differs(one: _Row, other: _Row) -> bool:
+    """Whether labels are of another type than their values: bold, or of another size."""
+    return one.lines[0].bold > other.lines[0].bold or differ_in_size(one.lines[0], other.lines[0])
 
 
-def _column_at(row: Fragment, fragment: Fragment) -> int:
-    """The column at whose left edge a fragment stands; -1 if there is none."""
-    near = (abs(fragment.left - cell.left) < 0.3 * fragment.size for cell in row.parts)
-    return next((number for number, alike in enumerate(near) if alike), -1)
+def _alternate(rows: Sequence[_Row]) -> bool:
+    """Whether rows are lines of labels, each with its values below: of another type, or nearer than the next labels."""
+    pairs = list(zip(rows[::2], rows[1::2], strict=False))
+    cells = [cell for one, other in pairs for cell in zip(one.cells, other.cells, strict=True)]
+    if len(rows) % 2 or any(value and not label for label, value in cells):
+        return False
+    if all(_differs(labels, values) for labels, _ in pairs for _, values in pairs):
+        return True
+    within = [values.lines[0].base - labels.lines[-1].base for labels, values in pairs]
+    between = [labels.lines[0].base - values.lines[-1].base for (_, values), (labels, _) in pairwise(pairs)]
+    return all(map(all, cells)) and max(within) < 0.8 * min(between)
 
 
-def _texts(row: Sequence[Fragment]) -> tuple[str, ...]:
-    texts = [fragment.text for fragment in row[0].parts]
-    for line in row[1:]:
-        for fragment in line.parts:
-            texts[_column_at(row[0], fragment)] += f" {fragment.text}"
-    return tuple(texts)
+def _have_labels(rows: Sequence[_Row]) -> bool:
+    """Whether every other of at least four columns has the labels of the one after it: with colons, or of another type."""
+    pairs = [pair for row in rows for pair in zip(row.filled[::2], row.filled[1::2], strict=False)]
+    colons = all(label.text.endswith(":") and not value.text.endswith(":") for label, value in pairs)
+    even = len(rows) > 1 and len(rows[0].cells) >= 4 and len(rows[0].cells) % 2 == 0
+    return even and (colons or all(label.bold > value.bold or differ_in_size(label, value) for label, value in pairs))
 
 
-def _parts(line: Fragment) -> tuple[Fragment, ...]:
-    return line.parts if not MARK.fullmatch(line.parts[0].text) else ()
+def _beside(rows: Sequence[_Row], names: Sequence[str]) -> PdfTable:
+    """The columns of a form one after another, each row after the name of its column."""
+    columns = enumerate(range(0, len(rows[0].cells), 2))
+    return PdfTable(
+        tuple((*names[at : at + 1], *row.texts[column : column + 2]) for at, column in columns for row in rows), 0
+    )
 
 
-def _in_columns(lines: Sequence[Fragment]) -> bool:
-    columns = list(zip(*(line.parts for line in lines), strict=True))
-    apart = all(max(cell.right for cell in one) < min(cell.left for cell in other) for one, other in pairwise(columns))
-    marks = len({cell.text for cell in columns[0]}) == 1  # every line begins with the same mark: a comment or list
-    return apart and not marks and all(_is_aligned(column) for column in columns)
-
-
-def _is_aligned(cells: Sequence[Fragment]) -> bool:
+def _is_aligned(column: Sequence[Fragment | None]) -> bool:
+    cells = [cell for cell in column if cell]
     tolerance = 0.5 * cells[0].size
     edges = zip(*((cell.left, cell.right, (cell.left + cell.right) / 2) for cell in cells), strict=True)
     middles = ((sorted(places)[len(places) // 2], places) for places in edges)
