@@ -118,7 +118,8 @@ def test_suggestions_are_made_of_headings_and_titles() -> None:
     ends = (7, 28, len(text))
     blocks = tuple(Block(BlockKind.HEADING, start, end, level=1) for start, end in zip((0, *ends), ends, strict=False))
     documents = [
-        Document("d1", "Gannet (ferry)", "It sails.", (9,), ("gannet.txt",)),
+        Document("d1", "Gannet (ferry)", "The Gannet is a ferry.", (22,), ("gannet.txt",)),
+        Document("d3", "Oil delayed", "It comes in May.", (16,), ("oil.eml",)),
         Document("d2", "Sailing", text, ends, ("sailing.md",), blocks=blocks),
     ]
     assert list(candidates(documents)) == ["What is Gannet?", "How do I reef a sail?"]

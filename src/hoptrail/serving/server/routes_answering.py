@@ -59,11 +59,13 @@ async def search(here: Here, asked: Search) -> Response:
 
 @router.get("/recipes")
 def recipes(here: Here) -> JsonObject:
-    """The recipes, which of them are usable here, which are of other packages (`published` systems), and the languages."""
-    usable = here.workspace.recipe_names()
+    """The recipes, which of them are usable here, which are of other packages (`published` systems); the languages, and the chat
+    model of the settings.
+    """
+    usable, settings = here.workspace.recipe_names(), here.workspace.index.settings
     classes = {name: recipe_class(name) for name in usable}
     return {
-        "default": here.workspace.index.settings.recipe,
+        "default": settings.recipe,
         "recipes": [
             {
                 "name": name,
@@ -74,6 +76,7 @@ def recipes(here: Here) -> JsonObject:
             for name, recipe in classes.items()
         ],
         "languages": here.workspace.language_names,
+        "model": settings.chat.model,
     }
 
 
@@ -154,8 +157,11 @@ def _answered(questions: Iterable[str], recipe: Recipe) -> Iterator[str]:
 
 
 def candidates(documents: Sequence[Document]) -> Iterator[str]:
-    """One of each document: `How do I X?` from its first heading `How to X`, else `What is X?` from its title."""
+    """One of each document: `How do I X?` from its first heading `How to X`, else `What is X?` if it says what its title is."""
     for document in documents:
         headings = (document.text[one.start : one.end] for one in document.blocks if one.kind is BlockKind.HEADING)
         found = next(filter(None, (_HOW.fullmatch(heading.strip()) for heading in headings)), None)
-        yield f"How do I {found[1]}?" if found else f"What is {base_title(document.title)}?"
+        if found:
+            yield f"How do I {found[1]}?"
+        elif f"{(name := base_title(document.title))} is " in document.text:
+            yield f"What is {name}?"

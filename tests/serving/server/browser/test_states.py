@@ -291,7 +291,19 @@ def test_what_else_can_be_opened(page: Page, citations: Citations) -> None:
     assert page.locator(".scope").inner_text().startswith("Only boats")
     look(page, "chosen documents")
     page.get_by_role("link", name="Settings").click()
+    page.get_by_text("None is set").wait_for()
     look(page, "settings")
+    told = page.request.get(page.url.partition("#")[0] + "api/recipes").json()
+    told |= {"languages": ["chat", "offline"], "model": "qwen3"}
+    page.route("**/api/recipes*", lambda route: route.fulfill(json=told))
+    page.reload()
+    assert page.get_by_label("qwen3").is_checked()
+    page.get_by_label("None: quotes").check()
+    page.get_by_role("link", name="Ask", exact=True).click()
+    page.get_by_label("Your question").fill("Who?")
+    with page.expect_request("**/api/ask*") as asked:
+        page.get_by_label("Your question").press("Enter")
+    assert asked.value.post_data_json["language"] == "offline"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import { dropZone } from "./documents.js";
 import { addressOf, nowAt, shownAddress } from "./address.js";
 import { keptThread } from "./history.js";
 import { Recipes } from "./recipes.js";
+import { language } from "./settings.js";
 import { TrailView } from "./trail.js";
 
 /** The view; `told` is what the server says of its recipes. */
@@ -51,7 +52,7 @@ export function askView(told, watch) {
     stop.onclick = () => own.abort();
     say("Question sent.");
     if (!afresh) { next.input.value = ""; turn.element.scrollIntoView({ block: "start" }); stop.focus({ preventScroll: true }); }
-    const asked = { question, documents: [...chosen().keys()], before: shown.flatMap(({ answers }) => previous(answers[0])).slice(-8), keep: true, thread: shown.at(-1)?.answers[0].thread };
+    const asked = { question, documents: [...chosen().keys()], before: shown.flatMap(({ answers }) => previous(answers[0])).slice(-8), keep: true, language: language(), thread: shown.at(-1)?.answers[0].thread };
     const answers = await Promise.all(views.map((one, place) => follow(one, turn, { ...asked, recipe: names[place] }, own.signal)));
     if (under !== own) return;
     stop.hidden = true;
@@ -170,6 +171,7 @@ function questionField(id, name, placeholder) {
 }
 
 function grow(field) {
+  if (CSS.supports("field-sizing", "content")) return;
   field.style.height = "auto";
   field.style.height = `${Math.min(field.scrollHeight, 320)}px`;
 }
