@@ -59,7 +59,7 @@ class Grouped(TyperGroup):
         """The command that is called, whatever other programs call it. A question without a command is answered with `ask`."""
         name, *given = args
         if self.get_command(ctx, name) is None and " " in name:
-            ctx.fail(f"There is no command {name!r}. Did you mean `hoptrail ask \"{name}\"`?")
+            ctx.fail(f'There is no command {name!r}. Did you mean `hoptrail ask "{name}"`?')
         if name == "help" and not given:
             options.console_of().print(ctx.get_help(), markup=False, highlight=False)
             ctx.exit()

@@ -452,7 +452,7 @@ def change_to_dark(page: Page, _: Path) -> None:
     press(page, "Escape")
     visit(page, "Settings")
     before = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
-    reach(page, page.locator('input[name="theme"]:checked'))
+    reach(page, page.locator('input[name="hoptrail-theme"]:checked'))
     press(page, "ArrowUp")
     assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") != before
     assert "to the documents" in page.locator(".keys").inner_text()
