@@ -12,10 +12,9 @@ from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
 from hoptrail.errors import UsageError
-from hoptrail.serving.server import routes_answering
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import find_keys
-from hoptrail.serving.server.workspaces import Workspace, limited
+from hoptrail.serving.server.workspaces import Workspace
 from serving.server.served import AGENT, SECRET, call_tool, client_of, listed_tools
 from serving.server.test_security import OF_WORKSPACES, REQUESTS, Route, send
 from world import FACTS, HashingEncoder
@@ -119,15 +118,6 @@ def test_a_limited_key_has_a_history_and_sees_no_answer_from_what_it_may_not(
     assert public.post(f"/api/history/{own['id']}", json={"name": "Mine"}).status_code == 200
     assert public.delete(f"/api/history/{shared['id']}").status_code == 404
     assert public.delete("/api/history").json() == {"erased": True}
-
-
-def test_suggestions_are_kept_for_what_a_key_may_see(labelled: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Workspace("main", Index(labelled.folder, labelled.settings))
-    monkeypatch.setattr(routes_answering, "_answered", lambda *_: iter(["of all"]))
-    assert routes_answering.suggested(whole, bool) == ("of all",)
-    monkeypatch.setattr(routes_answering, "_answered", lambda *_: iter(["of the public"]))
-    assert routes_answering.suggested(whole, bool) == ("of all",)
-    assert routes_answering.suggested(limited(whole, frozenset({"public"})), bool) == ("of the public",)
 
 
 def test_counts_of_all_are_not_for_a_limited_key(served: FastAPI, public: TestClient, full: TestClient) -> None:

@@ -101,6 +101,7 @@ def original(here: Here, name: str) -> Response:
     """The file that a document was read from, while it exists unchanged."""
     path, content = _unchanged(here, here.documents([name])[name])
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"}
+    headers["Content-Encoding"] = "identity"  # large, and mostly packed already: compressing it would only take time
     kind = "application/pdf" if path.suffix.lower() == ".pdf" else "application/octet-stream"
     return Response(content, media_type=kind, headers=headers)
 
