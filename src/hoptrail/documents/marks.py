@@ -37,10 +37,6 @@ class FileMark:
         except OSError:
             return False
 
-    def has_bytes_of(self, data: bytes) -> bool:
-        """Whether these are the bytes of this mark."""
-        return len(data) == self.size and _digest(data) == self.digest
-
 
 Known = Callable[[Sequence[str]], Mapping[str, FileMark]]
 """Maps source strings to the marks of those files that were read before and whose documents still exist."""
@@ -67,8 +63,4 @@ def mark_of(times: tuple[int, int, int], data: bytes) -> FileMark:
     size, modified, changed = times
     if time.time_ns() - max(modified, changed) < TICK:
         changed = 0
-    return FileMark(size, modified, changed, _digest(data))
-
-
-def _digest(data: bytes) -> bytes:
-    return blake2b(data, digest_size=16).digest()
+    return FileMark(size, modified, changed, blake2b(data, digest_size=16).digest())

@@ -23,6 +23,7 @@ from starlette.concurrency import run_in_threadpool
 
 from hoptrail.documents.child import Parsing
 from hoptrail.documents.limits import Unreadable
+from hoptrail.documents.marks import FileMark, mark_of, times_of
 from hoptrail.index.contents import DocumentSummary
 from hoptrail.serving.server.job_thread import Job
 from hoptrail.serving.server.refusals import Refusal, in_field, not_valid
@@ -201,11 +202,12 @@ def _summary(one: Job) -> JsonObject:
 def _unchanged(here: Place, document: Document) -> tuple[FilePath, bytes]:
     """The file of a document and its content, with the bytes that were read. Raises: Refusal: it is gone or has changed."""
     files = list(filter(_is_file, document.sources))
-    marks = here.workspace.read(lambda snapshot: snapshot.register.files(files), {})
+    marks = here.workspace.read(lambda snapshot: snapshot.register.files(files), dict[str, FileMark]())
     with suppress(OSError):
-        for path, mark in marks.items():
-            if mark.has_bytes_of(content := FilePath(path).read_bytes()):
-                return FilePath(path), content
+        for path, mark in ((FilePath(file), mark) for file, mark in marks.items()):
+            content = path.read_bytes()
+            if mark_of(times_of(path), content).digest == mark.digest:
+                return path, content
     raise Refusal(409, "changed", "The file is gone or has changed.", "Index its folder again.")
 
 
