@@ -78,12 +78,12 @@ class Documents:
         sql = "SELECT DISTINCT source FROM sources WHERE source >= ?1 AND source < ?1 || char(1114111) ORDER BY source"
         return (source for (source,) in self._database.each(sql, start))
 
-    def files(self, paths: Collection[str], reading: str) -> dict[str, FileMark]:
-        """The marks of these files, of those that were read in the way `reading` and whose document is still there."""
+    def files(self, paths: Collection[str], reading: str = "") -> dict[str, FileMark]:
+        """The marks of these files, of those whose document is still there and, if given, that were read in the way `reading`."""
         marks = self._database.rows(
             "SELECT f.path, f.size, f.modified, f.changed, f.digest FROM carray(?) c CROSS JOIN files f "
             "ON f.path = CAST(c.value AS TEXT) JOIN sources s ON s.source = f.path AND s.document = f.document "
-            "WHERE f.reading = ?",
+            "WHERE ? IN ('', f.reading)",
             *(paths, reading),
         )
         return {path: FileMark(*mark) for path, *mark in marks}

@@ -71,7 +71,7 @@ class ServerLimits(Limited):
     files: AtLeast1 = 100
     """Documents in one request."""
     waiting_uploads: AtLeast1 = 512 * MIB
-    """Uploads of a workspace that are not indexed yet. Uploads of cancelled jobs do not count."""
+    """Uploads of a workspace that are not indexed yet."""
     waiting_jobs: AtLeast1 = 1000
     """Unfinished jobs of a workspace."""
     asks: AtLeast1 = 8

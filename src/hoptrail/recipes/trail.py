@@ -84,7 +84,7 @@ _READ_OFF = {AnswerKind.PASSAGE, AnswerKind.STEPS, AnswerKind.LIST}
 
 @dataclass(frozen=True)
 class TrailRecipe:
-    """Passages on whole paths, read at once, then hop by hop, until an answer is sure enough."""
+    """Passages on whole paths, read at once, then step by step, until an answer is sure enough."""
 
     corpus: Corpus
     language: Language

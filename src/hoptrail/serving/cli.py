@@ -34,14 +34,13 @@ DAILY, EVALUATION, UPKEEP, FURTHER = "Every day", "Evaluation", "Upkeep", "Resea
 
 MEANT = {
     **dict.fromkeys(("list", "ls", "status", "info", "documents"), "show"),
-    **dict.fromkeys(("delete", "rm", "del", "forget"), "remove DOCUMENT"),
-    **dict.fromkeys(("add", "update", "sync", "import", "init"), "index FOLDER"),
-    **dict.fromkeys(("find", "grep"), "search WORDS"),
+    **dict.fromkeys(("delete", "rm", "del", "forget"), "remove"),
+    **dict.fromkeys(("add", "update", "sync", "import", "init"), "index"),
+    **dict.fromkeys(("find", "grep"), "search"),
     **dict.fromkeys(("chat", "query", "question"), "ask"),
-    **dict.fromkeys(("open", "web", "start", "run", "ui"), "serve FOLDER"),
-    **dict.fromkeys(("help", "h", "-h"), "--help"),
+    **dict.fromkeys(("open", "web", "start", "run", "ui"), "serve"),
 }
-"""What other programs call a command, and what it is here."""
+"""What other programs call a command, which is run all the same, and its name here."""
 
 
 class Grouped(TyperGroup):
@@ -57,11 +56,14 @@ class Grouped(TyperGroup):
         return _command_of_package(cmd_name) if own is None and cmd_name in found("commands") else own
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called. What people type in place of another one is answered with that one."""
-        name = args[0]
-        if self.get_command(ctx, name) is None and (meant := MEANT.get(name, f'ask "{name}"' if " " in name else "")):
-            ctx.fail(f"There is no command {name!r}. Did you mean `hoptrail {meant}`?")
-        return super().resolve_command(ctx, args)
+        """The command that is called, whatever other programs call it. A question without a command is answered with `ask`."""
+        name, *given = args
+        if self.get_command(ctx, name) is None and " " in name:
+            ctx.fail(f'There is no command {name!r}. Did you mean `hoptrail ask "{name}"`?')
+        if name == "help" and not given:
+            options.console_of().print(ctx.get_help(), markup=False, highlight=False)
+            ctx.exit()
+        return super().resolve_command(ctx, [MEANT.get(name, name), *given])
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one list per heading, in the order of registration."""

@@ -103,7 +103,7 @@ def _refuse_taken(host: str, port: int) -> None:
     try:
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except OSError as error:
-        reason = error.strerror or error
+        reason = str(error.strerror or error).partition(" (while ")[0]
         raise UsageError(f"cannot listen on {host}, port {port}: {reason}. `--port N` chooses another one.") from error
 
 

@@ -50,7 +50,7 @@ def _logged(console: Console) -> Watcher:
 
 def _drawn(bars: Progress) -> Watcher:
     """Draws a bar for the whole run once its progress is reported, else for its steps, and what was spent."""
-    task, whole = bars.add_task("", total=None, spent=""), False
+    task, whole = bars.add_task("beginning", total=None, spent=""), False
 
     def show(reached: RunProgress) -> None:
         total = None if reached.share is None else 1.0

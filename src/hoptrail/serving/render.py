@@ -46,7 +46,7 @@ SHOWN_EXTENSIONS = 8
 EXCERPT = 240
 DISAGREE = "your documents disagree, and no date tells which holds"
 _NUMERIC = frozenset("0123456789.,+-*[] ")
-ADVICE = "If none of these says it, ask for one thing at a time in words of your documents; `hoptrail search` shows more places."
+ADVICE = "Ask for one thing at a time in words of your documents; `hoptrail search` shows more places."
 
 
 def plain(text: str, style: str = "") -> Text:

@@ -33,7 +33,7 @@ def render_contents(contents: Contents) -> RenderableType:
             table.add_row(Text.assemble("  ", plain(document.title, "magenta")), plain(names))
         left -= len(documents)
     usage, encoder = contents.usage, contents.encoder
-    units = [f"{count:,} {kind.value}" for kind, count in contents.units.items()]
+    units = [number_of(count, kind.value) for kind, count in contents.units.items()]
     links = [f"{count:,} {kind}" for kind, count in contents.links.items()]
     cost = f"{usage.calls:,} calls, {usage.prompt_tokens + usage.completion_tokens:,} tokens, {usage.seconds:.1f} s"
     kept = ", ".join(
@@ -68,6 +68,7 @@ def render_document(document: Document) -> RenderableType:
     for block in document.blocks or (Block(BlockKind.PARAGRAPH, 0, len(document.text)),):
         cells = [(cell.header, document.text[cell.start : cell.end]) for cell in block.cells]
         row = "; ".join(f"{header}: {value}" if header else value for header, value in cells)
-        kind = " ".join(filter(None, (block.kind, str(block.level or ""), block.date)))
+        date = "" if block.date == document.date else block.date
+        kind = " ".join(filter(None, (block.kind, str(block.level or ""), date)))
         blocks.add_row(plain(block.place), kind, lines_of(row or document.text[block.start : block.end].strip("\n")))
     return Group(about, "", blocks)

@@ -103,7 +103,7 @@ def test_a_job_is_discarded_with_its_uploads(make_app: MakeApp, tmp_path: Path) 
         assert len(states(client)) == 1
 
 
-def test_uploads_of_cancelled_jobs_make_room_for_others(make_app: MakeApp) -> None:
+def test_uploads_of_cancelled_jobs_make_room_once_they_are_discarded(make_app: MakeApp) -> None:
     app = make_app(None, ServerLimits(waiting_uploads=3000))
     held = hold(app, "avocet")
     long = "The reeds are high. " * 50
@@ -123,13 +123,15 @@ def test_uploads_of_cancelled_jobs_make_room_for_others(make_app: MakeApp) -> No
         held.reached.clear()
         add(client, "avocet again")
         assert held.reached.wait(20)
+        refused = client.post("/api/documents", json=[{"title": "d", "text": long}]).json()["error"]
+        assert refused["what_to_do"] == "Wait, or discard stopped jobs."
+        assert client.delete(f"/api/jobs/{jobs[0]}").status_code == 200
         later = client.post("/api/documents", json=[{"title": "d", "text": long}])
         assert later.status_code == 202
         held.go.set()
         assert ended(client, later.json())["state"] == "done"
-        assert client.get(f"/api/jobs/{jobs[0]}").json()["items"][0]["state"] == "discarded"
-        assert client.post(f"/api/jobs/{jobs[0]}/resume").status_code == 409
-        client.post(f"/api/jobs/{removal}/resume")  # which has no upload, so that discarding it would make no room
+        assert client.get(f"/api/jobs/{jobs[1]}").json()["items"][0]["state"] == "stopped"
+        client.post(f"/api/jobs/{removal}/resume")
         assert ended(client, {"id": removal})["state"] == "done"
         client.post(f"/api/jobs/{jobs[1]}/resume")
         assert ended(client, {"id": jobs[1]})["state"] == "done"

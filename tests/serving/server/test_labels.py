@@ -12,10 +12,9 @@ from fastapi.testclient import TestClient
 
 from hoptrail import Index, Settings
 from hoptrail.errors import UsageError
-from hoptrail.serving.server import routes_answering
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.keys import find_keys
-from hoptrail.serving.server.workspaces import Workspace, limited
+from hoptrail.serving.server.workspaces import Workspace
 from serving.server.served import AGENT, SECRET, call_tool, client_of, listed_tools
 from serving.server.test_security import OF_WORKSPACES, REQUESTS, Route, send
 from world import FACTS, HashingEncoder
@@ -121,15 +120,6 @@ def test_a_limited_key_has_a_history_and_sees_no_answer_from_what_it_may_not(
     assert public.delete("/api/history").json() == {"erased": True}
 
 
-def test_suggestions_are_kept_for_what_a_key_may_see(labelled: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Workspace("main", Index(labelled.folder, labelled.settings))
-    monkeypatch.setattr(routes_answering, "_answered", lambda *_: iter(["of all"]))
-    assert routes_answering.suggested(whole, bool) == ("of all",)
-    monkeypatch.setattr(routes_answering, "_answered", lambda *_: iter(["of the public"]))
-    assert routes_answering.suggested(whole, bool) == ("of all",)
-    assert routes_answering.suggested(limited(whole, frozenset({"public"})), bool) == ("of the public",)
-
-
 def test_counts_of_all_are_not_for_a_limited_key(served: FastAPI, public: TestClient, full: TestClient) -> None:
     assert public.get("/metrics").status_code == 403
     assert full.get("/metrics").status_code == 200
@@ -145,12 +135,13 @@ def test_an_agent_with_a_limited_key_reads_what_it_may(public: TestClient, full:
     assert explanation == call_tool(public, "explain", trail="t" + "0" * 20)["result"]
     read = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
     vault = next(one["id"] for one in full.get("/api/documents").json()["documents"] if one["title"] == "Vault")
-    for hidden, absent in ((f"documents/{vault}", "documents/none"), (f"trails/{trail}", f"trails/t{'0' * 20}")):
-        answers = [
-            public.post("/mcp", json={**read, "params": {"uri": f"hoptrail://{uri}"}}, headers=AGENT).json()["error"]
-            for uri in (hidden, absent)
+    answers = [
+        public.post("/mcp", json={**read, "params": {"uri": f"hoptrail://documents/{one}"}}, headers=AGENT).json()[
+            "error"
         ]
-        assert answers[0] == answers[1]
+        for one in (vault, "none")
+    ]
+    assert answers[0] == answers[1]
     assert call_tool(public, "status")["result"]["structuredContent"]["jobs"] == []
 
 

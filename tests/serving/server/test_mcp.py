@@ -23,7 +23,7 @@ from mcp_types import CallToolResult
 
 from command import Hoptrail
 from hoptrail.index.contents import DocumentSummary
-from hoptrail.serving.server.mcp_server import DOCUMENT, TRAIL, resources
+from hoptrail.serving.server.mcp_server import DOCUMENT, resources
 from hoptrail.serving.server.refusals import Refusal
 from hoptrail.serving.server.services import KEPT, KeptAnswers
 from hoptrail.types import Answer
@@ -78,8 +78,6 @@ def test_an_agent_asks_and_has_the_trail_explained(address: str, mode: str, revi
         assert [step["answer"] for step in explained["steps"]] == [hop["answer"] for hop in content["trail"]]
         assert [item for step in explained["steps"] for item in step["evidence"]] == content["evidence"]
         assert "Answer: Isk" in explained["text"]
-        again = (await client.read_resource(TRAIL + content["trail_id"])).contents[0]
-        assert json.loads(again.text)["trail"] == content["trail"]  # type: ignore[union-attr]
         found = (await client.call_tool("search", {"question": "Grey Hills", "limit": 2})).structured_content
         assert len(found["hits"]) == 2
         status = (await client.call_tool("status", {})).structured_content
@@ -129,11 +127,10 @@ def test_what_agents_need_is_loaded_while_the_server_runs_already(tmp_path: Path
 def test_documents_are_resources(address: str) -> None:
     async def act(client: Client) -> None:
         templates = (await client.list_resource_templates()).resource_templates
-        assert {one.uri_template for one in templates} == {f"{DOCUMENT}{{id}}", f"{TRAIL}{{id}}"}
+        assert {one.uri_template for one in templates} == {f"{DOCUMENT}{{id}}"}
         listed = (await client.list_resources()).resources
         documents = {one.title: one.uri for one in listed}
         assert set(documents) == set(FACTS)
-        assert all(uri.startswith(DOCUMENT) for uri in documents.values())  # nobody is told of trails of others
         read = (await client.read_resource(documents["Isk"])).contents[0]
         assert (read.mime_type, getattr(read, "text", None)) == ("text/plain", FACTS["Isk"])
 
@@ -141,18 +138,15 @@ def test_documents_are_resources(address: str) -> None:
 
 
 def test_a_page_of_resources_costs_no_more_than_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The trails and documents of a page; the others are not constructed."""
-    trails = [(f"t{number}", SimpleNamespace(question=f"Why {number}?")) for number in range(3)]
+    """The documents of a page; the others are not constructed."""
     documents = tuple(DocumentSummary(f"d{number}", f"Title {number}", (), 1) for number in range(9))
     workspace: Any = SimpleNamespace(by_title=lambda: documents)
-    place: Any = SimpleNamespace(trails=SimpleNamespace(all=lambda: trails), request=None, workspace=workspace)
-    for size in (2, 3, 5, 12, 20):
+    place: Any = SimpleNamespace(workspace=workspace)
+    for size in (2, 3, 5, 9, 20):
         monkeypatch.setattr("hoptrail.serving.server.mcp_server.PAGE", size)
-        pages = [resources(place, start) for start in range(0, 12, size)]
+        pages = [resources(place, start) for start in range(0, 9, size)]
         assert all(len(page) <= size + 1 for page in pages), "with the first of the next page"
-        assert [one.name for page in pages for one in page[:size]] == [f"t{n}" for n in range(3)] + [
-            f"d{n}" for n in range(9)
-        ]
+        assert [one.name for page in pages for one in page[:size]] == [f"d{n}" for n in range(9)]
 
 
 def test_resources_are_listed_in_pages(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,8 +221,6 @@ def test_documents_are_changed_only_where_that_is_allowed(address: str, make_app
         removed = (await client.call_tool("remove", {"document": document})).structured_content
         assert removed["state"] == "done"
         assert "no such trail" in text_of(await client.call_tool("explain", {"trail": trail}))  # it holds the text
-        with pytest.raises(MCPError, match="no such trail"):
-            await client.read_resource(TRAIL + trail)
         with pytest.raises(MCPError, match="no such document"):
             await client.read_resource(DOCUMENT + document)
         again = await client.call_tool("remove", {"document": document})
@@ -266,7 +258,7 @@ def test_nothing_of_another_workspace_is_seen(address: str) -> None:
         assert foreign.is_error
         assert text_of(foreign) == text_of(absent)
         assert not {one.uri for one in (await client.list_resources()).resources} & set(resources)
-        for uri in (*resources, DOCUMENT, TRAIL, "file:///etc/passwd", "hoptrail://documents/../x", "x" * 2000):
+        for uri in (*resources, DOCUMENT, "file:///etc/passwd", "hoptrail://documents/../x", "x" * 2000):
             with pytest.raises(MCPError, match=r"no such|Unknown resource"):
                 await client.read_resource(uri)
 
@@ -358,11 +350,11 @@ def test_an_agent_that_leaves_is_not_worked_for(address: str, monkeypatch: pytes
 
 
 def test_only_the_latest_trails_are_kept() -> None:
-    trails, workspace = KeptAnswers(), cast("Any", None)  # not asked: no answer has evidence
+    trails, workspace = KeptAnswers(), cast("Any", SimpleNamespace(existing_ids=set))
     names = [f"t{number}" for number in range(KEPT + 1)]
     for name in names:
         trails.keep(name, Answer(f"Question {name}?", None, "trail", "offline"))
-    assert [name for name, _ in trails.all()] == names[:0:-1]
+    assert all(trails.conversation(name, workspace) for name in names[1:])
     with pytest.raises(Refusal, match="no such trail"):
         trails.conversation(names[0], workspace)
 
@@ -391,8 +383,7 @@ def test_a_process_serves_an_agent(tmp_path: Path) -> None:
             assert asked["answer"] == "Isk"
             assert (await client.call_tool("explain", {"trail": asked["trail_id"]})).structured_content["steps"]
             listed = [one.uri for one in (await client.list_resources(cache_mode="bypass")).resources]
-            assert listed[0] == TRAIL + asked["trail_id"]
-            assert len(listed) == 1 + len(FACTS)
+            assert len(listed) == len(FACTS)
 
     asyncio.run(act())
 

@@ -109,7 +109,7 @@ def open_pdf(data: bytes) -> Any:
     except PdfiumError as error:
         if "password" in str(error).lower():
             raise Unreadable("is encrypted and needs a password: save it unencrypted") from error
-        raise Unreadable(f"is damaged ({error}): open and save it again, or export it anew") from error
+        raise Unreadable(f"is damaged ({str(error).rstrip('.')}): open and save it again, or export it anew") from error
 
 
 def _pages(document: Any, limits: ReadingLimits) -> tuple[list[_Page], list[str]]:

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from threading import Thread
 
 from fastapi import FastAPI, Request, Response
+from starlette.middleware.gzip import GZipMiddleware
 
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server import (
@@ -62,6 +63,7 @@ def create_app(
     for key in keys.keys if keys else ():
         if key.workspace in services.workspaces:
             limited(services.workspaces[key.workspace], key.labels)
+    app.add_middleware(GZipMiddleware, compresslevel=5)
     app.add_middleware(Guard, hosts=set(map(host_name, hosts)), keys=keys or Keys(), services=services)
     for routes in (routes_status, routes_answering, routes_documents, answer_history, openai_api):
         app.include_router(routes.router)

@@ -37,7 +37,7 @@ class Jobs(Worker):
         try:
             for name, content in files:
                 try:
-                    stored.append(self._keep(name, content))
+                    stored.append(self._uploads.keep(name, content))
                 except Refusal as refusal:
                     refused.append(Item("", one_line(name)[:LONGEST_NAME], State.FAILED, reason=refusal.detail))
                     if refusal.status_code != 415 or len(refused) == len(files):
@@ -47,23 +47,6 @@ class Jobs(Worker):
         except BaseException:
             self._uploads.discard(stored)
             raise
-
-    def _keep(self, name: str, content: BinaryIO) -> Item:
-        """Store a file, if necessary in place of uploads of cancelled jobs, beginning with the job cancelled first."""
-        while True:
-            try:
-                return self._uploads.keep(name, content)
-            except Refusal as refusal:
-                with self._changed:
-                    kept = (job for job in self._jobs.values() if job.is_finished and job.kind == "add")
-                    found = next((job for job in kept if job.left), None)
-                    if refusal.status_code != 413 or found is None:
-                        raise
-                    uploads = found.left
-                    found.set_left(State.DISCARDED)
-                    self._record(found)
-                    self._uploads.discard(uploads)
-                content.seek(0)
 
     def submit(self, job: Job) -> Job:
         """Accept a job: once this returns, it survives the process. Raises: Refusal: too many wait, or this is read-only."""

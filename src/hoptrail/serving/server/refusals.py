@@ -72,9 +72,9 @@ def not_valid(message: str, what_to_do: str = "Correct the request.") -> Refusal
     return Refusal(400, "not_valid", message, what_to_do)
 
 
-def too_large(what: str, most: int) -> Refusal:
+def too_large(what: str, most: int, what_to_do: str = "Send less at once.") -> Refusal:
     """The refusal of more than `most` bytes."""
-    return Refusal(413, "too_large", f"{what} is larger than {most:,} bytes.", "Send less at once.")
+    return Refusal(413, "too_large", f"{what} is larger than {most:,} bytes.", what_to_do)
 
 
 _OPERATOR = "Ask the operator."

@@ -1,43 +1,28 @@
-"""The routes for questions: `ask` (whole or as a stream), `search`, `recipes`, `suggestions`, `offer`.
-
-Suggestions are example questions, made of titles and headings, tried, and kept if they are answered. No model is called for
-them, whatever the language of the settings: they cost nothing.
-"""
+"""The routes for questions: `ask` (whole or as a stream), `search`, `recipes`, `suggestions`, `offer`."""
 
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from itertools import islice
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from hoptrail.corpus.journal import Item
-from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.language.lazy import OFFLINE
-from hoptrail.language.listener import Listener, ObservedLanguage
-from hoptrail.recipes.recipe import Recipe
 from hoptrail.recipes.registry import recipe_class, recipe_names
 from hoptrail.serving.server.job_thread import Job
-from hoptrail.serving.server.question_threads import Stopped
 from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place
 from hoptrail.serving.server.streaming import EVENTS, ClientQuestion, answered, searched, stream
 from hoptrail.serving.server.wire import QuestionRequest, Search
-from hoptrail.serving.server.workspaces import Workspace
 from hoptrail.serving.setup import offer
-from hoptrail.text.normal_forms import base_title
-from hoptrail.types import LIKELY, BlockKind, Document
+from hoptrail.types import BlockKind, Document
 from hoptrail.types.json_object import JsonObject
 
 router = APIRouter(prefix="/api", tags=["answering"])
 
 SUGGESTIONS = 4
-MOST_TRIED = 16
-SECONDS = 15.0
-"""Computing time after which the search ends. Not clock time, which would leave no suggestions on a busy machine."""
 SAMPLED_DOCUMENTS = 60
 """Number of documents examined, spread evenly over all."""
 _HOW = re.compile(r"how to (\w.*?)[?:.]?", re.IGNORECASE)
@@ -59,11 +44,13 @@ async def search(here: Here, asked: Search) -> Response:
 
 @router.get("/recipes")
 def recipes(here: Here) -> JsonObject:
-    """The recipes, which of them are usable here, which are of other packages (`published` systems), and the languages."""
-    usable = here.workspace.recipe_names()
+    """The recipes, which of them are usable here, which are of other packages (`published` systems); the languages, and the chat
+    model of the settings.
+    """
+    usable, settings = here.workspace.recipe_names(), here.workspace.index.settings
     classes = {name: recipe_class(name) for name in usable}
     return {
-        "default": here.workspace.index.settings.recipe,
+        "default": settings.recipe,
         "recipes": [
             {
                 "name": name,
@@ -74,6 +61,7 @@ def recipes(here: Here) -> JsonObject:
             for name, recipe in classes.items()
         ],
         "languages": here.workspace.language_names,
+        "model": settings.chat.model,
     }
 
 
@@ -94,11 +82,12 @@ def build(here: Here, name: str) -> JsonObject:
 
 
 @router.get("/suggestions")
-async def suggestions(here: Here) -> JsonObject:
-    """Example questions that the documents answer, made of their titles and headings."""
-    if here.workspace.index.is_empty:
-        return {"questions": []}
-    return {"questions": list(await here.served.desk.wait_for(here.request, partial(suggested, here.workspace)))}
+def suggestions(here: Here) -> JsonObject:
+    """Example questions that the documents answer: how to do what one of their headings says."""
+    listed = here.workspace.by_title()
+    sample = [one.id for one in listed[:: max(1, len(listed) // SAMPLED_DOCUMENTS)][:SAMPLED_DOCUMENTS]]
+    found = filter(None, map(question_of, here.documents(sample).values() if sample else ()))
+    return {"questions": list(islice(found, SUGGESTIONS))}
 
 
 @router.get("/offer")
@@ -115,47 +104,8 @@ def _check(here: Place, name: str) -> None:
     here.workspace.corpus()
 
 
-@cached_per_snapshot
-def _suggestions_of(_: Snapshot) -> list[tuple[str, ...]]:
-    """The suggestions, once somebody has begun to search for them."""
-    return []
-
-
-def suggested(workspace: Workspace, stopped: Stopped) -> tuple[str, ...]:
-    """The suggestions for the current state, searched for once per state; none while another thread searches.
-    Raises: Interrupted: nobody is waiting for them any more.
-    """
-    corpus = workspace.corpus()
-    found = _suggestions_of(corpus.snapshot)
-    if not found:
-        found.append(())
-        try:
-            step = max(1, len(workspace.by_title()) // SAMPLED_DOCUMENTS)
-            sample = {one.id for one in workspace.by_title()[::step][:SAMPLED_DOCUMENTS]}
-            documents = sorted(corpus.documents(sample).values(), key=lambda one: (one.title, one.id))
-            language = ObservedLanguage(workspace.language(OFFLINE), Listener(stopped=stopped))
-            found[:] = [tuple(_answered(candidates(documents), workspace.recipe(None, language)))]
-        except BaseException:
-            found.clear()
-            raise
-    return found[0]
-
-
-def _answered(questions: Iterable[str], recipe: Recipe) -> Iterator[str]:
-    """The first of the questions whose answer is likely and has evidence."""
-    end, count = time.thread_time() + SECONDS, 0
-    for place, question in enumerate(questions):
-        if count == SUGGESTIONS or place == MOST_TRIED or time.thread_time() > end:
-            return
-        answer = recipe.answer(question)
-        if answer.text is not None and answer.evidence and (answer.confidence is None or answer.confidence >= LIKELY):
-            count += 1
-            yield question
-
-
-def candidates(documents: Sequence[Document]) -> Iterator[str]:
-    """One of each document: `How do I X?` from its first heading `How to X`, else `What is X?` from its title."""
-    for document in documents:
-        headings = (document.text[one.start : one.end] for one in document.blocks if one.kind is BlockKind.HEADING)
-        found = next(filter(None, (_HOW.fullmatch(heading.strip()) for heading in headings)), None)
-        yield f"How do I {found[1]}?" if found else f"What is {base_title(document.title)}?"
+def question_of(document: Document) -> str | None:
+    """`How do I X?` from the first heading `How to X`; None without one."""
+    headings = (document.text[one.start : one.end] for one in document.blocks if one.kind is BlockKind.HEADING)
+    found = next(filter(None, (_HOW.fullmatch(heading.strip()) for heading in headings)), None)
+    return f"How do I {found[1]}?" if found else None

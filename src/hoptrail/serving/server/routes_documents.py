@@ -12,7 +12,6 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path as FilePath
 from pathlib import PurePath
 from typing import Annotated, Any, BinaryIO, Literal
@@ -23,13 +22,12 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from hoptrail.documents.child import Parsing
-from hoptrail.documents.limits import ReadingLimits, Unreadable
-from hoptrail.documents.marks import times_of
-from hoptrail.documents.read_sources import read_sources
+from hoptrail.documents.limits import Unreadable
+from hoptrail.documents.marks import FileMark, mark_of, times_of
 from hoptrail.index.contents import DocumentSummary
 from hoptrail.serving.server.job_thread import Job
 from hoptrail.serving.server.refusals import Refusal, in_field, not_valid
-from hoptrail.serving.server.services import Here
+from hoptrail.serving.server.services import Here, Place
 from hoptrail.serving.server.wire import Text, as_file, document_json
 from hoptrail.types import Document
 from hoptrail.types.json_object import JsonObject
@@ -102,8 +100,9 @@ def document(here: Here, name: str) -> JsonObject:
 @router.get("/documents/{name}/original", response_class=Response)
 def original(here: Here, name: str) -> Response:
     """The file that a document was read from, while it exists unchanged."""
-    path, content = _unchanged(here.documents([name])[name], here.workspace.index.settings.reading)
+    path, content = _unchanged(here, here.documents([name])[name])
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"}
+    headers["Content-Encoding"] = "identity"  # large, and mostly packed already: compressing it would only take time
     kind = "application/pdf" if path.suffix.lower() == ".pdf" else "application/octet-stream"
     return Response(content, media_type=kind, headers=headers)
 
@@ -119,10 +118,10 @@ def drawn_page(
     """A page of the PDF file that a document was read from: `picture` is PNG in base64, `boxes` are where the characters from
     `start` to `end` stand on it, as shares of its width and height (left, top, right, bottom).
     """
-    found, limits = here.documents([name])[name], here.workspace.index.settings.reading
-    _, content = _unchanged(found, limits)
+    found = here.documents([name])[name]
+    _, content = _unchanged(here, found)
     try:
-        with Parsing(limits) as parsing:
+        with Parsing(here.workspace.index.settings.reading) as parsing:
             about, picture = parsing.draw(content, number, found.text[start:end])
     except Unreadable as error:
         raise Refusal(409, "not_drawn", "This page cannot be drawn.", "Read the text instead.") from error
@@ -200,22 +199,16 @@ def _summary(one: Job) -> JsonObject:
     return {**whole, "counts": Counter(item["state"] for item in items)}
 
 
-def _unchanged(document: Document, limits: ReadingLimits) -> tuple[FilePath, bytes]:
-    """The file of a document and its content; `limits` are those that it was read with.
-    Raises: Refusal: it is gone or has changed.
-    """
+def _unchanged(here: Place, document: Document) -> tuple[FilePath, bytes]:
+    """The file of a document and its content, with the bytes that were read. Raises: Refusal: it is gone or has changed."""
+    files = list(filter(_is_file, document.sources))
+    marks = here.workspace.read(lambda snapshot: snapshot.register.files(files), dict[str, FileMark]())
     with suppress(OSError):
-        for path in map(FilePath, filter(_is_file, document.sources)):
-            before, content = times_of(path), path.read_bytes()
-            if document.id in _ids_in(path, before, limits) and times_of(path) == before:
+        for path, mark in ((FilePath(file), mark) for file, mark in marks.items()):
+            content = path.read_bytes()
+            if mark_of(times_of(path), content).digest == mark.digest:
                 return path, content
     raise Refusal(409, "changed", "The file is gone or has changed.", "Index its folder again.")
-
-
-@lru_cache(maxsize=256)
-def _ids_in(path: FilePath, _times: tuple[int, int, int], limits: ReadingLimits) -> frozenset[str]:
-    """The ids of the documents in a file, which is read once for each size and time of it."""
-    return frozenset(one.id for one in read_sources([path], limits) if isinstance(one, Document))
 
 
 def folders_of(documents: Sequence[DocumentSummary]) -> dict[str, str]:

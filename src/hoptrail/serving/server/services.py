@@ -51,11 +51,6 @@ class KeptAnswers:
             raise not_found(what)
         return answers
 
-    def all(self) -> list[tuple[str, Answer]]:
-        """All answers with their names, newest first."""
-        with self._lock:
-            return [(name, answers[-1]) for name, answers in reversed(self._conversations.items())]
-
 
 class Services:
     """The services of one app; `workspaces` and `jobs` are by workspace name. `kept` are the latest answers: the responses of a

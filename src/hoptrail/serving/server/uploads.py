@@ -161,7 +161,9 @@ class Uploads:
         while block := content.read(_BLOCK):
             stored += len(block)
             if stored > self._limits.waiting_uploads:
-                raise too_large("The total of waiting uploads", self._limits.waiting_uploads)
+                raise too_large(
+                    "The total of waiting uploads", self._limits.waiting_uploads, "Wait, or discard stopped jobs."
+                )
             yield block
 
 

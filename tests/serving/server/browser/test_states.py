@@ -173,7 +173,7 @@ def test_what_was_not_read_stays_until_it_is_put_away(page: Page) -> None:
     assert page.locator(".job:visible").count() == 0
 
 
-def test_a_served_folder_says_how_far_it_is_and_what_was_not_read(page: Page) -> None:
+def test_a_served_folder_says_how_far_it_is_and_what_was_not_read(page: Page, citations: Citations) -> None:
     running = {"what": "encoding", "done": 120, "total": 400, "share": 0.3, "seconds_left": 190.0}
     idle = {"what": "", "done": 0, "total": 0, "share": None, "seconds_left": None}
     counts = {"documents": 9, "searchable": 4, "passages": 40, "encoded": 12, "goes_on": True}
@@ -199,7 +199,11 @@ def test_a_served_folder_says_how_far_it_is_and_what_was_not_read(page: Page) ->
     assert page.locator(".items li").first.inner_text().startswith("scan-0.pdf")
     page.get_by_text("and 3 others").wait_for()
     look(page, "folder with unread files")
+    answered(page, citations, "short")
+    assert page.locator(".job:visible").count() == 0, "nothing stands between question and answer"
+    page.get_by_role("link", name="Documents").click()
     page.get_by_role("button", name="Dismiss this message").click()
+    page.get_by_role("link", name="Ask", exact=True).click()
     page.reload()
     page.get_by_role("button", name="Who is the skipper of the Gannet?").wait_for()
     assert page.locator(".job:visible").count() == 0
@@ -291,7 +295,20 @@ def test_what_else_can_be_opened(page: Page, citations: Citations) -> None:
     assert page.locator(".scope").inner_text().startswith("Only boats")
     look(page, "chosen documents")
     page.get_by_role("link", name="Settings").click()
+    page.get_by_text("None is set").wait_for()
     look(page, "settings")
+    told = page.request.get(page.url.partition("#")[0] + "api/recipes").json()
+    told |= {"languages": ["chat", "offline"], "model": "qwen3"}
+    page.route("**/api/recipes*", lambda route: route.fulfill(json=told))
+    page.reload()
+    assert page.get_by_label("qwen3").is_checked()
+    page.get_by_label("None: quotes").check()
+    page.get_by_role("link", name="Ask", exact=True).click()
+    page.get_by_label("Your question").fill("Who?")
+    with page.expect_request("**/api/ask*") as asked:
+        page.get_by_label("Your question").press("Enter")
+    sent: Any = asked.value.post_data_json
+    assert sent["language"] == "offline"
 
 
 @pytest.mark.parametrize(

@@ -444,7 +444,8 @@ def remove_several_documents(page: Page, _: Path) -> None:
     button(page, "Really remove these").wait_for()
     press(page, "Enter")
     done(page, "3 documents removed")
-    assert page.locator(".documents .title", has_text=re.compile("^(Petrel|Marn|Dunmere)")).count() == 0
+    for title in ("Petrel", "Marn", "Dunmere"):
+        listed(page, title).wait_for(state="detached")
 
 
 @task
@@ -452,7 +453,7 @@ def change_to_dark(page: Page, _: Path) -> None:
     press(page, "Escape")
     visit(page, "Settings")
     before = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
-    reach(page, page.locator('input[name="theme"]:checked'))
+    reach(page, page.locator('input[name="hoptrail-theme"]:checked'))
     press(page, "ArrowUp")
     assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") != before
     assert "to the documents" in page.locator(".keys").inner_text()
@@ -469,10 +470,8 @@ def go_by_single_keys(page: Page, _: Path) -> None:
 
 @task
 def take_a_suggestion(page: Page, _: Path) -> None:
+    page.route("**/api/suggestions*", lambda route: route.fulfill(json={"questions": [QUESTION]}))
     page.goto(page.url.partition("#")[0])
-    page.locator(".instance", has_text=re.compile("^(?:For instance)?$")).wait_for(state="attached")
-    if not page.locator(".suggestions button").count():
-        pytest.skip("none of these few documents answers a question surely enough to suggest it")
     reach(page, page.locator(".suggestions button"))
     suggested = page.locator(".suggestions button:focus").inner_text()
     press(page, "Enter")

@@ -7,6 +7,7 @@ import { dropZone } from "./documents.js";
 import { addressOf, nowAt, shownAddress } from "./address.js";
 import { keptThread } from "./history.js";
 import { Recipes } from "./recipes.js";
+import { language } from "./settings.js";
 import { TrailView } from "./trail.js";
 
 /** The view; `told` is what the server says of its recipes. */
@@ -26,7 +27,7 @@ export function askView(told, watch) {
       h("span", { class: "push" }), h("button", { type: "submit" }, "Ask on")));
   const view = h("div", { class: "ask" }, h("h1", { tabindex: "-1", class: "unseen" }, "Ask"), form, watch.element, begun, turns, following);
 
-  let under = null, shown = [], suggesting = null, unseen = "", at = "";
+  let under = null, shown = [], unseen = "", at = "";
   /** The answer that has come gets its address, which Back leaves. */
   function arrived() {
     at = unseen;
@@ -37,7 +38,6 @@ export function askView(told, watch) {
     const question = from.input.value.trim();
     if (!question) return;
     under?.abort();
-    suggesting?.abort(); // what is asked goes before what might be
     const own = under = new AbortController();
     if (afresh) { shown = []; turns.replaceChildren(); }
     const names = recipes.names();
@@ -51,7 +51,7 @@ export function askView(told, watch) {
     stop.onclick = () => own.abort();
     say("Question sent.");
     if (!afresh) { next.input.value = ""; turn.element.scrollIntoView({ block: "start" }); stop.focus({ preventScroll: true }); }
-    const asked = { question, documents: [...chosen().keys()], before: shown.flatMap(({ answers }) => previous(answers[0])).slice(-8), keep: true, thread: shown.at(-1)?.answers[0].thread };
+    const asked = { question, documents: [...chosen().keys()], before: shown.flatMap(({ answers }) => previous(answers[0])).slice(-8), keep: true, language: language(), thread: shown.at(-1)?.answers[0].thread };
     const answers = await Promise.all(views.map((one, place) => follow(one, turn, { ...asked, recipe: names[place] }, own.signal)));
     if (under !== own) return;
     stop.hidden = true;
@@ -70,11 +70,7 @@ export function askView(told, watch) {
     view.classList.toggle("bare", now.empty);
     if (under || shown.length) return;
     if (now.empty) begun.replaceChildren(welcome(now.uploads, watch));
-    else {
-      suggesting?.abort();
-      suggesting = new AbortController();
-      begun.replaceChildren(ready(now.contents.documents, watch.isBusy ? null : suggesting.signal, (question) => { field.input.value = question; form.requestSubmit(); }));
-    }
+    else begun.replaceChildren(ready(now.contents.documents, (question) => { field.input.value = question; form.requestSubmit(); }));
   }
 
   function drawScope() {
@@ -170,6 +166,7 @@ function questionField(id, name, placeholder) {
 }
 
 function grow(field) {
+  if (CSS.supports("field-sizing", "content")) return;
   field.style.height = "auto";
   field.style.height = `${Math.min(field.scrollHeight, 320)}px`;
 }
@@ -181,15 +178,14 @@ function welcome(limits, watch) {
     dropZone(limits, (files) => watch.take(files)));
 }
 
-/** What stands where no question was asked yet: how much there is to ask, and questions that it answers; without a `signal`,
- *  none are looked for, since more documents are on their way. */
-function ready(documents, signal, asked) {
+/** What stands where no question was asked yet: how much there is to ask, and questions that it answers. */
+function ready(documents, asked) {
   const list = h("ul", { class: "suggestions" });
-  const heading = h("p", { class: "instance fine" }, signal && "Looking for questions that your documents answer…");
-  if (signal) get("api/suggestions", signal).then(({ questions }) => {
-    heading.textContent = questions.length ? "For instance" : "";
+  const heading = h("p", { class: "instance fine", hidden: true }, "For instance");
+  get("api/suggestions").then(({ questions }) => {
+    heading.hidden = !questions.length;
     fill(list, questions.map((question) => h("li", {}, h("button", { type: "button", onclick: () => asked(question) }, question))));
-  }).catch(() => { heading.textContent = ""; });
+  }).catch(() => {}); // the page does without
   return h("div", { class: "welcome" },
     h("h2", {}, "Ask across ", documents === 1 ? "one document" : `${documents.toLocaleString("en")} documents`),
     h("p", { class: "lead" }, "The answer comes with the sentence that settles it, and with every step on the way."),

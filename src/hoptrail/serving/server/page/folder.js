@@ -43,7 +43,8 @@ export class FolderStatus {
     this.element.hidden = !busy && !shown;
     if (this.element.hidden || this.element.dataset.state === state) return; // drawing anew would close what is open
     this.element.dataset.state = state;
-    const open = this.element.querySelector("details")?.open ?? total <= 8;
+    const open = this.element.querySelector("details")?.open ?? false;
+    this.element.classList.toggle("unread", !busy);
     const away = () => { localStorage.setItem(AWAY, name); this.element.hidden = true; };
     fill(this.element,
       busy && h("div", { class: "job-head" }, h("p", {}, h("strong", {}, "Indexing your folder"), h("span", { class: "fine" }, step(now)))),

@@ -129,7 +129,7 @@ function table(rows, text) {
     ? rows.flatMap((row) => row.cells).map((cell) => h("tr", {}, h("th", { scope: "row" }, cell.header), h("td", {}, text(cell))))
     : [named && h("tr", {}, told.map((header) => h("th", { scope: "col" }, header))),
       ...rows.map((row) => h("tr", {}, row.cells.map((cell) => (row.level === 1 ? h("th", { scope: "col" }, text(cell)) : h("td", {}, text(cell))))))];
-  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" }, h("table", {}, h("tbody", {}, body)));
+  return h("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" }, h("table", {}, h("tbody", {}, body)));
 }
 
 /** Characters of the text, with those that are cited as marks. Lines that were broken to fit a width flow again. */

@@ -64,7 +64,7 @@ export class Recipes {
         build.focus();
       } catch (error) { fault(error); }
     };
-    fill(box, h("button", { type: "button", class: "quiet", onclick: ask, "aria-label": `Not built here: what would ${one.name} take?` }, "Not built here: what would it take?"));
+    fill(box, h("button", { type: "button", class: "quiet", onclick: ask }, `Not built here: what would ${one.name} take?`));
     return box;
   }
 }

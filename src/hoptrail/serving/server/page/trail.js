@@ -114,14 +114,14 @@ function hopView(hop, evidence, all, cited = null) {
       h("span", { class: "fine" }, looked ? `looked at ${count(looked, "document")}` : "nothing was retrieved")));
 }
 
-/** The cited sentence between its neighbours, or the row as `header: value`; the whole opens the document there. */
-function quote(item, all, cited) {
+/** The cited sentence between its neighbours, or the row as `header: value`; only its place if the answer has `said` it. The whole
+ *  opens the document there. */
+function quote(item, all, cited, said = false) {
   const text = h("span", { class: "quoted" }, h("mark", {}, wording(item)));
   const where = h("span", { class: "where" });
   const number = cited?.get(key(item));
-  const button = h("button", { type: "button", class: "quote", onclick: () => openAt(item, all),
-    "aria-label": `${number ? `Citation ${number}, ` : ""}${item.title}: ${wording(item)}. Open the document here.` },
-  h("span", { class: "from" }, number && h("span", { class: "number" }, String(number)), item.title || "Untitled", where), text);
+  const button = h("button", { type: "button", class: "quote", title: "Open the document here", onclick: () => openAt(item, all) },
+    h("span", { class: "from" }, number && h("span", { class: "number" }, String(number)), item.title || "Untitled", where), !said && text);
   documentOf(item.document).then((found) => {
     const place = placeOf(found, item.start);
     if (place) where.textContent = `· ${place}`;
@@ -163,7 +163,7 @@ function answerView(answer, cited) {
       : h("p", { class: answer.answer.length > LONGEST_TEXT ? "text long" : "text" }, answer.answer, " ", citations.map(number)),
     several && !isPlaced && h("p", { class: "numbers" }, citations.map(number)),
     h("p", { class: "certainty" }, citations.length ? certainty(answer.confidence) : "No sentence is cited for this: check it before you rely on it."),
-    settling.length > 0 && h("div", { class: "settling" }, settling.map((item) => quote(item, answer.evidence, cited))),
+    settling.length > 0 && h("div", { class: "settling" }, settling.map((item) => quote(item, answer.evidence, cited, answer.answer.includes(item.text)))),
     exporting(answer));
 }
 
