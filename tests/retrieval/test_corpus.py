@@ -77,7 +77,7 @@ def test_the_encoder_is_opened_once_and_when_it_is_needed(site: Site) -> None:
     corpus = Corpus(site.snapshot, open_encoder)
     assert corpus.documents(set()) == {}
     assert opened == []
-    assert corpus.encoder is corpus.quick_encoder is opened[0]
+    assert corpus.encoder is corpus.encoder is opened[0]
     assert len(opened) == 1
 
 
