@@ -4,9 +4,9 @@
 
 Asks the first N development questions that come with passages, over all these passages; ChainRAG asks each over its own, as its
 paper does. A checkout has its environment in `.venv`. Runs go one after the other: all papers, data sets and checkouts with the
-first round's number of questions, then with the next, up to N. `results/ablations.json` has the last complete round of each, and
-a stopped run goes on. SiReRAG's trees are cut by the default clustering, which wants no extra, and rows whose models do not ship
-with the package are left out.
+first round's number of questions, then with the next, up to N. `results/ablations.json` has the last complete round of each paper
+on each data set. A stopped run goes on; results are kept by commit, so that other code is measured afresh. SiReRAG's trees are
+cut by the default clustering, which wants no extra, and rows whose models do not ship with the package are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.by_rules import WITH_PASSAGES, small_set
-from benchmarks.common import ROOT, Origin, origin_of_data, parser, write_results
+from benchmarks.common import ROOT, Origin, commit_of, origin_of_data, parser, write_results
 
 PAPERS = ("comprag", "hirag", "chainrag", "sirerag", "sunar")
 DATA = ("2wiki", "hotpotqa", "musique")
@@ -68,11 +68,6 @@ class Code:
         rows: list[str] = list(tomllib.loads(self.presets(paper))["rows"].values())
         return [recipe for recipe in rows if recipe.startswith(paper) and not WEIGHTS.search(recipe)]
 
-    @property
-    def commit(self) -> str:
-        command = ["git", "-C", str(self.folder), "rev-parse", "HEAD"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
 
 def settings_of(code: Code, paper: str, work: Path) -> str:
     """What `--settings` names: the paper's, without a clustering that wants an extra."""
@@ -87,8 +82,8 @@ def settings_of(code: Code, paper: str, work: Path) -> str:
 
 def measure(code: Code, paper: str, name: str, count: int, pool: int, work: Path) -> list[Row]:
     """Run `hoptrail evaluate` of a checkout for the first questions over the passages of `pool` questions; exits if it fails."""
-    dataset = small_set(name, work, pool)
-    own = work / code.name / paper
+    dataset, commit = small_set(name, work / str(pool), pool), commit_of(code.folder)
+    own = work / str(pool) / f"{code.name}-{commit.removesuffix('-dirty')[:12]}" / paper
     own.mkdir(parents=True, exist_ok=True)
     out = own / f"{name}-{count}.json"
     if not out.exists():
@@ -100,7 +95,7 @@ def measure(code: Code, paper: str, name: str, count: int, pool: int, work: Path
         if done.returncode:
             sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}: {done.stderr[-600:]}")
         print(f"{name} {paper} {code.name}: {count} questions in {time.time() - started:.0f} s", flush=True)
-    of = replace(origin_of_data(name, dataset.corpus.parent), commit=code.commit)
+    of = replace(origin_of_data(name, dataset.corpus.parent), commit=commit)
     reports: Mapping[str, Any] = json.loads(out.read_text(encoding="utf-8"))["recipes"]
     return [_row(code.name, paper, recipe, name, found, of) for recipe, found in reports.items()]
 
@@ -145,10 +140,11 @@ def main() -> None:
     counts = [*(int(count) for count in options.rounds.split(",") if count), options.limit]
     data = [WITH_PASSAGES.get(name, name) for name in options.data.split(",")]
     options.work.mkdir(parents=True, exist_ok=True)
-    latest: dict[tuple[str, str], list[Row]] = {}
+    out = options.out or RESULTS
     for rows in rounds_of(codes, options.papers.split(","), data, counts, options.work):
-        latest[rows[0].paper, rows[0].data] = rows
-        write_results(options.out or RESULTS, [row for own in latest.values() for row in own])
+        before = json.loads(out.read_text(encoding="utf-8")) if out.exists() else []
+        others = [row for row in before if (row["paper"], row["data"]) != (rows[0].paper, rows[0].data)]
+        write_results(out, [*others, *rows])
 
 
 if __name__ == "__main__":

@@ -235,20 +235,20 @@ def origin(data: object, *, tuned: bool = False) -> Origin:
     from hoptrail.fingerprints import fingerprint
     from hoptrail.index.settings import Settings
 
-    commit = _git("rev-parse", "HEAD")
-    if _git(
-        "status", "--porcelain", "--untracked-files=no", "--", ".", ":!results"
-    ):  # entering results changes no code
-        commit += "-dirty"
     data_hash = hashlib.sha256(repr(data).encode()).hexdigest()[:12]
     today = dt.datetime.now(dt.UTC).date().isoformat()
-    return Origin(commit or "no commit", fingerprint(Settings()), data_hash, today, machine(), tuned)
+    return Origin(commit_of(ROOT), fingerprint(Settings()), data_hash, today, machine(), tuned)
 
 
-def _git(*arguments: str) -> str:
-    """What git says of this checkout; nothing where there is none."""
-    command = ["git", "-C", str(ROOT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+def commit_of(checkout: Path) -> str:
+    """The commit of a checkout, marked where files are changed; entering results changes no code."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(checkout), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")
+    return (git("rev-parse", "HEAD") or "no commit") + ("-dirty" if changed else "")
 
 
 def origin_of_data(name: str, folder: Path | None = None) -> Origin:

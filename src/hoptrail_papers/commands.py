@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +18,9 @@ import typer
 from rich.text import Text
 
 from hoptrail.errors import UsageError
+from hoptrail.language.lazy import CHAT
 from hoptrail.serving import options, render
-from hoptrail.serving.cli_evaluation import Out, write_results
+from hoptrail.serving.cli_evaluation import Out, print_building, write_results
 from hoptrail.serving.options import AsJson, SettingsFile, console_of, option, print_json, say
 from hoptrail.system import interrupts
 from hoptrail.system.atomic_write import replace_file
@@ -42,6 +44,7 @@ probe = typer.Typer(
 
 DataFolder = Annotated[Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl and questions.")]
 Work = Annotated[Path | None, option("--work", "DIR", "Keep the index here.")]
+Builder = Annotated[str | None, option("--language", "NAME", "What builds the index.")]
 
 
 trail = typer.Typer(help="Analyse the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
@@ -174,9 +177,14 @@ def _with_user_settings(arguments: Sequence[str], settings: Path | None, work: P
     if str(settings).startswith(PREFIX):
         return list(arguments)
     name = paper.removeprefix(PREFIX)
+    content = settings.read_text(encoding="utf-8")
+    if (own := tomllib.loads(content).get("paper", name)) != name:
+        raise UsageError(
+            f"{settings} is over the settings of the paper {own}, and this run is of {name}: leave that line out."
+        )
     both = work / OUT_FOLDER / f"{name}.toml"
     both.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(both, f'paper = "{name}"\n{settings.read_text(encoding="utf-8")}'.encode())
+    replace_file(both, (content if "paper" in tomllib.loads(content) else f'paper = "{name}"\n{content}').encode())
     return [str(both) if word == paper else word for word in arguments]
 
 
@@ -208,19 +216,20 @@ def _show_counts(tables: tuple[PublishedTable, ...], cells: dict[str, tuple[Publ
 
 def _show_cells(table: PublishedTable, cells: tuple[PublishedValue, ...]) -> None:
     from hoptrail_papers.comparing.run_tables import TextTable
+    from hoptrail_papers.published_tables import cells_of
 
     whys = {why: f"({number})" for number, why in enumerate(dict.fromkeys(cell.why for cell in cells if cell.why), 1)}
     rows = []
     for cell in cells:
         ours = ("-" if found is None else f"{found:.2f}" for found in (cell.measured, cell.by_rules))
         made = (str(cell.n or "-"), cell.encoder or "-")
-        rows.append((cell.row, cell.column, f"{cell.value:g}", *ours, *made, cell.status, whys.get(cell.why, "")))
+        rows.append((cell.row, cell.column, f"{cell.value:,.10g}", *ours, *made, cell.status, whys.get(cell.why, "")))
     header = ("row", "column", "published", "here", "by rules", "n", "encoder", "status", "why")
     note = f"Published: {table.setting}. Here: {table.here}. Tolerance {table.tolerance:g}."
     show_tables([TextTable(f"{table.paper}: {table.title}", header, tuple(rows), note)])
     for why, number in whys.items():
         console_of().print(Text(f"{number} {why}"), soft_wrap=True)
-    for run in dict.fromkeys(cell.run for cell in cells if cell.run):
+    for run in dict.fromkeys(cell.run for cell in cells_of(table, printed=False) if cell.run):
         console_of().print(Text(run), soft_wrap=True)
 
 
@@ -267,31 +276,45 @@ def _recall_in_own_contexts(
 
 
 @probe.command("tree-coverage")
-def probe_tree_coverage(data: DataFolder, out: Out = None, work: Work = None, settings: SettingsFile = None) -> None:
+def probe_tree_coverage(
+    data: DataFolder, out: Out = None, work: Work = None, settings: SettingsFile = None, language: Builder = None
+) -> None:
     """Count the pairs of gold passages that groups of the similarity and relatedness trees contain."""
     from hoptrail_papers.sirerag.tree_coverage import measure_tree_coverage
 
     options.check_writable(out)
-    with _indexed(data, "sirerag", work, settings) as (corpus, dataset, names):
+    with _indexed(data, "sirerag", work, settings, language) as (corpus, dataset, names):
         found = measure_tree_coverage(corpus.snapshot, dataset, names)
     show_tables([found.table()])
     write_results(found.to_json(), out)
 
 
 @probe.command("entities")
-def probe_entities(data: DataFolder, out: Out = None, work: Work = None, settings: SettingsFile = None) -> None:
+def probe_entities(
+    data: DataFolder, out: Out = None, work: Work = None, settings: SettingsFile = None, language: Builder = None
+) -> None:
     """Count the propositions, entities and aggregates of the corpus."""
     from hoptrail_papers.sirerag.tree_coverage import entity_statistics
 
     options.check_writable(out)
-    with _indexed(data, "sirerag", work, settings) as (corpus, _, _):
+    trees = (
+        "similarity_summaries",
+        "relatedness_summaries",
+    )  # they are not counted, and a model is paid for their summaries
+    keys = options.Given([f"recipes.sirerag.{tree}=false" for tree in trees], ["sirerag"])
+    with _indexed(data, "sirerag", work, settings, language, keys) as (corpus, _, _):
         found = entity_statistics(corpus.snapshot)
     _show_figures(found, out)
 
 
 @contextmanager
 def _indexed(
-    data: Path, recipe: str, work: Path | None, settings: Path | None
+    data: Path,
+    recipe: str,
+    work: Path | None,
+    settings: Path | None,
+    language: str | None = None,
+    keys: options.Given | None = None,
 ) -> Iterator[tuple[Corpus, Dataset, dict[str, list[str]]]]:
     """The indexed corpus, its data set, and the data set's ids of each document."""
     from hoptrail.evaluation.datasets import load_dataset
@@ -299,7 +322,11 @@ def _indexed(
 
     dataset = load_dataset(data, None, None)
     with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
-        opened = options.open_index((work or Path(temporary)) / INDEX_FOLDER / dataset.name, settings)
+        folder = (work or Path(temporary)) / INDEX_FOLDER / dataset.name
+        opened = options.open_index(folder, settings, language, keys, building=True)
+        if opened.settings.builder == CHAT and work is None:
+            raise UsageError(f"the language {CHAT} needs --work: the index and what is paid for are kept there.")
+        print_building(dataset, [recipe], opened)
         for line in render.render_notes(index_corpus(dataset, [recipe], opened, watcher).notes):
             say(line)
         corpus = opened.recipe(recipe).corpus
@@ -331,7 +358,9 @@ def distil(
     share = VALIDATION_SHARE if validation_share is None else validation_share
     passages = sorted(Snapshot.open(folder).units(Kind.PASSAGE), key=lambda unit: unit.sources)
     stored = RememberedReplies(folder / FILE).stored()
-    counts = write_training_set(stored, passages, load_settings(settings).chat, out, share, model)
+    own = load_settings(settings)
+    figures = own.structures.extractions.figures
+    counts = write_training_set(stored, passages, own.chat.of("build"), out, share, model, figures=figures)
     left_out = render.counted(
         (counts.without_reply, "without a reply to today's prompt and settings"),
         (counts.unusable, "with a reply that the text does not support"),

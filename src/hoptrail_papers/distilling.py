@@ -32,8 +32,6 @@ from hoptrail.types import Extraction, Unit
 
 TRAIN, VALIDATION, MANIFEST = "train.jsonl", "validation.jsonl", "manifest.json"
 _TASK = TASK_NAMES[Extract]
-
-
 VALIDATION_SHARE = 0.1
 
 
@@ -57,12 +55,14 @@ def write_training_set(
     out: Path,
     share: float = VALIDATION_SHARE,
     model: str = "",
+    *,
+    figures: bool = False,
 ) -> TrainingCounts:
     """Write `train.jsonl`, `validation.jsonl` (lines `{"messages": [{"role", "content"}]}`) and, last, `manifest.json` to `out`.
 
-    `stored` comes from `RememberedReplies.stored`; `chat` are the settings under which the replies were made. The `share` of the
-    documents is held out for validation. `model`: whose replies are used if there are several models'. The same replies and
-    passages in the same order give the same bytes.
+    `stored` comes from `RememberedReplies.stored`; `passages` are in document order; `chat` and `figures` are the settings under
+    which the replies were made. The `share` of the documents is held out for validation. `model`: whose replies are used if there
+    are several models'. The same replies and passages in the same order give the same bytes.
     Raises: UsageError: there are no replies to extraction, or of several models; the share is not below 1. StorageError: the
     folder cannot be written.
     """
@@ -73,8 +73,8 @@ def write_training_set(
         out.mkdir(parents=True, exist_ok=True)
         (out / MANIFEST).unlink(missing_ok=True)
         with (out / TRAIN).open("wb") as train, (out / VALIDATION).open("wb") as validation:
-            for document, line in _examples(passages, recording, chat, counts):
-                held_out = is_held_out(document, share)
+            for unit, line in _examples(tasks_of(passages, figures=figures), recording, chat, counts):
+                held_out = is_held_out(unit.document, share)
                 counts.validation += held_out
                 counts.train += not held_out
                 (validation if held_out else train).write(line)
@@ -87,6 +87,14 @@ def is_held_out(document: str, share: float) -> bool:
     """Whether a document is for validation, independent of all other documents."""
     digest = hashlib.sha256(f"0 {document}".encode()).digest()
     return int.from_bytes(digest[:8]) < share * 2**64
+
+
+def tasks_of(passages: Iterable[Unit], *, figures: bool = False) -> Iterator[Extract]:
+    """The tasks of passages in document order, each with the one before it in its document."""
+    before: Unit | None = None
+    for passage in passages:
+        yield Extract(passage, before if before and before.document == passage.document else None, figures)
+        before = passage
 
 
 class _TracedRecording(RecordedChat):
@@ -117,14 +125,14 @@ def _open_recording(stored: Iterable[StoredReply], model: str) -> _TracedRecordi
 
 
 def _examples(
-    passages: Iterable[Unit], recording: _TracedRecording, chat: ChatSettings, counts: TrainingCounts
-) -> Iterator[tuple[str, bytes]]:
-    """The examples as lines, each with its document. Passages without one are counted by the reason."""
+    tasks: Iterable[Extract], recording: _TracedRecording, chat: ChatSettings, counts: TrainingCounts
+) -> Iterator[tuple[Unit, bytes]]:
+    """The examples as lines, each with its passage. Passages without one are counted by the reason."""
     language, used = ChatLanguage(recording, chat), set[str]()
-    for passage in passages:
+    for task in tasks:
         recording.forget()
         try:
-            extraction = language.perform(Extract(passage)).value
+            extraction = language.perform(task).value
         except RecordingError:
             counts.without_reply += 1
             continue
@@ -135,7 +143,7 @@ def _examples(
             counts.without_reply += 1
             continue
         request, reply = recording.last
-        target = _supported_part(passage, parse_reply(reply.text, ExtractReply), extraction)
+        target = _supported_part(task, parse_reply(reply.text, ExtractReply), extraction)
         if request.key in used:
             counts.repeated += 1
         elif target is None:
@@ -146,10 +154,10 @@ def _examples(
             prompt = takewhile(lambda message: message.role != "assistant", request.messages)
             said = [*((message.role, message.text) for message in prompt), ("assistant", target.model_dump_json())]
             messages = [{"role": role, "content": whole_text(text)} for role, text in said]
-            yield passage.document, json.dumps({"messages": messages}, ensure_ascii=False).encode() + b"\n"
+            yield task.unit, json.dumps({"messages": messages}, ensure_ascii=False).encode() + b"\n"
 
 
-def _supported_part(passage: Unit, reply: ExtractReply, extraction: Extraction) -> ExtractReply | None:
+def _supported_part(task: Extract, reply: ExtractReply, extraction: Extraction) -> ExtractReply | None:
     """The reply reduced to its extraction, without facts that name no sentence, or only entities that are not in the text.
 
     None if it had facts and none remains.
@@ -161,8 +169,8 @@ def _supported_part(passage: Unit, reply: ExtractReply, extraction: Extraction) 
             sentence=noted.sentence,
             triple=[fact.triple.subject, fact.triple.relation, fact.triple.object] if fact.triple else [],
         )
-        for noted, fact in zip(grounded_facts(passage, reply), extraction.facts, strict=True)
-        if noted.sentence and (fact.source != passage.sources[0] or 1 in noted.sentence)
+        for noted, fact in zip(grounded_facts(task, reply), extraction.facts, strict=True)
+        if noted.sentence and (fact.source != task.unit.sources[0] or 1 in noted.sentence)
         if fact.entities or not noted.entities
     ]
     if not facts and any(fact.text.strip() for fact in reply.facts):

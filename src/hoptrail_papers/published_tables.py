@@ -51,8 +51,8 @@ class Row:
     """One system's values, in the order of the table's columns.
 
     - `recipe`: the recipe that reproduces it; `lacks`: the part of the system that has no recipe, or the data that it needs if
-      these differ from the other rows'.
-    - `set`: what it sets over the paper's settings (`KEY=VALUE`); `command`: the command if it is not an evaluation with a model.
+      these differ from the other rows'; `follows`: how it is reckoned from other published values.
+    - `set`: what it sets over the paper's settings (`KEY=VALUE`); `command`: the command if it is not the table's.
     - `model`: if not empty, only answers of this model count; `indexed_by`: the model that indexed if another one answered.
     - `folder`: the data set of all its columns if these do not name it; `corpus`: what the data sets' folders are over, at the
       end of their names, if it is not their own corpus.
@@ -63,6 +63,7 @@ class Row:
     values: tuple[float, ...]
     recipe: str = ""
     lacks: str = ""
+    follows: str = ""
     needs: Need | None = None
     set: tuple[str, ...] = ()
     command: str = ""
@@ -79,9 +80,8 @@ class Row:
 class Table:
     """A published table: the `setting` it was made under, and the differences `here`. Columns are `DATA MEASURE`.
 
-    `questions`: the number of questions by data set, if known; `lacking`: data sets that are not available in the needed form;
-    `missing`: the part of them that is missing; `folders`: other names of available data sets; `settings`: the paper whose
-    shipped settings runs use, or empty.
+    `questions`: the number of questions by data set, if known; `missing`: the data that are missing; `folders`: other names of
+    data sets; `settings`: the paper whose shipped settings runs use, or empty; `command`: that of its rows.
     """
 
     id: str
@@ -94,11 +94,10 @@ class Table:
     needs: Need
     row: tuple[Row, ...]
     questions: Mapping[str, int] = field(default_factory=dict)
-    data: str = ""
-    lacking: tuple[str, ...] = ()
     missing: str = ""
     folders: Mapping[str, str] = field(default_factory=dict)
     settings: str = ""
+    command: str = "hoptrail evaluate DATA/{data} --recipes {recipe} --language chat --work WORK --out OUT"
 
 
 Place = tuple[str, str]
@@ -190,20 +189,20 @@ def cells_of(
 
 
 def run_of(table: Table, row: Row, column: str) -> str:
-    """The command that would reproduce a cell, with placeholders DATA, WORK and OUT; empty without a recipe."""
-    if not row.recipe:
-        return ""
+    """The command that would reproduce a cell, with placeholders DATA, WORK and OUT; empty without a recipe, and for an average,
+    which follows from the cells of its data sets.
+    """
     data = _folder(table, row, column)
-    data = "{" + ",".join(_data_sets(table)) + "}" if data == AVERAGE else data
-    evaluate = "hoptrail evaluate DATA/{data} --recipes {recipe} --language chat --work WORK --out OUT"
-    command = (row.command or evaluate).replace("{recipe}", row.recipe).replace("{data}", data)
+    if not row.recipe or data == AVERAGE:
+        return ""
+    command = (row.command or table.command).replace("{recipe}", row.recipe).replace("{data}", data)
     if table.settings and command.startswith("hoptrail evaluate "):
         command = command.replace(" --work", f" --settings {PREFIX}{table.settings} --work", 1)
     return " ".join([command, *(f"--set {shlex.quote(line)}" for line in row.set)])
 
 
 def _folder(table: Table, row: Row, column: str) -> str:
-    data = row.folder or table.data or column.partition(" ")[0]
+    data = row.folder or column.partition(" ")[0]
     return "-".join(filter(None, (table.folders.get(data, data), row.corpus)))
 
 
@@ -212,7 +211,7 @@ def _cell(
 ) -> PublishedValue:
     folder, value = _folder(table, row, column), values[row.name, column].value
     compared = _compared(table, row.name, column, values, measured)
-    status, why = compared or _needed(table, row, column, at_hand=folder in data)
+    status, why = compared or _needed(table, row, at_hand=folder in data)
     rules = row.rules.get(column)
     if rules is not None and measured is None:
         why = "; ".join(filter(None, (why, f"by rules: {row.rules_by}")))
@@ -251,8 +250,10 @@ def _compared(
     return (Status.REPRODUCED if close else Status.DIFFERS), table.here
 
 
-def _needed(table: Table, row: Row, column: str, *, at_hand: bool) -> tuple[Status, str]:
+def _needed(table: Table, row: Row, *, at_hand: bool) -> tuple[Status, str]:
     """What it takes to measure the value."""
+    if row.follows:
+        return Status.FOLLOWS, row.follows
     if not row.recipe:
         if row.needs is Need.DATA:
             return Status.NEEDS_DATA, row.lacks or table.missing
@@ -262,8 +263,7 @@ def _needed(table: Table, row: Row, column: str, *, at_hand: bool) -> tuple[Stat
         why = f"indexed by {row.indexed_by}: name it as model under [chat.build]"
     if row.needs is Need.ENGINE:
         return Status.NEEDS_ENGINE, "; ".join(filter(None, (why, "it asks Wikipedia, so it is run by hand")))
-    lacking = column.partition(" ")[0] in table.lacking or (row.needs or table.needs) is Need.DATA
-    if lacking and not at_hand:
+    if (row.needs or table.needs) is Need.DATA and not at_hand:
         return Status.NEEDS_DATA, "; ".join(filter(None, (why, row.lacks or table.missing)))
     return Status.NEEDS_MODEL, why
 

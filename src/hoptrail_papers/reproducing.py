@@ -30,7 +30,6 @@ from hoptrail_papers.hirag.wikipedia.corpora import COUNTS
 from hoptrail_papers.long_answers import MEASURES, measured_answers
 from hoptrail_papers.presets import PREFIX
 from hoptrail_papers.published_tables import (
-    AVERAGE,
     SHARES,
     Measured,
     Place,
@@ -128,7 +127,7 @@ def runs_left_out(table: Table, setting: Setting) -> dict[str, str]:
 
 
 def _runnable(table: Table) -> list[PublishedValue]:
-    cells = [cell for cell in cells_of(table, printed=False) if cell.run and cell.data != AVERAGE]
+    cells = [cell for cell in cells_of(table, printed=False) if cell.run]
     engine = [cell for cell in cells if cell.status is Status.NEEDS_ENGINE]
     online = {cell.run for cell in engine}
     return [*(cell for cell in cells if cell.status in _RUNNABLE and cell.run not in online), *engine]
@@ -154,7 +153,7 @@ def found_values(table: Table, setting: Setting) -> dict[Place, Measured]:
             counts = setting.data / cell.data / COUNTS if setting.data else None
             if counts and counts.is_file():  # what the command counted
                 by_maker[""][cell.row, cell.column] = Measured(float(_content(counts)[cell.column]))
-        elif " OUT" in cell.run and cell.data != AVERAGE and not _refused(cell, setting):
+        elif " OUT" in cell.run and not _refused(cell, setting):
             for out in _results(cell, setting):
                 by_maker[out.stem[-_DIGITS:]].update(_values(cell, out, setting))
     here = made_here()

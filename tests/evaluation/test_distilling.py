@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from hoptrail.language.chat.schemas import ExtractReply
 from hoptrail.language.factory import open_language
 from hoptrail.language.tasks import Extract, Summarise
 from hoptrail.models.recording import write_recording
-from hoptrail.types import Unit
-from hoptrail_papers.distilling import TrainingCounts, is_held_out, write_training_set
+from hoptrail.types import Span, Unit
+from hoptrail_papers.distilling import TrainingCounts, is_held_out, tasks_of, write_training_set
 from world import FACTS, make_document, make_passage
 
 FINCH = make_passage(make_document("Orla Finch", FACTS["Orla Finch"]))
@@ -52,9 +53,9 @@ def ask(fake: FakeAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asking
         if brain is not None:
             fake.brain = brain
         language = open_language("chat", context_at(fake, tmp_path, **changes))
-        for passage in passages:
+        for task in tasks_of(passages):
             try:
-                language.perform(Extract(passage))
+                language.perform(task)
             except TaskFailed:
                 continue
 
@@ -95,6 +96,21 @@ def test_an_example_has_the_prompt_as_sent_and_the_supported_reply(fake: FakeAI,
         ],
     }
     assert parse_reply(assistant["content"], ExtractReply).facts[0].sentence == [1]
+
+
+def test_a_reply_is_found_by_the_request_of_the_build(
+    fake: FakeAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The passage before it is part of that, and whether dates are entities."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    first = replace(FINCH, sources=(Span(ISK.document, 0, 1),))
+    second = replace(ISK, sources=(Span(ISK.document, 1, len(ISK.text)),))
+    language = open_language("chat", context_at(fake, tmp_path))
+    language.perform(Extract(first, figures=True))
+    language.perform(Extract(second, first, figures=True))
+    assert write(fake, tmp_path, first, second).without_reply == 2
+    counts = write(fake, tmp_path, first, second, share=0.0, figures=True)
+    assert (counts.train, counts.without_reply) == (2, 0)
 
 
 def test_no_model_is_called(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
@@ -141,7 +157,7 @@ def test_replies_to_another_prompt_give_no_example(fake: FakeAI, ask: Asking, tm
 
 def test_the_same_prompt_gives_one_example(fake: FakeAI, ask: Asking, tmp_path: Path) -> None:
     ask(FINCH)
-    twin = Unit("other", FINCH.kind, FINCH.title, FINCH.text, FINCH.sources)
+    twin = replace(FINCH, id="other", sources=(Span("other", 0, len(FINCH.text)),))
     counts = write(fake, tmp_path, FINCH, twin)
     assert (counts.train + counts.validation, counts.repeated) == (1, 1)
 

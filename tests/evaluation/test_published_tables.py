@@ -45,7 +45,8 @@ from hoptrail_papers.reproducing import (
 
 CELLS = [cell for table in published_tables() for cell in cells_of(table)]
 WANTED = [*(f"sirerag-{number}" for number in (*range(1, 12),)), "chainrag-main", "chainrag-ablation"]
-WANTED += ["chainrag-retrieval", *(f"hirag-{number}" for number in range(1, 8)), "chainrag-text", "comprag", "sunar"]
+WANTED += ["chainrag-retrieval", *(f"hirag-{number}" for number in range(1, 8)), "comprag", "sunar"]
+WANTED += [f"{paper}-text" for paper in ("sirerag", "chainrag", "hirag")]
 
 
 def cell(table: str, row: str, column: str) -> PublishedValue:
@@ -98,7 +99,7 @@ def test_every_run_can_be_typed() -> None:
 
 
 def test_only_cells_with_a_recipe_have_a_run() -> None:
-    assert all(bool(item.run) == bool(item.recipe) for item in CELLS)
+    assert all(bool(item.run) == bool(item.recipe and item.data != "average") for item in CELLS)
     assert not any(item.run for item in CELLS if item.status is Status.NO_RECIPE)
 
 
@@ -134,6 +135,15 @@ def test_tper_is_computed_from_the_table() -> None:
     assert not [item for item in CELLS if item.row == "RAPTOR" and item.column.endswith("tper")]
 
 
+def test_what_is_said_to_follow_does() -> None:
+    rows = [row for table in published_tables() for row in table.row if row.follows]
+    assert len(rows) > 5
+    for row in rows:
+        (value,) = [value for value in row.values if value == value]
+        assert eval(row.follows.partition(":")[0]) == pytest.approx(value, abs=0.5 if value == 5 else 0.06), row.name  # noqa: S307
+    assert cell("comprag", "EM with the graph, as a multiple (approximate)", "hotpotqa em").status is Status.FOLLOWS
+
+
 def make_table(*values: float, **more: object) -> Table:
     row = Row("one", values, recipe="bm25")
     columns = ("musique em", "2wiki em", "average em")
@@ -152,8 +162,9 @@ def test_statuses_by_hand() -> None:
     values = {("one", "musique em"): Measured(41.5), ("one", "2wiki em"): Measured(21.1)}
     statuses = [item.status for item in cells_of(make_table(40.5, 20.0, 30.25), values)]
     assert statuses == [Status.REPRODUCED, Status.DIFFERS, Status.NEEDS_MODEL]
-    assert [item.status for item in cells_of(make_table(40.5, 20.0, 30.25, lacking=("2wiki",)))][1] is Status.NEEDS_DATA
-    assert cells_of(make_table(40.5, 20.0, 30.25, lacking=("2wiki",)), data=["2wiki"])[1].status is Status.NEEDS_MODEL
+    needy = make_table(40.5, 20.0, 30.25, needs=Need.DATA)
+    statuses = [item.status for item in cells_of(needy, data=["2wiki"])][:2]
+    assert statuses == [Status.NEEDS_DATA, Status.NEEDS_MODEL]
     bare = make_table(40.5, 20.0, 30.25)
     bare = replace(bare, row=(replace(bare.row[0], recipe=""),))
     assert {item.status for item in cells_of(bare)} == {Status.NO_RECIPE}
@@ -265,13 +276,14 @@ def test_averages_and_tper_follow_from_what_was_measured(tmp_path: Path) -> None
 def test_probes_fill_their_tables(tmp_path: Path) -> None:
     """Overlap at similarity by hand: 10 and 20 of 100 gold pairs are covered, 5 by both."""
     (tmp_path / "musique").mkdir()
-    setting = Setting(tmp_path, tmp_path)
+    setting = Setting(tmp_path, tmp_path, "m")
     one, three = tables_named(["sirerag-1", "sirerag-3"])
     groupings = {
         "similarity": {"supporting": 0.1, "all": 0.2, "overlap": 1.0},
         "relatedness": {"supporting": 0.2, "all": None, "overlap": 0.25},
     }
     (planned,) = planned_runs(one, setting)
+    assert planned.asks_model, "what rules extract says nothing of what a model does"
     planned.out.parent.mkdir()
     planned.out.write_text(json.dumps({"data": "musique", "groupings": groupings}))
     found = {column: value for (_, column), value in values_of(one, setting).items()}
@@ -475,13 +487,18 @@ def test_the_command(hoptrail: Hoptrail) -> None:
     assert "follows from other published values" in ended.out
     assert "hoptrail evaluate DATA/musique --recipes raptor:paper --language chat --settings paper:sirerag" in ended.out
     given = hoptrail("reproduce", "comprag", "--json").json
-    assert [item["value"] for item in given] == [12.2, 13.2, 4.9, 7.0]
+    assert [item["value"] for item in given] == [12.2, 13.2, 4.9, 7.0, 2.5]
     assert hoptrail("reproduce", "nothing").code == 2
     assert hoptrail("reproduce", "--run").code == 2
     with pytest.raises(UsageError, match="there is no paper or table nothing"):
         tables_named(["nothing"])
     assert [table.id for table in tables_named(["chainrag"])] == [one for one in WANTED if one.startswith("chainrag")]
-    assert "published values in 4 tables" in hoptrail("reproduce", "chainrag").out
+    shown = hoptrail("reproduce", "chainrag").out
+    assert "published values in 4 tables" in shown
+    assert "hoptrail evaluate DATA/2wiki_context --recipes hipporag:one --own-context" in shown, (
+        "an average has three runs"
+    )
+    assert "2,642,615,682" in hoptrail("reproduce", "hirag-1").out
 
 
 def test_without_an_endpoint_no_run_with_a_model_starts(
@@ -546,4 +563,9 @@ def test_an_endpoint_of_the_settings_is_one_and_the_runs_are_made_with_these_set
     both = tmp_path / "work" / "reproduced" / "sirerag.toml"
     assert all("chat" in arguments and arguments.count("--settings") == 1 for arguments in runs)
     assert {arguments[arguments.index("--settings") + 1] for arguments in runs} == {str(both)}
-    assert both.read_text(encoding="utf-8") == f'paper = "sirerag"\n{settings.read_text(encoding="utf-8")}'
+    own = settings.read_text(encoding="utf-8")
+    assert both.read_text(encoding="utf-8") == f'paper = "sirerag"\n{own}'
+    for paper, code in (("sirerag", 0), ("hirag", 2)):
+        settings.write_text(f'paper = "{paper}"\n{own}', encoding="utf-8")
+        assert hoptrail(*command).code == code, "a file that is over the paper's settings already"
+    assert both.read_text(encoding="utf-8") == f'paper = "sirerag"\n{own}'

@@ -272,7 +272,7 @@ def test_a_model_rewrites_every_sub_question_that_refers_back(corpus: Corpus, tm
     for asked in fake.log[1:]:
         assert not any(f"{word} #" in asked.prompt for word in ("was", "through"))
     effort = recipe.settings.effort
-    assert effort.readings[0] + effort.others[0] <= len(tasks) <= effort.readings[1] + effort.others[1]
+    assert effort.readings[0] + effort.plans[0] <= len(tasks) <= effort.readings[1] + effort.plans[1] + effort.others[1]
 
 
 def test_contexts_and_both_hand_over_what_all_hops_found(corpus: Corpus) -> None:

@@ -24,8 +24,6 @@ from hoptrail_papers.comprag.comprag import ALONE, Comprag, CompragSettings
 from hoptrail_papers.comprag.graph import (
     LocalGraph,
     TripleGraphSettings,
-    UnbindingSettings,
-    fillers,
     local_graph,
     pagerank,
 )
@@ -173,35 +171,6 @@ def test_pagerank_is_a_distribution_that_favours_seeds_and_what_they_lead_to() -
     assert pagerank(LocalGraph()) == {}
 
 
-def test_unbinding_says_who_fills_the_open_slot(corpus: Corpus) -> None:
-    for method in ("roles", "shift-sum", "concatenation"):
-        space = comprag(corpus, composed(method)).space()
-        settings = UnbindingSettings(triples=2)
-        patterns = [
-            Pattern(None, "designed", "Tallow Bridge"),
-            Pattern("Orla Finch", "was born in", None),
-            Pattern(subject="Orla Finch"),
-            Pattern("Orla Finch", None, "Wrenmouth"),
-        ]
-        designer, birthplace, *neither = fillers(space, patterns, settings)
-        assert (next(iter(designer)), next(iter(birthplace))) == ("Orla Finch", "Wrenmouth")
-        assert neither == [{}, {}]
-        assert fillers(space, [], settings) == []
-
-
-def test_what_was_unbound_opens_the_next_hop(corpus: Corpus) -> None:
-    unbinding = UnbindingSettings(triples=1, fillers=1, seed_k=1)
-    one, two = (
-        Comprag(corpus, OfflineLanguage(), replace(ALONE, channel="unbinding", unbinding=replace(unbinding, hops=hops)))
-        for hops in (1, 2)
-    )
-    assert "Parish Book" not in titles(one.retrieve(BORN))
-    found = two.retrieve(BORN)
-    assert titles(found)[0] == "Guild Roll"
-    assert "Parish Book" in titles(found)
-    assert {hit.channel for hit in found} == {"unbinding"}
-
-
 def test_without_a_triple_the_question_is_searched_by_its_vector(corpus: Corpus) -> None:
     question = "what is sold at the market?"
     found = comprag(corpus).retrieve(question)
@@ -211,7 +180,7 @@ def test_without_a_triple_the_question_is_searched_by_its_vector(corpus: Corpus)
 
 def test_a_corpus_without_triples_is_searched_by_vectors(tmp_path: Path) -> None:
     corpus = build(tmp_path, {"zqx": "zqx zqx."}, TripleSettings())
-    for preset in ("no-graph", "unbinding", "both-links", "poster"):
+    for preset in ("no-graph", "both-links", "poster"):
         recipe = Comprag(corpus, OfflineLanguage(), Comprag.presets[preset])
         assert {hit.channel for hit in recipe.retrieve("Who painted the Tallow Bridge?")} == {"dense"}
 
@@ -283,13 +252,11 @@ def test_what_the_index_does_not_hold_is_asked_for_by_name(preset: str, setting:
     "wrong",
     [
         lambda: TripleGraphSettings(depth=0),
-        lambda: UnbindingSettings(fillers=0),
         lambda: CompragSettings(hybrid_weight=2.0),
         lambda: CompragSettings(kept=11),
         lambda: CompragSettings(k=0),
-        lambda: CompragSettings(channel="unbinding", space=CompositionSettings("text")),
     ],
 )
 def test_impossible_settings_are_refused(wrong: Any) -> None:
-    with pytest.raises(ValueError, match=r"at least|between|text cannot"):
+    with pytest.raises(ValueError, match=r"at least|between"):
         wrong()

@@ -175,12 +175,14 @@ class Laborious:
     name: str = "laborious"
     readings: int = 0
     others: int = 0
+    plans: int = 0
     said: list[str] = field(default_factory=list)
 
     def perform(self, task: Task[Any]) -> Reply[Any]:
         drawn = task.samples if isinstance(task, Sample) else 1
         handed = isinstance(task, Read | Assess | Verify | Sample | Integrate | Summarise)
         self.readings, self.others = self.readings + drawn * handed, self.others + drawn * (not handed)
+        self.plans += isinstance(task, Decompose | Complete)
         return Reply(self._reply(task), Usage(calls=drawn))
 
     def _reply(self, task: Task[Any]) -> Any:
@@ -221,7 +223,8 @@ def test_no_question_takes_more_tasks_than_its_settings_tell(
     language = Laborious(answers)
     open_recipe(name, corpus, language, RecipeSettings()).answer(QUESTION)
     assert language.readings <= effort.readings[1]
-    assert language.others <= effort.others[1]
+    assert language.others <= effort.others[1] + effort.plans[1]
+    assert language.plans <= effort.plans[1]
 
 
 def test_the_default_recipe_can_take_all_that_its_settings_tell(corpus: Corpus) -> None:

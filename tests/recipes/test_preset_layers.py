@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,6 +17,7 @@ from hoptrail.index.settings import load_settings, settings_from
 from hoptrail.language.tasks import Abstain
 from hoptrail.recipes.catalogue import changed_keys, recipe_settings
 from hoptrail.recipes.settings import RecipeSettings
+from hoptrail_papers.chainrag.chainrag import Chainrag, ChainragSettings
 from hoptrail_papers.sunar.sunar import Sunar
 from world import HashingEncoder
 
@@ -49,12 +50,15 @@ def test_the_fingerprint_differs_and_the_changed_keys_are_named() -> None:
     assert changed_keys("sunar", settings) == changed_keys("sunar:paper", RecipeSettings()) == ()
 
 
-def test_a_set_value_that_the_preset_forbids_is_refused_by_name() -> None:
-    settings = settings_from({"recipes": {"comprag": {"channel": "unbinding"}}}, "here").recipes
+def test_a_set_value_that_the_preset_forbids_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    paper = Chainrag.presets["paper"]
+    wide = replace(paper, search=replace(paper.search, context_k=50))
+    monkeypatch.setitem(cast("dict[str, ChainragSettings]", Chainrag.presets), "wide", wide)
+    settings = settings_from({"recipes": {"chainrag": {"search": {"prefilter": 20}}}}, "here").recipes
     with pytest.raises(
-        UsageError, match=r"under recipes\.comprag cannot be had with the preset comprag:text: the channel"
+        UsageError, match=r"under recipes\.chainrag cannot be had with the preset chainrag:wide: prefilt"
     ):
-        recipe_settings("comprag:text", settings)
+        recipe_settings("chainrag:wide", settings)
 
 
 def test_keys_of_the_command_lie_over_the_file(tmp_path: Path) -> None:
@@ -100,6 +104,7 @@ def test_the_command_says_what_it_changes_of_a_preset(hoptrail: Hoptrail, folder
         ("chat={build={model='other'}}", "--set chat.build.model has no effect on this command"),
         ("labels=[]", "--set labels has no effect on this command"),
         ("recipes.hirag={turns=2}", "--set recipes.hirag.turns has no effect here, where bm25 is used"),
+        ("chat.read.model=other", "--set chat.read.model has no effect here, where no model does that"),
     ],
 )
 def test_a_key_without_effect_is_refused(hoptrail: Hoptrail, folder: Path, line: str, said: str) -> None:

@@ -79,7 +79,11 @@ def test_a_batch_costs_one_call_where_the_endpoint_gives_several_replies(corpus:
         assert [entry.body["n"] for entry in fake.log if task_of(entry.body) == "sample"] == [10] * 4
         assert answer.usage.calls == len(asked) == fake.bill.calls
         effort = settings.effort
-        assert effort.readings[0] + effort.others[0] <= len(asked) <= effort.readings[1] + effort.others[1]
+        assert (
+            effort.readings[0] + effort.plans[0]
+            <= len(asked)
+            <= effort.readings[1] + effort.plans[1] + effort.others[1]
+        )
 
 
 def talkative(body: Body) -> str:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The fewest and the most tasks: `readings` have evidence, `others` have none. Every sampled answer counts."""
+    """The fewest and the most tasks: `readings` have evidence, `plans` decompose or complete, `others` neither. Samples count."""
 
     readings: tuple[int, int] = (1, 1)
+    plans: tuple[int, int] = (0, 0)
     others: tuple[int, int] = (0, 0)
 
     @classmethod
@@ -18,5 +19,4 @@ class Effort:
         return cls((2, most * readings + 1), (2, 2 * most))
 
 
-FROM_MEMORY = Effort((0, 0), (1, 1))
-"""One question to the model's memory."""
+FROM_MEMORY = Effort((0, 0), others=(1, 1))  # one question to the model's memory

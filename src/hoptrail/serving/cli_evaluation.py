@@ -64,7 +64,7 @@ def evaluate(
     dataset = datasets.load_dataset(data, questions, limit)
     dataset = datasets.single_hops_of(dataset) if single_hops else dataset
     names = options.named(recipes)
-    keys = options.Given(given, names, ["server"])
+    keys = options.Given(given, names, ["server"], alone=True)
     with tempfile.TemporaryDirectory() as temporary, options.watching() as watcher:
         folder = work or Path(temporary)
         # A reader of gold cannot build anything, so the index keeps the language of the settings.
@@ -72,7 +72,7 @@ def evaluate(
         opened = options.open_index(folder / runner.INDEX_FOLDER / dataset.name, settings, builder, keys)
         performer = language or opened.settings.language
         _check_performer(performer, dataset, [] if retrieval_only else names, opened.settings, work)
-        _print_building(dataset, names, opened, own_context=own_context)
+        print_building(dataset, names, opened, own_context=own_context)
         chosen: dict[str, Any] = {"retrieval_only": retrieval_only} | ({} if own_context else {"threads": threads})
         measure = evaluate_own_contexts if own_context else runner.evaluate
         report = measure(dataset, names, opened, folder, performer, watcher, **chosen)
@@ -116,21 +116,23 @@ def _check_performer(
 def _print_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
     """Print what all questions may cost before anything is spent: some recipes take many replies per question."""
     from hoptrail.language.chat.estimating import estimate_asking
+    from hoptrail.language.effort import Effort
     from hoptrail.models.environment import configured_model
     from hoptrail.recipes.catalogue import recipe_settings
 
     count, (reading, *decomposing) = len(dataset.questions), settings.chat.asking
     for name in recipes:
         own = recipe_settings(name, settings.recipes)
-        effort = replace(own.effort, others=(0, 0)) if decomposing else own.effort
+        effort = replace(own.effort, plans=(0, 0)) if decomposing else own.effort
         estimate = estimate_asking(count, reading, evidence_tokens=own.evidence_tokens, effort=effort)
         options.say(f"{name} may take for {count} questions: {estimate}")
-        for chat in decomposing:
-            estimate = estimate_asking(count, chat, evidence_tokens=0, effort=replace(own.effort, readings=(0, 0)))
+        for chat in decomposing if any(own.effort.plans) else ():
+            plans = Effort((0, 0), own.effort.plans)
+            estimate = estimate_asking(count, chat, evidence_tokens=0, effort=plans)
             options.say(f"and of {configured_model(chat.model)}, which decomposes: {estimate}")
 
 
-def _print_building(dataset: Dataset, recipes: Sequence[str], index: Index, *, own_context: bool) -> None:
+def print_building(dataset: Dataset, recipes: Sequence[str], index: Index, *, own_context: bool = False) -> None:
     """Print what a model may cost that builds the structures, from a rehearsal over the corpus."""
     from hoptrail.index.indexing import Watcher
 

@@ -21,7 +21,7 @@ from hoptrail.index import contract
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
 from hoptrail.plugins import found, loaded
-from hoptrail.recipes.catalogue import changed_keys
+from hoptrail.recipes.catalogue import changed_keys, needed_structures, presets_of
 from hoptrail.recipes.registry import settings_key
 from hoptrail.serving.render import near, plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
@@ -117,7 +117,9 @@ SetKeys = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What `--set` says to a command of `recipes` (None: the settings'), what it leaves `unused`, and its option `language`."""
+    """What `--set` says to a command of `recipes` (None: the settings'), what it leaves `unused`, its option `language`, and
+    whether it uses their structures `alone`.
+    """
 
     given: Sequence[str] | None
     recipes: Sequence[str | None] = (None,)
@@ -125,24 +127,47 @@ class Given:
         "sync", "labels", "follow_links", "gitignore", "exclude", "reading", "passages", "server", "build", "chat.build"
     )  # fmt: skip
     language: str | None = None
+    alone: bool = False
 
     def check(self, settings: Settings, language: str | None) -> None:
         """Say what is changed of presets. Raises: UsageError: a key has no effect; the message says what to do."""
         from hoptrail.index.settings import from_line, values_of
 
         used = [name or settings.recipe for name in self.recipes]
-        tables = [f"recipes.{settings_key(name.partition(':')[0])}." for name in used]
-        decided = [*(["recipe"] if all(self.recipes) else []), *(["language"] if language else [])]
-        unused = tuple(f"{name}." for name in (*self.unused, *decided))
         for key in (key for line in self.given or () for key, _ in values_of(from_line(line))):
-            if key.startswith("recipes.") and not key.startswith(tuple(tables)):
-                remedy = f"set {tables[0]}KEY, or name the other recipe"
-                raise UsageError(f"--set {key} has no effect here, where {', '.join(used)} is used: {remedy}.")
-            if f"{key}.".startswith(unused):
-                raise UsageError(f"--set {key} has no effect on this command, or an option decides it: leave it out.")
+            if why := self._without_effect(key, used, settings, language):
+                raise UsageError(f"--set {key} has no effect {why}.")
         for name in used:
             if changed := changed_keys(name, settings.recipes):
                 say(f"{name} with {', '.join(changed)}")
+
+    def _without_effect(self, key: str, used: Sequence[str], settings: Settings, language: str | None) -> str:
+        """Why a key has no effect, and what to do; empty if it has one."""
+        tables = [f"recipes.{settings_key(name.partition(':')[0])}." for name in used]
+        decided = [*(["recipe"] if all(self.recipes) else []), *(["language"] if language else [])]
+        asking = language or settings.language
+        asked = [settings.build.language or asking, *([] if key.startswith("chat.build.") else [asking])]
+        where = f"here, where {', '.join(used)} is used"
+        if key.startswith("recipes.") and not key.startswith(tuple(tables)):
+            return f"{where}: set {tables[0]}KEY, or name the other recipe"
+        if f"{key}.".startswith(tuple(f"{name}." for name in (*self.unused, *decided))):
+            return "on this command, or an option decides it: leave it out"
+        if self.alone and key.startswith("structures.") and key.split(".")[1] not in _structures_of(used):
+            return f"{where}: leave it out, or name a recipe with that structure"
+        if key.startswith("chat.") and CHAT not in asked:
+            return "here, where no model does that: name the language chat"
+        return ""
+
+
+def _structures_of(recipes: Sequence[str]) -> set[str]:
+    """The keys of the structures that recipes use, with some preset or without."""
+    from hoptrail.documents.splitting import PassageLimits
+    from hoptrail.structures.catalogue import structures_by_name, with_foundations
+
+    kinds = {name.partition(":")[0] for name in recipes}
+    named = {f"{kind}:{preset}" for kind in kinds for preset in presets_of(kind)}
+    needed = with_foundations(needed_structures(kinds | named), structures_by_name(PassageLimits()))
+    return {settings_key(structure.name) for structure in needed}
 
 
 def open_index(

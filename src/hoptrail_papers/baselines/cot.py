@@ -32,7 +32,7 @@ class CotSettings(PassageSettings):
     @property
     def effort(self) -> Effort:
         """Up to `voting.replies` readings or samples, and the judgements whether two of their answers mean the same."""
-        return Effort((1, self.voting.replies), (0, self.voting.most_judged))
+        return Effort((1, self.voting.replies), others=(0, self.voting.most_judged))
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class FlareSettings(PassageSettings):
     def effort(self) -> Effort:
         """Each step is drafted and, if the draft is not sure, read once more."""
         if self.draft == "memory":
-            return Effort((1, self.steps + 1), (3, 3 * self.steps))
+            return Effort((1, self.steps + 1), (2, 2 * self.steps), (1, self.steps))
         return Effort.of_hops(self.steps, readings=2)
 
 

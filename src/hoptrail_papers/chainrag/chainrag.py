@@ -204,7 +204,7 @@ class ChainragSettings(PassageSettings):
         most = self.sub_questions if self.decompose else 1
         readings = most * (2 + (self.search.expansions if self.search.walks else 0)) + 1
         rewritings = most - 1 if self.completion == "language" else 0
-        return Effort((1, readings), (int(self.decompose), most + rewritings + int(self.decompose)))
+        return Effort((1, readings), (int(self.decompose), rewritings + int(self.decompose)), (0, most))
 
 
 def _with(settings: ChainragSettings, **search: object) -> ChainragSettings:

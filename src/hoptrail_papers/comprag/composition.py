@@ -1,8 +1,7 @@
-"""The algebra of composed triples: compose the vectors of subject, relation and object into one, and unbind them again.
+"""The algebra of composed triples: compose the vectors of subject, relation and object into one.
 
 Holographic reduced representations (Plate, IEEE Transactions on Neural Networks 6(3), 1995; unitary vectors: Plate's book of
-2003, section 3.6). Binding is circular convolution by FFT; unbinding is circular correlation, which is exact if the key is
-unitary. Pure functions on arrays.
+2003, section 3.6). Binding is circular convolution by FFT. Pure functions on arrays.
 
 The product of the slots, as in CompRAG's released code, ignores direction (who does it to whom), and a triple with an open slot
 resembles no whole one. Shifting cures neither, because it commutes with binding. Adding slots that are each bound to the vector
@@ -66,13 +65,6 @@ def bind(first: FloatMatrix, second: FloatMatrix) -> FloatMatrix:
     return bound
 
 
-def unbind(bound: FloatMatrix, key: FloatMatrix) -> FloatMatrix:
-    """Circular correlation along the last axis: `unbind(bind(a, key), key)` is a if `key` is unitary, else similar to a."""
-    size = bound.shape[-1]
-    found: FloatMatrix = np.fft.irfft(np.fft.rfft(bound) * np.conj(np.fft.rfft(key)), size).astype(np.float32)
-    return found
-
-
 def unitary(vectors: FloatMatrix) -> FloatMatrix:
     """Vectors with the same phases and spectra of magnitude 1; their length is 1."""
     spectra = np.fft.rfft(vectors)
@@ -123,35 +115,3 @@ def compose(slots: FloatMatrix, known: NDArray[np.bool_], settings: CompositionS
         case "mean":
             return unit_length(parts.sum(axis=1))
     raise ValueError(f"{settings.method} does not compose slots")
-
-
-def open_slot(
-    triples: FloatMatrix, slots: FloatMatrix, known: NDArray[np.bool_], place: int, settings: CompositionSettings
-) -> FloatMatrix:
-    """An approximation of slot `place` of composed `triples`, to compare with known vectors: shape (n, dimension).
-
-    Products and the mean need the other slots (`slots` and `known`, shapes (3, dimension) and (3,)).
-    Raises: ValueError: the method is `text`, which cannot be unbound.
-    """
-    dimension = slots.shape[1]
-    parts = unitary(slots) if settings.unitary else slots
-    match settings.method:
-        case "roles":
-            return unbind(triples, role_vectors(dimension)[place])
-        case "shift-sum":
-            unshifted: FloatMatrix = np.roll(triples, -place, axis=1)
-            return unshifted
-        case "concatenation":
-            return triples[:, place * dimension : (place + 1) * dimension]
-        case "mean":
-            share = np.float32(np.sqrt(known.sum() / SLOTS))
-            remainder: FloatMatrix = triples - share * unit_length(known.astype(np.float32) @ parts)
-            return remainder
-        case "product" | "permuted-product":
-            unbound = unbind(triples, compose(slots[np.newaxis], known[np.newaxis], settings)[0])
-            if settings.method == "product":
-                return unbound
-            inverse = np.argsort(permutations(dimension)[place])
-            restored: FloatMatrix = np.take(unbound, inverse, axis=1)
-            return restored
-    raise ValueError(f"{settings.method} cannot be unbound")

@@ -3,7 +3,6 @@
     Methodology   triples by rule; slots encoded and composed; the question's    triples.py,
                   triples find the nearest, whose chunks are read                composition.py, space.py
     Analysis      role binding, for direction; just-in-time local graphs         graph.py
-    (ours)        the open slot unbound and cleaned up, as a channel             graph.py
 
 Deviations: by default triples are fused with keyword and dense search, because alone they find less than BM25 does. Eight of the
 first ten hits come from those two, and triples influence their order. The presets search by triples alone. Every passage competes
@@ -23,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from hoptrail.corpus.structure_names import TRIPLES
 from hoptrail.language.tasks import Abstain
@@ -34,7 +33,7 @@ from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_sea
 from hoptrail.setting_limits import Share, check_limits
 from hoptrail.types import Ranking
 from hoptrail_papers.comprag.composition import CompositionSettings
-from hoptrail_papers.comprag.graph import TripleGraphSettings, UnbindingSettings, search_by_unbinding, search_triples
+from hoptrail_papers.comprag.graph import TripleGraphSettings, search_triples
 from hoptrail_papers.comprag.question_triples import QuestionTriples, question_triples
 from hoptrail_papers.comprag.space import TripleSpace, how_to_add
 
@@ -44,17 +43,15 @@ AHEAD = 10
 
 @dataclass(frozen=True, slots=True)
 class CompragSettings(PassageSettings):
-    """How triples are compared (`space`), and searched by walking a `graph` or by `unbinding`, as `channel` says.
+    """How triples are compared (`space`), and searched by walking a `graph`.
 
     With `noun_phrases` noun phrases of the question that are not names are partial patterns too. `hybrid_weight` is the weight of
     keyword and dense search (`search`) in the fusion; 0: triples alone. Their first `kept` hits stay among the first ten.
     """
 
-    channel: Literal["triples", "unbinding"] = "triples"
     noun_phrases: bool = False
     space: CompositionSettings = field(default_factory=CompositionSettings)
     graph: TripleGraphSettings = field(default_factory=TripleGraphSettings)
-    unbinding: UnbindingSettings = field(default_factory=UnbindingSettings)
     hybrid_weight: Share = 0.9
     kept: int = 8
     search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
@@ -64,8 +61,6 @@ class CompragSettings(PassageSettings):
         check_limits(self)
         if not 0 <= self.kept <= AHEAD:
             raise ValueError(f"kept lies between 0 and {AHEAD}, not {self.kept}")
-        if self.channel == "unbinding" and self.space.method == "text":
-            raise ValueError("the channel unbinding needs a composition that can be unbound, and text cannot")
 
     @property
     def built_with(self) -> Mapping[str, str]:
@@ -115,7 +110,6 @@ class Comprag(SinglePass):
         "similarity-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity",))),
         "both-links": replace(ALONE, graph=TripleGraphSettings(links=("similarity", "entity"))),
         "pagerank": replace(ALONE, graph=TripleGraphSettings(score="pagerank")),
-        "unbinding": replace(ALONE, channel="unbinding"),
         "hybrid-rrf": CompragSettings(hybrid_weight=0.8, search=HybridSearchSettings(fusion="rrf")),
         "mixed": CompragSettings(hybrid_weight=0.8, kept=0),
     }
@@ -135,14 +129,11 @@ class Comprag(SinglePass):
         return keep_ahead(rescored(both, scores, 2 * depth), others, settings.kept, AHEAD)[:limit]
 
     def by_triples(self, question: str, limit: int) -> Ranking:
-        """The passages that the channel finds; none if the question or the corpus has no triples."""
+        """The passages that triples find; none if the question or the corpus has no triples."""
         asked = self.asked(question)
         if not asked.patterns:
             return ()
-        space = self.space()
-        if self.settings.channel == "unbinding":
-            return search_by_unbinding(space, asked, limit, self.settings.unbinding)
-        return search_triples(space, asked, limit, self.settings.graph)
+        return search_triples(self.space(), asked, limit, self.settings.graph)
 
     def asked(self, question: str) -> QuestionTriples:
         """The question's own triples."""

@@ -115,7 +115,6 @@ class TripleSpace:
             advice = how_to_add(settings.needed_setting)
             raise NotBuilt(f"{corpus.snapshot.folder} does not hold the vectors of all triples. {advice}") from error
         self._row_of = {text: row for row, text in enumerate(ordered)}
-        self._vocabularies: dict[int, tuple[list[str], FloatMatrix]] = {}
 
     @classmethod
     def of(cls, corpus: Corpus, settings: CompositionSettings) -> TripleSpace:
@@ -196,14 +195,6 @@ class TripleSpace:
         if without is not None:
             scores[:, without] = -np.inf
         return [[(row, float(own[row])) for row in top_rows(own, limit) if own[row] > -np.inf] for own in scores]
-
-    def vocabulary(self, place: int) -> tuple[list[str], FloatMatrix]:
-        """The distinct texts of one slot, and their vectors there: shape (len(texts), dimension)."""
-        if place not in self._vocabularies:
-            rows, firsts = np.unique(self._rows[:, place], return_index=True)
-            texts = [self.triples.slots[first][place] for first in firsts.tolist()]
-            self._vocabularies[place] = texts, unit_length(self._slots[rows] - self._means[place])
-        return self._vocabularies[place]
 
     @cached_property
     def _texts(self) -> FloatMatrix:

@@ -82,7 +82,8 @@ class HiragSettings(PassageSettings):
         """Each turn is planned, completed and answered; without retrieval, answered from memory alone."""
         turns = self.turns if self.decompose else 1
         readings, others = self.rethink.most_tasks if self.retrieval else (0, 1)
-        return Effort((1, turns * readings + 1), (int(self.decompose), turns * (2 + others)))
+        plans = (1, 2 * turns) if self.decompose else (0, 0)
+        return Effort((1, turns * readings + 1), plans, (0, turns * others))
 
 
 def _with(settings: HiragSettings, **rethink: object) -> HiragSettings:

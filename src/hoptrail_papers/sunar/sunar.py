@@ -117,7 +117,7 @@ class SunarSettings(PassageSettings):
         batches = math.ceil(self.adaptive.budget / self.adaptive.batch) * (self.hops if self.decompose else 1)
         fewest, most = whole.readings
         rounds = min(batches, self.tasks or batches)
-        return Effort((fewest + 1, most + rounds * self.uncertainty.samples), whole.others)
+        return replace(whole, readings=(fewest + 1, most + rounds * self.uncertainty.samples))
 
 
 PAPER = SunarSettings(

@@ -15,10 +15,8 @@ from hoptrail_papers.comprag.composition import (
     Method,
     bind,
     compose,
-    open_slot,
     permutations,
     role_vectors,
-    unbind,
     unitary,
 )
 
@@ -127,22 +125,9 @@ def test_a_unitary_key_is_undone_exactly(size: int, chance: np.random.Generator)
     for key in role_vectors(size):
         assert np.linalg.norm(key) == pytest.approx(1, abs=1e-5)
         np.testing.assert_allclose(np.abs(np.fft.rfft(key)), 1, atol=1e-5)
-        np.testing.assert_allclose(unbind(bind(vectors, key), key), vectors, atol=1e-5)
+        undone = np.fft.irfft(np.fft.rfft(bind(vectors, key)) * np.conj(np.fft.rfft(key)), size)
+        np.testing.assert_allclose(undone, vectors, atol=1e-5)
     np.testing.assert_allclose(np.abs(np.fft.rfft(unitary(vectors))), 1, atol=1e-5)
-
-
-@pytest.mark.parametrize("method", COMPOSED)
-@pytest.mark.parametrize("place", [0, 2])
-def test_what_fills_a_slot_is_found_among_all_by_unbinding(
-    method: Method, place: int, chance: np.random.Generator
-) -> None:
-    """Unitary slots, which a product needs to be undone exactly."""
-    slots = unitary(random_slots(chance, 300))
-    settings = CompositionSettings(method)
-    triples = composed(slots, settings)
-    known = np.array([at != place for at in range(SLOTS)])
-    found = np.stack([open_slot(triples[[row]], slots[row], known, place, settings)[0] for row in range(len(slots))])
-    assert (np.argmax(found @ slots[:, place].T, axis=1) == np.arange(len(slots))).mean() > 0.98
 
 
 def test_slots_left_out_count_for_nothing_and_nothing_known_is_zero(chance: np.random.Generator) -> None:
@@ -162,12 +147,10 @@ def test_roles_and_permutations_are_drawn_once_for_all() -> None:
     assert np.array_equal(permutations(SIZE), permutations.__wrapped__(SIZE))
 
 
-def test_text_neither_composes_nor_comes_apart(chance: np.random.Generator) -> None:
+def test_text_does_not_compose(chance: np.random.Generator) -> None:
     slots = random_slots(chance, 1)
     with pytest.raises(ValueError, match="does not compose"):
         composed(slots, CompositionSettings("text"))
-    with pytest.raises(ValueError, match="cannot be unbound"):
-        open_slot(slots[:, 0], slots[0], np.ones(3, dtype=bool), 0, CompositionSettings("text"))
 
 
 @pytest.mark.parametrize("size", [16, 15])
@@ -176,9 +159,7 @@ def test_binding_is_circular_convolution_as_defined(size: int, chance: np.random
     first, second = random_slots(chance, 1, size)[0, :2]
     places = range(size)
     convolved = [sum(first[k] * second[(j - k) % size] for k in places) for j in places]
-    correlated = [sum(second[k] * first[(j + k) % size] for k in places) for j in places]
     np.testing.assert_allclose(bind(first, second), convolved, atol=1e-6)
-    np.testing.assert_allclose(unbind(first, second), correlated, atol=1e-6)
 
 
 def test_permuted_slots_are_unitary_when_they_are_bound() -> None:
@@ -187,15 +168,3 @@ def test_permuted_slots_are_unitary_when_they_are_bound() -> None:
     made = compose(slots, np.ones((2, 3), dtype=bool), CompositionSettings("permuted-product", unitary=True))
     magnitudes = np.abs(np.fft.rfft(made))
     assert np.allclose(magnitudes, magnitudes[:, :1], atol=1e-4)
-
-
-def test_what_is_left_of_a_mean_without_the_known_slots_is_the_open_one() -> None:
-    """Of slots at right angles, by hand: (s + r + o) / √3 less √(2/3) times (s + r) / √2."""
-    slots = np.eye(3, 8, dtype=np.float32)
-    settings = CompositionSettings("mean")
-    triple = composed(slots[np.newaxis], settings)
-    for place in range(SLOTS):
-        known = np.arange(SLOTS) != place
-        np.testing.assert_allclose(
-            open_slot(triple, slots, known, place, settings)[0], slots[place] / np.sqrt(3), atol=1e-6
-        )

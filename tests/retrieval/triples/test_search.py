@@ -1,10 +1,8 @@
-"""Search by triples beside its plain definition: their space, the graph around a question, and what is unbound."""
+"""Search by triples beside its plain definition: their space, and the graph around a question."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,21 +11,17 @@ import pytest
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind
-from hoptrail_papers.comprag.composition import CompositionSettings, Method, compose, open_slot
+from hoptrail_papers.comprag.composition import CompositionSettings, Method, compose
 from hoptrail_papers.comprag.graph import (
     LEAST_RELATION,
-    SHARPNESS,
     TripleGraphSettings,
-    UnbindingSettings,
     best_passages,
-    fillers,
     local_graph,
-    search_by_unbinding,
     search_triples,
 )
 from hoptrail_papers.comprag.question_triples import Pattern, QuestionTriples
 from hoptrail_papers.comprag.space import RELATION, TripleSpace, stored_triples
-from retrieval.triple_world import STRAY, publish
+from retrieval.triple_world import STRAY
 
 PATTERNS = (Pattern("Orla Finch", "praised"), Pattern(None, "taught", "Milo Fen"))
 ASKED = QuestionTriples(PATTERNS, (Pattern(subject="Orla Finch"), Pattern(subject="Ada Quill")), ("praised", "taught"))
@@ -72,17 +66,6 @@ def test_whole_texts_are_compared_less_their_mean(facts: Corpus, centred: bool) 
     assert np.allclose(space.matrix, unit_length(texts - mean), atol=1e-5)
     asked = facts.encoder.encode(["taught Milo Fen"])
     assert np.allclose(space.vectors_of(PATTERNS[1:]), unit_length(asked - mean), atol=1e-5)
-
-
-def test_a_vocabulary_has_every_text_of_a_place_once(facts: Corpus) -> None:
-    space = space_of(facts)
-    slots, _ = slots_of(space)
-    for place in range(3):
-        texts, vectors = space.vocabulary(place)
-        assert sorted(texts) == sorted({said[place] for said in space.triples.slots})
-        for text, vector in zip(texts, vectors, strict=True):
-            row = next(row for row, said in enumerate(space.triples.slots) if said[place] == text)
-            assert np.allclose(vector, slots[row, place], atol=1e-5)
 
 
 def nearest(space: TripleSpace, vector: FloatMatrix, limit: int, known: set[int]) -> list[tuple[int, float]]:
@@ -181,84 +164,3 @@ def test_triples_stand_in_their_passage_or_in_none(facts: Corpus) -> None:
         assert place < 0 or " ".join(slots) in passages[stored.passage_ids[place]].text
     for name, rows in stored.entities.items():
         assert rows.tolist() == [row for row in range(len(stored)) if name in stored.named_by(row)], "each once"
-
-
-def test_what_fills_an_open_slot_is_outvoted_by_similarity_and_never_in_the_pattern(facts: Corpus) -> None:
-    space, settings = space_of(facts, centred=False), UnbindingSettings(triples=6, fillers=4)
-    pattern = Pattern("Orla Finch", "praised")
-    near = nearest(space, space.vectors_of([pattern])[0], 6, set())
-    memory = unit_length(sum(np.float32(max(score, 0) ** SHARPNESS) * space.matrix[row] for row, score in near))[
-        np.newaxis
-    ]
-    slots, known = space.known([pattern])
-    unbound = unit_length(open_slot(memory, slots[0], known[0], 2, space.settings))[0]
-    texts, vectors = space.vocabulary(2)
-    scores = {text: float(vector @ unbound) for text, vector in zip(texts, vectors, strict=True)}
-    expected = [text for text in sorted(scores, key=lambda text: -scores[text]) if text != "Orla Finch"][:4]
-    (found,) = fillers(space, [pattern], settings)
-    assert list(found) == expected
-    assert found == pytest.approx({text: scores[text] for text in expected}, abs=1e-5)
-    assert fillers(space, [Pattern("Orla Finch", None, "Ada Fen"), Pattern("Orla Finch")], settings) == [{}, {}]
-
-
-def test_all_fillers_are_all_texts_of_the_place_but_those_in_the_pattern(facts: Corpus) -> None:
-    space = space_of(facts)
-    texts, _ = space.vocabulary(2)
-    others = sorted(text for text in texts if text.lower() != "orla finch")
-    assert len(others) == len(texts) - 1
-    for count in (len(texts), len(others)):
-        (found,) = fillers(space, [Pattern("Orla Finch", "praised")], UnbindingSettings(fillers=count))
-        assert sorted(found) == others
-
-
-@pytest.mark.parametrize("hops", [1, 2, 3])
-def test_hops_by_unbinding_are_as_defined(facts: Corpus, hops: int) -> None:
-    space, settings = space_of(facts), UnbindingSettings(triples=3, fillers=2, hops=hops, seed_k=2)
-    scores, tried = defaultdict[int, float](float), set[Pattern]()
-    patterns = dict.fromkeys(ASKED.whole, 1.0)
-    for _ in range(hops):
-        tried |= set(patterns)
-        following: defaultdict[Pattern, float] = defaultdict(float)
-        for pattern, weight in patterns.items():
-            for row, score in nearest(space, space.vectors_of([pattern])[0], 2, set()):
-                scores[row] = max(weight * score, scores[row])
-            (entities,) = fillers(space, [pattern], settings)
-            for entity, score in entities.items():
-                opened = [Pattern(subject=entity)]
-                for relation in set(ASKED.relations) - {pattern.relation}:
-                    opened += [Pattern(entity, relation), Pattern(None, relation, entity)]
-                for one in opened:
-                    following[one] = max(weight * max(score, 0.0), following[one])
-        patterns = {pattern: weight for pattern, weight in following.items() if pattern not in tried}
-    expected = best_passages(space, scores, 99, "unbinding")
-    found = search_by_unbinding(space, ASKED, 99, settings)
-    assert [hit.unit for hit in found] == [hit.unit for hit in expected]
-    assert [hit.score for hit in found] == pytest.approx([hit.score for hit in expected], abs=1e-5)
-
-
-def test_unbinding_goes_hop_by_hop_and_each_weighs_less(tmp_path: Path) -> None:
-    """The bridge to its designer, the designer to her town, the town to its river: each filler opens the next patterns."""
-    chain = {
-        "Roll": [("Orla Finch", "designed", "Tallow Bridge")],
-        "Book": [("Orla Finch", "left", "Wrenmouth")],
-        "Guide": [("Wrenmouth", "faces", "Isk")],
-        "Fair": [("Ida Voss", "sells", "Green Apples")],
-    }
-    space = space_of(publish(tmp_path, chain), centred=False)
-    first = Pattern(None, "designed", "Tallow Bridge")
-    asked = QuestionTriples((first,), (), ("designed", "left"))
-    settings = UnbindingSettings(triples=1, fillers=1, seed_k=1, hops=1)
-    reached = [search_by_unbinding(space, asked, 9, replace(settings, hops=hops)) for hops in (1, 2, 3)]
-    titles = [[hit.unit.title for hit in ranking] for ranking in reached]
-    assert titles[0] == ["Roll"]
-    assert [("Book" in found, "Guide" in found) for found in titles] == [(False, False), (True, False), (True, True)]
-    assert titles[2][:3] == ["Roll", "Book", "Guide"]
-    assert {hit.channel for ranking in reached for hit in ranking} == {"unbinding"}
-    [designer] = fillers(space, [first], settings)
-    following = [Pattern("Orla Finch", "left"), Pattern(None, "left", "Orla Finch"), Pattern("Orla Finch")]
-    vectors = space.vectors_of(following)
-    book = next(row for row, said in enumerate(space.triples.slots) if said[1] == "left")
-    likeness = max(score for vector in vectors for row, score in nearest(space, vector, 1, set()) if row == book)
-    scores = {hit.unit.title: hit.score for hit in reached[1]}
-    assert scores["Book"] == pytest.approx(designer["Orla Finch"] * likeness, abs=1e-5)
-    assert search_by_unbinding(space, QuestionTriples((), (Pattern("Isk"),), ()), 9, settings) == ()

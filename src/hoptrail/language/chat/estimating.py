@@ -9,7 +9,7 @@ paid for count nothing. Repairs are not counted: a model whose first replies are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TypeVar
 
 from hoptrail.language.chat import schemas
@@ -61,9 +61,9 @@ class Estimate:
 def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: int, effort: Effort) -> Estimate:
     """The cost of `questions` questions of some `effort` that read up to `evidence_tokens` at a time."""
     evidence = min(evidence_tokens, settings.context_window * MARGIN)
-    reads, others = effort.readings[0], effort.others[0]
-    most_reads, most_others = (low + (high - low) * MOST_SHARE for low, high in (effort.readings, effort.others))
-    calls = questions * (reads + others), questions * (most_reads + most_others) * REPAIRED + 3
+    reads, others = effort.readings[0], effort.plans[0] + effort.others[0]
+    most_reads, *most_others = (low + (high - low) * MOST_SHARE for low, high in astuple(effort))
+    calls = questions * (reads + others), questions * (most_reads + sum(most_others)) * REPAIRED + 3
     prompts = (
         calls[0] * PROMPT_TOKENS[0] + questions * reads * evidence * EVIDENCE_SHARE[0],
         calls[1] * PROMPT_TOKENS[1] + questions * most_reads * evidence * EVIDENCE_SHARE[1] * REPAIRED,

@@ -19,7 +19,7 @@ from dataclasses import replace
 from hoptrail.language.chat.context import YES_NO, folded, heading_of, sentences_of
 from hoptrail.language.chat.reply_parsing import is_refusal, says_unknown
 from hoptrail.language.chat.schemas import ExtractReply, FactReply, ReadingReply, StepReply
-from hoptrail.language.tasks import Reading, Step
+from hoptrail.language.tasks import Extract, Reading, Step
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze, stands_in, without_article
 from hoptrail.text.sentences import sentence_spans
@@ -179,10 +179,10 @@ def extraction_from(
     return Extraction(tuple(dict.fromkeys(name for _, name in sorted(named.values()))), facts)
 
 
-def grounded_facts(unit: Unit, reply: ExtractReply) -> list[FactReply]:
+def grounded_facts(task: Extract, reply: ExtractReply) -> list[FactReply]:
     """The facts of the extraction from a reply, as the model gave them."""
-    reply = _without_figures(reply)
-    return _grounded(reply, _find_named(unit, reply, None))
+    reply = reply if task.figures else _without_figures(reply)
+    return _grounded(reply, _find_named(task.unit, reply, task.before))
 
 
 def _grounded(reply: ExtractReply, named: Named) -> list[FactReply]:
