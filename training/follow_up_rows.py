@@ -46,9 +46,9 @@ class Taught:
 
 
 def rows(folder: Path = FOLDER) -> list[Row]:
-    """All rows whose message asks something."""
+    """All rows."""
     lines = read_lines(folder / "follow-ups.jsonl")
-    return [Row(tuple(map(tuple, one["before"])), one["message"], one["asked"][0]) for one in lines if one["asked"]]
+    return [Row(tuple(map(tuple, one["before"])), one["message"], "".join(one["asked"][:1])) for one in lines]
 
 
 def unrelated(known: Sequence[Row], rng: random.Random) -> list[Row]:
