@@ -83,15 +83,15 @@ def test_two_chats_over_one_folder_pay_once_and_keep_to_one_limit_of_concurrency
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_waits_for_no_thread_of_its_parent(fake: FakeAI, tmp_path: Path) -> None:
     release = threading.Event()
-    fake.brain = lambda _: str(release.wait(30) and "")
-    chat = paid_chat(fake, tmp_path, concurrency=1, deadline_seconds=30.0)
+    fake.brain = lambda _: str(release.wait(100) and "")
+    chat = paid_chat(fake, tmp_path, concurrency=1, deadline_seconds=100.0)
     with ThreadPoolExecutor(1) as workers:
         asked = workers.submit(chat.ask, request("in flight"))
         while not fake.log:
             time.sleep(0.01)
         child = multiprocessing.get_context("fork").Process(target=_take_turns, args=(fake, tmp_path))
         child.start()
-        child.join(10)
+        child.join(60)
         ended = child.exitcode
         child.kill()
         child.join()
