@@ -426,6 +426,7 @@ def test_a_forked_child_makes_its_own_connection(tmp_path: Path) -> None:
     assert replies.ledger().calls == 3
 
 
+@pytest.mark.timeout(600)  # four processes, one after the other, on a machine that may be busy
 def test_e1_the_ledger_agrees_with_the_bill_after_kills(tmp_path: Path) -> None:
     """A small version of `benchmarks/ledger.py`, which has the figures for 1,000 calls."""
     from fakeai.ledger_run import run_with_kills

@@ -200,6 +200,7 @@ def word_of(text: str) -> str:
     return text.removesuffix(".").split(" ")[-1]
 
 
+@pytest.mark.timeout(600)  # some forty processes, on a machine that may be busy
 def test_the_acknowledged_documents_are_there_whatever_happens() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
