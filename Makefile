@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Modules are compiled when they are first imported: compiling all of every package takes as long as installing them.
 QUIETLY := --quiet --disable-pip-version-check --no-compile
 
-# Tests start many processes, and each of two test processes imports everything: what is compiled once is kept.
+# Tests start many processes, and each test process imports everything: what is compiled once is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
 # Test processes share the cores: threads of one that wait for work keep others from theirs.
@@ -35,7 +35,7 @@ types: .venv/developed
 # One process more than there are cores, because tests often wait: for processes, servers and the browser.
 PROCESSES := $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); [ $$cores -ge 4 ] && echo 4 || echo $$((cores + 1)))
 
-pytest: .venv/developed
+pytest: .venv/compiled
 	$(IN_MEMORY) $(BIN)/pytest --numprocesses $(PROCESSES) --dist loadfile --durations 20
 
 # The wheel, built and installed in a clean environment.
@@ -75,6 +75,11 @@ format: .venv/developed
 .venv/developed: .venv/installed
 	$(BIN)/python -m pip install $(QUIETLY) "pip>=25.1"
 	$(BIN)/python -m pip install $(QUIETLY) --group dev
+	touch $@
+
+# Test processes start at the same time, and each would compile everything that the others compile as well. If this fails, they say why.
+.venv/compiled: .venv/developed
+	$(BIN)/pytest --collect-only --quiet --numprocesses 0 > /dev/null || true
 	touch $@
 
 clean:

@@ -15,7 +15,7 @@ import word_classifier
 from command import Hoptrail
 from hoptrail.models import reader
 from hoptrail.types import Document
-from shared_models import VECTORS
+from shared_models import COMPUTED, INSTALLED
 from world import FACTS, HashingEncoder, make_document, write_facts
 
 # How long an example takes depends on what else the machine does; `timeout` bounds a test.
@@ -29,8 +29,11 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """From now on, garbage is looked for among what tests make, not among what is loaded, which takes half a second each time."""
+    """From now on, garbage is looked for among what tests make, not among what is loaded, which takes half a second each time;
+    and seldom, because a test leaves little.
+    """
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
     gc.enable()
 
 
@@ -43,13 +46,15 @@ def long_memory_of_readings() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shared_vectors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A folder for what the encoder that ships computes, for all processes of this run."""
+def shared_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder for what the models that ship compute, for all processes of this run."""
     folder = tmp_path_factory.getbasetemp()
-    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "vectors"
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "computed"
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VECTORS, str(folder))
+        patch.setenv(COMPUTED, str(folder))
+        for name, once in INSTALLED.items():
+            patch.setattr(name, once)
         yield
 
 

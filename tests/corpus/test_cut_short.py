@@ -33,6 +33,7 @@ from world import HashingEncoder
 ROOT = Path(__file__).parent.parent.parent
 STRUCTURES = structures_by_name(PassageLimits())
 
+pytestmark = pytest.mark.timeout(300)  # some tests try a hundred commands, on a machine that may be busy
 recorder = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None,
     reason="operations are recorded by a library for Linux, built by cc",

@@ -302,7 +302,7 @@ def test_a_fatal_error_stops_the_run_and_keeps_other_results(bench: Bench, monke
         if question == "Isk?":
             refused.set()
             raise EndpointRefused("no credit")
-        refused.wait(20)
+        refused.wait(60)
         return answer(self, question)
 
     monkeypatch.setattr(Bm25, "answer", refusing)

@@ -33,7 +33,7 @@ class Echo:
             self.asked.append(task.question)
             self._under_way += 1
             self.most = max(self.most, self._under_way)
-        self._meeting.wait(timeout=10)
+        self._meeting.wait(timeout=60)
         try:
             if task.question.startswith("fail"):
                 raise TaskFailed(task.question, Usage(calls=1))

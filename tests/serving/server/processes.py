@@ -12,10 +12,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import httpx
+import pytest
+
+from world import HashingEncoder
 
 EXECUTABLE = Path(sys.executable).with_name("hoptrail")
 PATIENCE = 90.0
@@ -76,14 +80,40 @@ def wait_for_server(port: int, is_alive: Callable[[], bool]) -> None:
 
 PROCESSES = multiprocessing.get_context("forkserver") if sys.platform == "linux" else multiprocessing.get_context()
 if sys.platform == "linux":
-    # The last four are what a command imports when it is asked for, and every server needs.
+    # These are what commands import when they are asked for, and every server needs.
     late = [
+        "hoptrail.serving.cli",
         "hoptrail.serving.server.app",
         "hoptrail.index.builder",
         "hoptrail.index.settings",
         "hoptrail.recipes.settings",
     ]
-    PROCESSES.set_forkserver_preload(["serving.server.served", "hoptrail.serving.cli", "world", *late])
+    PROCESSES.set_forkserver_preload(["pytest", "serving.server.processes", "serving.server.served", "world", *late])
+
+
+def forked(target: Callable[..., object], *arguments: object) -> BaseProcess:
+    """A process that runs `target`, forked from one that has loaded everything."""
+    if sys.platform == "linux":
+        with pytest.MonkeyPatch.context() as patch:  # what is loaded beforehand is not looked for in `sys.path`
+            patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+            forkserver.ensure_running()
+    process = PROCESSES.Process(target=target, args=arguments, daemon=True)
+    process.start()
+    return process
+
+
+def command(*arguments: str) -> BaseProcess:
+    """`hoptrail ARGUMENT...` as a process. Vectors are hashed words."""
+    return forked(_run, arguments)
+
+
+def _run(arguments: Sequence[str]) -> None:
+    import hoptrail.models.encoder_factory
+    import hoptrail.serving.cli
+
+    vars(hoptrail.models.encoder_factory)["open_encoder"] = lambda *_: HashingEncoder()
+    sys.argv = ["hoptrail", *arguments]
+    hoptrail.serving.cli.main()
 
 
 def fork_server(folder: Path, *names: str) -> tuple[BaseProcess, httpx.Client]:
@@ -91,8 +121,7 @@ def fork_server(folder: Path, *names: str) -> tuple[BaseProcess, httpx.Client]:
     client. Vectors are hashed words.
     """
     port = free_port()
-    process = PROCESSES.Process(target=_serve, args=(folder, names, port), daemon=True)
-    process.start()
+    process = forked(_serve, folder, names, port)
     wait_for_server(port, process.is_alive)
     return process, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, verify=False)
 

@@ -53,7 +53,7 @@ class Slow(OfflineLanguage):
 
     def perform(self, task: Task[Any]) -> Reply[Any]:
         self.begun += 1
-        assert self.may.acquire(timeout=20)
+        assert self.may.acquire(timeout=60)
         return super().perform(task)
 
 

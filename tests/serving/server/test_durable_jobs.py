@@ -58,7 +58,7 @@ def test_a_removal_and_a_cancellation_outlive_the_process(make_app: MakeApp) -> 
     held = hold(app, "avocet")
     with client_of(app) as client:
         working = add(client, "avocet")
-        assert held.reached.wait(20)
+        assert held.reached.wait(60)
         (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
         removal = client.delete(f"/api/documents/{one['id']}").json()["id"]
         cancelled = add(client, "bittern")
@@ -82,7 +82,7 @@ def test_a_job_is_discarded_with_its_uploads(make_app: MakeApp, tmp_path: Path) 
     held = hold(app, "avocet")
     with client_of(app) as client:
         working, waiting, cancelled = add(client, "avocet"), add(client, "bittern"), add(client, "crake")
-        assert held.reached.wait(20)
+        assert held.reached.wait(60)
         refused = client.delete(f"/api/jobs/{working}")
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "under_way")
         client.post(f"/api/jobs/{cancelled}/cancel")
@@ -110,7 +110,7 @@ def test_uploads_of_cancelled_jobs_make_room_once_they_are_discarded(make_app: M
     with client_of(app) as client:
         kept = ended(client, client.post("/api/documents", json=[{"title": "a", "text": "The gate is shut."}]).json())
         add(client, "avocet")
-        assert held.reached.wait(20)
+        assert held.reached.wait(60)
         removal = client.delete(f"/api/documents/{kept['items'][0]['documents'][0]}").json()["id"]
         jobs = [client.post("/api/documents", json=[{"title": n, "text": long}]).json()["id"] for n in ("b", "c")]
         full = client.post("/api/documents", json=[{"title": "d", "text": long}])
@@ -122,7 +122,7 @@ def test_uploads_of_cancelled_jobs_make_room_once_they_are_discarded(make_app: M
         held.go.clear()
         held.reached.clear()
         add(client, "avocet again")
-        assert held.reached.wait(20)
+        assert held.reached.wait(60)
         refused = client.post("/api/documents", json=[{"title": "d", "text": long}]).json()["error"]
         assert refused["what_to_do"] == "Wait, or discard stopped jobs."
         assert client.delete(f"/api/jobs/{jobs[0]}").status_code == 200
@@ -144,7 +144,7 @@ def test_what_was_accepted_before_a_restart_comes_before_what_is_sent_after_it(m
     held = hold(app, "avocet")
     with client_of(app) as client:
         add(client, "avocet")
-        assert held.reached.wait(20)
+        assert held.reached.wait(60)
         old = client.post("/api/documents", files=[("files", ("notes.txt", b"The heron waits at dawn."))]).json()
         threading.Timer(0.3, held.go.set).start()
     with client_of(make_app()) as client:
@@ -220,7 +220,7 @@ def test_no_more_jobs_wait_than_may(make_app: MakeApp) -> None:
     held = hold(app, "avocet")
     with client_of(app) as client:
         add(client, "avocet")
-        assert held.reached.wait(20)
+        assert held.reached.wait(60)
         waiting = add(client, "bittern")
         refused = client.post("/api/documents", json=texts("crake"))
         assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many")

@@ -237,7 +237,7 @@ def test_a_key_that_waits_goes_before_what_another_has_waiting(make_app: MakeApp
     with client_of(app, NORTH) as busy:
         other = client_of(app, OPERATOR)
         jobs = [busy.post("/api/documents", json=texts(bird)).json() for bird in birds[:3]]
-        assert noted.reached.wait(20)  # type: ignore[attr-defined]
+        assert noted.reached.wait(60)  # type: ignore[attr-defined]
         last = other.post("/api/documents?workspace=north", json=texts("dunlin")).json()
         time.sleep(0.1)
         noted.go.set()  # type: ignore[attr-defined]

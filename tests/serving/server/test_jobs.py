@@ -48,7 +48,7 @@ class HoldingEncoder(HashingEncoder):
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         if any(self.word in text for text in texts):  # type: ignore[attr-defined]
             self.reached.set()  # type: ignore[attr-defined]
-            assert self.go.wait(20)  # type: ignore[attr-defined]
+            assert self.go.wait(60)  # type: ignore[attr-defined]
         return super().encode(texts, progress)
 
 
@@ -236,7 +236,7 @@ def test_what_is_refused_takes_nothing_from_a_job_at_work(make_app: MakeApp) -> 
     held = hold(app, "bittern")
     with client_of(app) as client:
         job = client.post("/api/documents", json=texts("avocet", "bittern", "crake")).json()
-        assert held.reached.wait(20)
+        assert held.reached.wait(60)
         over = [*texts("bittern"), {"title": "long", "text": "x" * 6000}]
         refused = client.post("/api/documents", json=over)
         assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_large")
@@ -288,7 +288,7 @@ def test_readers_go_on_while_a_job_works_and_then_see_all_of_it(app: FastAPI, cl
     held = hold(app, "bittern")
     before = app.state.services.workspaces.get("north").corpus()
     job = client.post("/api/documents", json=texts("avocet", "bittern")).json()
-    assert held.reached.wait(20)
+    assert held.reached.wait(60)
     working = client.get(f"/api/jobs/{job['id']}").json()
     assert working["state"] == "indexing"
     assert [item["state"] for item in working["items"]] == ["done", "indexing"]
@@ -304,7 +304,7 @@ def test_readers_go_on_while_a_job_works_and_then_see_all_of_it(app: FastAPI, cl
 def test_what_is_finished_when_a_job_is_stopped_stays_and_it_can_go_on(app: FastAPI, client: TestClient) -> None:
     held = hold(app, "crake")
     job = client.post("/api/documents", json=texts("avocet", "bittern", "crake", "dunlin", "egret")).json()
-    assert held.reached.wait(20)
+    assert held.reached.wait(60)
     assert client.post(f"/api/jobs/{job['id']}/resume").status_code == 409
     client.post(f"/api/jobs/{job['id']}/cancel")
     held.go.set()
@@ -321,7 +321,7 @@ def test_what_is_finished_when_a_job_is_stopped_stays_and_it_can_go_on(app: Fast
 def test_a_job_that_waits_can_be_stopped_too(app: FastAPI, client: TestClient) -> None:
     held = hold(app, "avocet")
     first = client.post("/api/documents", json=texts("avocet")).json()
-    assert held.reached.wait(20)
+    assert held.reached.wait(60)
     second = client.post("/api/documents", json=texts("bittern")).json()
     client.post(f"/api/jobs/{second['id']}/cancel")
     held.go.set()
@@ -357,7 +357,7 @@ def test_a_second_server_leaves_the_uploads_of_the_first_alone(make_app: MakeApp
     held = hold(app, "bittern")
     with client_of(app) as client:
         job = client.post("/api/documents", json=texts("avocet", "bittern", "crake", "dunlin", "egret")).json()
-        assert held.reached.wait(20)
+        assert held.reached.wait(60)
         with client_of(make_app()) as other:
             app.state.services.jobs["north"].take_up()  # as at the start, when a request came before it
             busy = ended(other, other.post("/api/documents", json=texts("bittern")).json())
@@ -456,7 +456,7 @@ def test_what_fails_after_a_job_keeps_no_later_job_from_being_done(
     workspace = app.state.services.workspaces.get("north")
     monkeypatch.setattr(workspace.index if broken == "clean" else workspace, broken, fail)
     assert ended(client, client.post("/api/documents", json=texts("avocet")).json())["state"] == "done"
-    assert failed.wait(20)
+    assert failed.wait(60)
     assert ended(client, client.post("/api/documents", json=texts("bittern")).json())["state"] == "done"
     assert "workspace north could not be" in caplog.text
     assert "someone" not in caplog.text
@@ -502,7 +502,7 @@ def test_a_workspace_that_cannot_be_made_ready_keeps_no_other_from_it(
     monkeypatch.setattr(app.state.services.workspaces.get("north"), "language", fail)
     monkeypatch.setattr(app.state.services.workspaces.get("south"), "warm", warmed.set)
     with client_of(app):
-        assert warmed.wait(20)
+        assert warmed.wait(60)
 
 
 def files_with(folder: Path, text: bytes) -> list[Path]:

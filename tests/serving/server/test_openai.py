@@ -237,7 +237,7 @@ def test_too_many_are_told_to_come_again(make_app: MakeApp, monkeypatch: pytest.
 
     def slow(*_: Any) -> Any:
         begun.set()
-        go_on.wait(20)
+        go_on.wait(60)
         raise EndpointBusy("the endpoint at http://secret.example asks to wait")
 
     monkeypatch.setattr("hoptrail.serving.server.streaming.answering", slow)
@@ -254,11 +254,11 @@ def test_too_many_are_told_to_come_again(make_app: MakeApp, monkeypatch: pytest.
     with listening(app) as address, client_at(address) as client:
         first = threading.Thread(target=ask, args=(client,))
         first.start()
-        assert begun.wait(20)
+        assert begun.wait(60)
         with pytest.raises(openai.RateLimitError) as refused:
             client.chat.completions.create(model="trail", messages=CHAT)
         go_on.set()
-        first.join(20)
+        first.join(60)
     assert (refused.value.code, refused.value.type) == ("too_many", "rate_limit_error")
     assert refused.value.response.headers["retry-after"] == "5"
     assert isinstance(ends[0], openai.InternalServerError)

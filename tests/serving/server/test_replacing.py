@@ -18,7 +18,7 @@ from fastapi.testclient import TestClient
 from hoptrail import Index
 from hoptrail.corpus.writer import Writer
 from hoptrail.errors import Interrupted
-from serving.server.processes import PATIENCE, PROCESSES, free_port, wait_for_server
+from serving.server.processes import PATIENCE, forked, free_port, wait_for_server
 from serving.server.processes import _serve as serve
 from serving.server.served import MakeApp, client_of, ended, upload
 from world import FACTS
@@ -162,8 +162,7 @@ def test_a_server_that_is_killed_while_it_replaces_loses_neither_version(
     with client_of(make_app()) as client:
         upload(client, make("uqxold"))
     port = free_port()
-    process = PROCESSES.Process(target=_serve_until, args=(step, tmp_path, port), daemon=True)
-    process.start()
+    process = forked(_serve_until, step, tmp_path, port)
     wait_for_server(port, process.is_alive)
     answer = httpx.post(f"http://127.0.0.1:{port}/api/documents", files=[("files", make("uqxnew"))], timeout=PATIENCE)
     job = answer.json()

@@ -12,7 +12,6 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +24,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from corpus.worlds import files_with
 from hoptrail import Index
 from hoptrail.corpus.snapshot import Snapshot
-from serving.server.processes import PATIENCE, PROCESSES, fork_server
+from serving.server.processes import PATIENCE, command, fork_server
 from serving.server.served import ended
-from world import HashingEncoder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked")
 
@@ -37,16 +35,6 @@ RUNS = int(os.environ.get("HOPTRAIL_STATE_MACHINE", "3"))
 
 workspaces = st.sampled_from(WORKSPACES)
 names = st.sampled_from(NAMES)
-
-
-def command(arguments: Sequence[str]) -> None:
-    """`hoptrail ARGUMENT...`, in a separate process."""
-    import hoptrail.models.encoder_factory
-    import hoptrail.serving.cli
-
-    vars(hoptrail.models.encoder_factory)["open_encoder"] = lambda *_: HashingEncoder()
-    sys.argv = ["hoptrail", *arguments]
-    hoptrail.serving.cli.main()
 
 
 class Documents(RuleBasedStateMachine):
@@ -200,8 +188,7 @@ class Documents(RuleBasedStateMachine):
         return ended(self.client, {"id": job}, params={"workspace": workspace})
 
     def run(self, *arguments: str, killed_after: float | None = None) -> int | None:
-        process = PROCESSES.Process(target=command, args=(arguments,))
-        process.start()
+        process = command(*arguments)
         process.join(PATIENCE if killed_after is None else killed_after)
         if killed_after is not None:
             process.kill()
@@ -213,6 +200,7 @@ def word_of(text: str) -> str:
     return text.removesuffix(".").split(" ")[-1]
 
 
+@pytest.mark.timeout(600)  # some forty processes, on a machine that may be busy
 def test_the_acknowledged_documents_are_there_whatever_happens() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 

@@ -292,10 +292,9 @@ class EquateReply(ReplyForm):
     same: YesNo
 
 
+@cache
 def schema_of(reply: type[BaseModel], *, limited: bool = False) -> str:
-    """The JSON schema as text: fields in order, objects closed and fields required, as strict endpoints demand. `limited`: with
-    limits on texts and lists (`maxLength`, `maxItems`), for servers that decode by it.
-    """
+    """The JSON schema as strict endpoints demand it; `limited`: with `maxLength` and `maxItems` for servers that decode by it."""
     return json.dumps(_strict(reply.model_json_schema(), limited=limited))
 
 
