@@ -58,7 +58,7 @@ def write_network(path: Path, weights: Mapping[str, NDArray[np.float32]]) -> Non
     count = [graph.node("Squeeze", graph.constant(number)) for number in (0, 1)]
     places = graph.node("Range", count[0], length, count[1])
     mask = graph.node("Cast", "attention_mask", to=TensorProto.FLOAT)
-    hidden = graph.trunk("input_ids", places, mask)
+    hidden = graph.trunk("input_ids", places, mask)[-1]
     inputs = dict.fromkeys(("input_ids", "attention_mask"), (TensorProto.INT64, ("texts", "length")))
     model = graph.model(inputs, {"last_hidden_state": (hidden, ("texts", "length", WIDTH))})
     for tensor in model.graph.initializer:

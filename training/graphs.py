@@ -23,7 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 from hoptrail.models.follow_up_writer import WRITER
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
 from hoptrail.models.onnx_runtime import GRAPHS, SIGNED, UNSIGNED, ZERO, Tensors, in_eight_bits
-from hoptrail.models.question_tagger import PIECE_HEADS, QUESTIONS, WHOLE_HEADS
+from hoptrail.models.question_tagger import PIECE_HEADS, QUESTIONS, WHOLE_HEADS, TimeRelation
 from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
 from training.sizes import MINILM, BertSizes
@@ -71,8 +71,8 @@ class Graph:
         self._constants[name] = np.array(values, np.int64)
         return name
 
-    def trunk(self, pieces: str, positions: str, mask: str, segments: str = "") -> str:
-        """From a padded batch of texts to the vectors of the last layer, shape (texts, length, width).
+    def trunk(self, pieces: str, positions: str, mask: str, segments: str = "") -> list[str]:
+        """From a padded batch of texts to the vectors of each layer, the last being the result, shape (texts, length, width).
 
         `pieces` are word-piece numbers, shape (texts, length); `positions` are 0, 1, ..., shape (length); `mask` is 1.0 at a
         piece and 0.0 at padding, shape (texts, length). `segments` is 0 or 1 for each piece, shape (texts, length), where a text
@@ -81,13 +81,14 @@ class Graph:
         words = self.node("Gather", "embeddings.word_embeddings.weight", pieces)
         places = self.node("Gather", "embeddings.position_embeddings.weight", positions)
         segment = self.node("Gather", "embeddings.token_type_embeddings.weight", segments or self.constant(0))
-        hidden = self._norm(self.node("Add", self.node("Add", words, places), segment), "embeddings")
+        hidden = [self._norm(self.node("Add", self.node("Add", words, places), segment), "embeddings")]
         present = self.node("Cast", mask, to=TensorProto.INT32)
         for layer in range(self.sizes.layers):
-            hidden = self._layer(hidden, present, f"encoder.layer.{layer}")
+            hidden.append(self.layer(hidden[-1], present, f"encoder.layer.{layer}"))
         return hidden
 
-    def _layer(self, hidden: str, present: str, name: str) -> str:
+    def layer(self, hidden: str, present: str, name: str) -> str:
+        """The vectors after a layer; `present` is the mask as whole numbers."""
         attended = self.linear(
             self._attend(hidden, present, f"{name}.attention.self"), f"{name}.attention.output.dense"
         )
@@ -119,6 +120,10 @@ class Graph:
             self._constants[zero] = np.full(whole.shape[1], ZERO[whole.dtype.name], whole.dtype)
             return self.node("DynamicQuantizeMatMul", tensor, f"{name}.whole", f"{name}.scale", zero, domain=MICROSOFT)
         return self.node("FusedMatMul", tensor, name, domain=MICROSOFT, transB=1)
+
+    def first(self, hidden: str) -> str:
+        """The vectors of the first word pieces."""
+        return self.node("Reshape", self.node("Gather", hidden, self.constant(0), axis=1), self.constant(0, -1))
 
     def _norm(self, tensor: str, name: str) -> str:
         parts = f"{name}.LayerNorm.weight", f"{name}.LayerNorm.bias"
@@ -162,7 +167,7 @@ def _weight(name: str, values: NDArray[Any]) -> onnx.TensorProto:
 def encoder_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     """The encoder: unit vectors of texts by mean pooling, and of their word pieces."""
     graph = Graph(weights, sizes)
-    hidden = graph.trunk(*BATCH)
+    hidden = graph.trunk(*BATCH)[-1]
     # The mean of the word pieces and their sum point the same way, and only the direction is kept.
     present = graph.node("Mul", hidden, graph.node("Reshape", "mask", graph.constant(0, -1, 1)))
     total = graph.node("ReduceSum", present, graph.constant(1), keepdims=0)
@@ -173,17 +178,11 @@ def encoder_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     return graph.model(BATCH, outputs)
 
 
-def vectors_of_parts(graph: Graph) -> tuple[str, str]:
-    """From a batch of texts in two parts (`PARTS`) to the vectors of all word pieces, and of each text's first."""
-    hidden = graph.trunk(*PARTS)
-    first = graph.node("Gather", hidden, graph.constant(0), axis=1)
-    return hidden, graph.node("Reshape", first, graph.constant(0, -1))
-
-
 def reader_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     """The reader: the logits of its heads."""
     graph = Graph(weights, sizes)
-    hidden, first = vectors_of_parts(graph)
+    hidden = graph.trunk(*PARTS)[-1]
+    first = graph.first(hidden)
     outputs: dict[str, tuple[str, Axes]] = {
         "span": (graph.linear(hidden, "span"), ("texts", "length", 2)),
         "verdict": (graph.linear(first, "verdict"), ("texts", 3)),
@@ -196,10 +195,15 @@ def reader_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
 def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     """The tagger of questions: the logits of its heads for each word piece, and of those for the whole."""
     graph = Graph(weights, sizes)
-    hidden, first = vectors_of_parts(graph)
+    *_, third, second, hidden = graph.trunk(*PARTS)
+    first, present = graph.first(hidden), graph.node("Cast", "mask", to=TensorProto.INT32)
+    upper = graph.node("Concat", third, second, hidden, axis=-1)
+    timed = graph.layer(graph.linear(upper, "times.narrow"), present, "times.layer")
     outputs: dict[str, tuple[str, Axes]] = {
         "pieces_tagged": (graph.linear(hidden, "pieces"), ("texts", "length", sum(PIECE_HEADS.values()))),
         "whole_tagged": (graph.linear(first, "whole"), ("texts", sum(WHOLE_HEADS.values()))),
+        "when_tagged": (graph.linear(timed, "times.when"), ("texts", "length", 3)),
+        "relation_tagged": (graph.linear(graph.first(timed), "times.relation"), ("texts", len(TimeRelation))),
     }
     return graph.model(PARTS, outputs)
 
@@ -207,7 +211,7 @@ def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
 def states_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     """The trunk of the writer of follow-ups: the vectors of its last layer."""
     graph = Graph(weights, sizes)
-    return graph.model(PARTS, {"states": (graph.trunk(*PARTS), ("texts", "length", sizes.width))})
+    return graph.model(PARTS, {"states": (graph.trunk(*PARTS)[-1], ("texts", "length", sizes.width))})
 
 
 def probe_graph() -> onnx.ModelProto:

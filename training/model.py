@@ -115,11 +115,15 @@ class Trunk(nn.Module):
 
     def hidden(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> Tensor:
         """The states of the last layer, shape (pieces, width)."""
+        return self.layers(ids, segments, sequences)[-1]
+
+    def layers(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> list[Tensor]:
+        """The states before the first layer and after each, shape (pieces, width)."""
         embed = self.embeddings
         hidden = embed["word_embeddings"](ids) + embed["position_embeddings"](sequences.places)
-        hidden = self.drop(embed["LayerNorm"](hidden + embed["token_type_embeddings"](segments)))
+        hidden = [self.drop(embed["LayerNorm"](hidden + embed["token_type_embeddings"](segments)))]
         for layer in self.encoder["layer"]:
-            hidden = layer(hidden, sequences)
+            hidden.append(layer(hidden[-1], sequences))
         return hidden
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail.language.offline.stretches import listed_text
-from hoptrail.models.question_tagger import Extent, QuestionForm, WantedReply
+from hoptrail.models.question_tagger import Extent, QuestionForm, TimeRelation, WantedReply
 from training.sources import DATA, read_lines
 
 FOLDER = Path(__file__).parent / "asked"
@@ -42,18 +42,6 @@ KINDS = ("short", "list", "yes_no", "steps", "passage")
 _REWRAPPED, _JOINED = 1500, 700
 _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 """Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
-
-
-class TimeRelation(Enum):
-    """How what a question asks for lies to the time that it says, in the order of the head's columns; NONE: it asks for none."""
-
-    NONE = 0
-    IN = 1
-    BEFORE = 2
-    AFTER = 3
-    BETWEEN = 4
-    LATEST = 5
-    EARLIEST = 6
 
 
 class Wins(Enum):
@@ -114,9 +102,14 @@ def examples(data: Path = DATA, seed: int = 5) -> list[QuestionExample]:
     found += _nested_deeper(plans, rng)
     found += [example for row in rows_of(FOLDER / "lists.jsonl") for example in of_list(row)]
     found += [example for row in rows_of(FOLDER / "comparisons.jsonl") for example in of_comparison(row)]
-    found += map(of_time, rows_of(FOLDER / "times.jsonl"))
+    found += timed()
     whole = [one.message for one in kinds if 12 < len(one.message) < 110 and one.message.endswith("?")]
     return [*found, *kinds, *_rewrapped(messages, whole, rng), *_joined(whole, rng)]
+
+
+def timed() -> list[QuestionExample]:
+    """Questions with and without words for a time."""
+    return [*map(of_time, rows_of(FOLDER / "times.jsonl"))]
 
 
 def judged() -> list[QuestionExample]:
@@ -201,7 +194,7 @@ def of_time(row: Mapping[str, Any]) -> QuestionExample:
     """A question, the words in it that ask for a time, and how what it asks for lies to this."""
     question, when = unmarked(row["text"])
     relation = TimeRelation[row["relation"].upper()]
-    return QuestionExample(question, asked=((0, len(question)),), relation=relation, when=when, weight=_OWN)
+    return QuestionExample(question, relation=relation, when=when, weight=_OWN)
 
 
 def _alone(question: str, kind: str, weight: float) -> QuestionExample:

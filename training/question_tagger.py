@@ -1,6 +1,6 @@
 """Trains the question tagger, and writes its weights in eight bits beside the reader's.
 
-    python -m training.question_tagger [--epochs N] [--rate R] [--seed S] [--begun FILE] [--data DIR] [--out FILE]
+    python -m training.question_tagger [--epochs N] [--rate R] [--seed S] [--begun FILE] [--times] [--data DIR] [--out FILE]
 
 It begins with the reader's layers. Inputs are those of `hoptrail.models.question_tagger`. Sequences stand end to end, as in
 `training/model.py`. The loss of an example is the sum of what is taught: cross entropies of the judgements of the whole, of the
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,17 +29,19 @@ from hoptrail.models.question_tagger import (
     LONGEST_TEXT,
     PIECE_HEADS,
     QUESTIONS,
+    TIMES,
     WHOLE_HEADS,
     Extent,
     QuestionForm,
+    TimeRelation,
 )
 from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
 from training.descent import descend
 from training.listed import listed
 from training.manifest import PACKAGE, enter, in_eight_bits
-from training.model import WORDS, Sequences, Trunk
-from training.question_rows import QuestionExample, examples
+from training.model import WORDS, Layer, Sequences, Trunk
+from training.question_rows import QuestionExample, examples, timed
 from training.sizes import MINILM
 from training.sources import DATA
 
@@ -75,6 +77,9 @@ class Tagger(Trunk):
         width = MINILM.width
         self.pieces = nn.Linear(width, sum(PIECE_HEADS.values()))
         self.whole = nn.Linear(width, sum(WHOLE_HEADS.values()))
+        parts = {"narrow": nn.Linear(3 * width, TIMES), "layer": Layer(replace(MINILM, width=TIMES), _DROPPED)}
+        heads = {"when": nn.Linear(TIMES, 3), "relation": nn.Linear(TIMES, len(TimeRelation))}
+        self.times = nn.ModuleDict({**parts, **heads})
         trunk = {name: torch.from_numpy(np.array(one)) for name, one in weights.items()}
         self.load_state_dict(trunk, strict=False)
 
@@ -82,10 +87,16 @@ class Tagger(Trunk):
         self, ids: Tensor, segments: Tensor, sequences: Sequences
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """The logits of each head: for pieces, shape (pieces, columns), and for the whole, shape (sequences, columns)."""
-        hidden = self.hidden(ids, segments, sequences)
+        *_, third, second, hidden = self.layers(ids, segments, sequences)
         pieces = self.pieces(hidden).split(list(PIECE_HEADS.values()), dim=-1)
         whole = self.whole(hidden[sequences.starts[:-1]]).split(list(WHOLE_HEADS.values()), dim=-1)
-        return dict(zip(PIECE_HEADS, pieces, strict=True)), dict(zip(WHOLE_HEADS, whole, strict=True))
+        upper = torch.cat([third, second, hidden], -1).detach()  # so that times teach the trunk nothing
+        timed = self.times["layer"](self.times["narrow"](upper), sequences)
+        of_time = self.times["when"](timed), self.times["relation"](timed[sequences.starts[:-1]])
+        return (
+            {**dict(zip(PIECE_HEADS, pieces, strict=True)), "when": of_time[0]},
+            {**dict(zip(WHOLE_HEADS, whole, strict=True)), "relation": of_time[1]},
+        )
 
 
 def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
@@ -161,7 +172,7 @@ def loss_of(tagger: Tagger, step: Sequence[Taught]) -> Tensor:
     pieces, whole = tagger(ids, segments, sequences)
     weights = torch.tensor([item.weight for item in step])
     total = pieces["asked"].sum() * 0
-    for name in WHOLE_HEADS:
+    for name in whole:
         labels = torch.tensor([item.whole.get(name, UNTAUGHT) for item in step])
         total = total + (_unlikely(whole[name], labels) * weights).sum()
     for name in TAGS:
@@ -180,14 +191,19 @@ def _unlikely(logits: Tensor, labels: Tensor) -> Tensor:
     return functional.cross_entropy(logits, labels, ignore_index=UNTAUGHT, reduction="none")
 
 
-def train(items: Sequence[Taught], epochs: float, rate: float, seed: int, begun: Path | None = None) -> Tagger:
-    """A tagger after so many passes over the examples; it begins with the weights in the file `begun`, else with the reader's."""
+def train(
+    items: Sequence[Taught], epochs: float, rate: float, seed: int, begun: Path | None = None, *, times: bool = False
+) -> Tagger:
+    """A tagger after so many passes over the examples; it begins with the weights in the file `begun`, else with the reader's.
+    With `times`, only what tags times learns.
+    """
     torch.manual_seed(seed)
     tagger = Tagger({**read_weights(packaged_folder() / WEIGHTS), **read_reader_weights(reader_folder())})
     if begun:
-        own = read_reader_weights(begun.parent, begun.name)
-        tagger.load_state_dict({name: torch.from_numpy(one) for name, one in own.items()}, strict=False)
-    learned = [one for one in tagger.parameters() if one.requires_grad]
+        known = read_reader_weights(begun.parent, begun.name)
+        tagger.load_state_dict({name: torch.from_numpy(one) for name, one in known.items()}, strict=False)
+    own = tagger.times if times else tagger
+    learned = [one for one in own.parameters() if one.requires_grad]
     descend([(learned, 1.0)], lambda rng: steps(items, rng), lambda step: loss_of(tagger, step), epochs, rate, seed)
     return tagger
 
@@ -198,15 +214,16 @@ def main() -> None:
     arguments.add_argument("--rate", type=float, default=1.2e-4)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--begun", type=Path, metavar="FILE", help="weights to go on from, such as those that ship")
+    arguments.add_argument("--times", action="store_true", help="learn times alone: the rest stays as it is in FILE")
     arguments.add_argument("--data", type=Path, default=DATA)
     arguments.add_argument("--out", type=Path, default=PACKAGE / QUESTIONS)
     options = arguments.parse_args()
     tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    learned = [*examples(options.data), *listed(options.seed)]
+    learned = timed() if options.times else [*examples(options.data), *listed(options.seed)]
     items = [taught(example, tokenizer) for example in learned]
-    tagger = train(items, options.epochs, options.rate, options.seed, options.begun)
+    tagger = train(items, options.epochs, options.rate, options.seed, options.begun, times=options.times)
     tensors = {name: one.numpy() for name, one in tagger.state_dict().items() if name != WORDS}
     np.savez(options.out, allow_pickle=False, **in_eight_bits(tensors))
     if options.out == PACKAGE / QUESTIONS:

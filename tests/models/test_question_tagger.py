@@ -24,6 +24,7 @@ from hoptrail.models.question_tagger import (
     tag_message,
     tag_question,
     tag_text,
+    tag_time,
 )
 from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
@@ -64,8 +65,11 @@ def test_places_are_those_of_the_text() -> None:
 def test_odd_texts_are_tagged(text: str) -> None:
     tags = tag_message(text)
     described = tag_question(text).inner
+    times = tag_time(text).places
     marked = [place for place, _ in tag_text("Who was present?", text)]
-    assert all(0 <= start <= end <= len(text) for start, end in (*tags.asked, *marked, *filter(None, [described])))
+    assert all(
+        0 <= start <= end <= len(text) for start, end in (*tags.asked, *times, *marked, *filter(None, [described]))
+    )
 
 
 @given(st.text(max_size=80))
@@ -118,8 +122,9 @@ def finds_description(example: QuestionExample) -> bool:
         ),
         (lambda one: one.reply and one.asked is not None, finds_questions, 0.8),
         (lambda one: one.form is not None, finds_description, 0.75),
+        (lambda one: one.relation is not None, lambda one: tag_time(one.message).relation is one.relation, 0.79),
     ],
-    ids=["reply", "asked", "description"],
+    ids=["reply", "asked", "description", "times"],
 )
 def test_rows_by_another_hand_are_tagged_rightly(
     concerns: Callable[[QuestionExample], bool], is_right: Callable[[QuestionExample], bool], least: float

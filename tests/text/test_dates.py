@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.text.dates import date_spans, dates_asked, dates_said, find_date, stated_date
+from hoptrail.text.dates import date_spans, dates_asked, dates_said, dates_within, find_date, stated_date
 
 
 @pytest.mark.parametrize(
@@ -128,3 +128,8 @@ def test_other_dates_are_not_those_of_the_document(line: str) -> None:
 )
 def test_dates_where_they_stand_without_the_ends_of_periods(text: str, dates: list[str]) -> None:
     assert [text[start:end] for start, end in date_spans(text)] == dates
+
+
+def test_all_dates_with_a_year_are_found_in_their_order() -> None:
+    text = "In 1934, then on 5 March 2024 (not 2024-1, £2024, 12.2024, 2024.5 or 20240 of them) and in June 2023."
+    assert dates_within(text) == ["1934", "2024-03-05", "2023-06"]

@@ -118,7 +118,8 @@ class Reading:
 
     The last step yields `answer`. The `support` of every step lies inside a source of the evidence. `items` are the parts of an
     answer of the kind list or steps, in order. `leads` are the spans that may settle the question, most probable first, to be
-    shown if no answer is sure enough. `withheld` is the step of an answer with a confidence too low to give it.
+    shown if no answer is sure enough. `withheld` is the step of an answer with a confidence too low to give it. `notes` say what
+    else a reader must know.
     """
 
     answer: str | None
@@ -128,6 +129,7 @@ class Reading:
     items: tuple[str, ...] = ()
     leads: tuple[Span, ...] = ()
     withheld: Step | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def supported(self) -> bool:

@@ -12,10 +12,12 @@ reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [C
     form     whether a question is to be taken apart
     reply    what a message wants that asks nothing
     items    pieces of the text that answer the question, as in `asked`
+    when     pieces for a time, as in `asked`
+    relation how what is asked for lies to this time
 
-Further heads were trained with them and are not used yet: the kind of answer, the sides of a comparison and which value wins it,
-and the words for a time with its relation to what is asked for (docs/decisions/reading.md). It reads English. Longer messages are
-tagged in stretches of 96 word pieces.
+The last two stand on a narrow layer of their own over the last three, which they taught nothing. Further heads were trained and
+are not used yet: the kind of answer, the sides of a comparison and which value wins it (docs/decisions/reading.md). It reads
+English. Longer messages are tagged in stretches of 96 word pieces.
 """
 
 from __future__ import annotations
@@ -34,13 +36,17 @@ from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.reader import open_network, read_reader_weights, reader_folder
 
 QUESTIONS = "questions.npz"
-PIECE_HEADS = {"asked": 3, "inner": 2, "items": 3, "sides": 3, "when": 3}
-WHOLE_HEADS = {"kind": 5, "form": 3, "reply": 6, "wins": 3, "relation": 7}
+PIECE_HEADS = {"asked": 3, "inner": 2, "items": 3, "sides": 3}
+WHOLE_HEADS = {"kind": 5, "form": 3, "reply": 6, "wins": 3}
 """The heads in the order of their columns, with how many each has."""
 _CLS, _SEP = 101, 102
 LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 """Word pieces of a message, of a question before a text, and of the text."""
-_COSTS = {"asked": 2.0, "items": 1.0}
+TIMES = 192
+"""The width of the layer for times."""
+_SURE = 0.7
+"""A less likely relation is none."""
+_COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0}
 """Of a place in log probability; between 1 and 4 the judged rows hardly change."""
 
 Extent = tuple[int, int]
@@ -66,6 +72,18 @@ class QuestionForm(Enum):
     COMPARE = 2
 
 
+class TimeRelation(Enum):
+    """How what a question asks for lies to the time that it says, in the order of the head's columns; NONE: it asks for none."""
+
+    NONE = 0
+    IN = 1
+    BEFORE = 2
+    AFTER = 3
+    BETWEEN = 4
+    LATEST = 5
+    EARLIEST = 6
+
+
 @dataclass(frozen=True, slots=True)
 class MessageTags:
     """The places of a message's questions, and what it wants if it has none."""
@@ -80,6 +98,14 @@ class QuestionTags:
 
     form: QuestionForm
     inner: Extent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeTags:
+    """How what a question asks for lies to a time, and the places of the words for it."""
+
+    relation: TimeRelation
+    places: tuple[Extent, ...] = ()
 
 
 class QuestionTagger:
@@ -119,10 +145,27 @@ class QuestionTagger:
         offsets, pieces, _ = self._run(question, text)
         return tuple(_marked("items", pieces, offsets, text))
 
+    def tag_time(self, question: str) -> TimeTags:
+        """Whether a question asks for a time, and the words for it."""
+        given, offsets, _ = self._given(question)
+        when, relation = self._session.run(["when_tagged", "relation_tagged"], given)
+        odds = relation[0] - np.logaddexp.reduce(relation[0])
+        places = _marked("when", when[0, 1 : 1 + len(offsets)], offsets, question)
+        found = TimeRelation(int(odds.argmax()))
+        if found is TimeRelation.NONE or not places or odds.max() < np.log(_SURE):
+            return TimeTags(TimeRelation.NONE)
+        return TimeTags(found, tuple(place for place, _ in places))
+
     def _run(self, message: str, text: str | None = None) -> tuple[list[Extent], FloatMatrix, FloatMatrix]:
         """Tag a message, or a question before a text: the offsets of the word pieces of what comes last, and the logits of the
-        heads, for each of these pieces, shape (pieces, 14), and for the whole, shape (24).
+        heads, for each of these pieces, shape (pieces, 11), and for the whole, shape (17).
         """
+        given, offsets, first = self._given(message, text)
+        pieces, whole = self._session.run(["pieces_tagged", "whole_tagged"], given)
+        return offsets, pieces[0, first : first + len(offsets)], whole[0]
+
+    def _given(self, message: str, text: str | None = None) -> tuple[Tensors, list[Extent], int]:
+        """What the network is given, the offsets of the word pieces of what comes last, and the place of the first of them."""
         longest = LONGEST if text is None else LONGEST_QUESTION
         encoded = self._tokenizer.encode(whole_text(message), add_special_tokens=False)
         offsets, first = encoded.offsets[:longest], 1
@@ -140,8 +183,7 @@ class QuestionTagger:
             "mask": np.ones((1, len(ids)), np.float32),
             "segments": segments,
         }
-        pieces, whole = self._session.run(["pieces_tagged", "whole_tagged"], given)
-        return offsets, pieces[0, first : first + len(offsets)], whole[0]
+        return given, offsets, first
 
     def _stretches(self, message: str) -> Iterator[tuple[int, str]]:
         """The message in stretches that are not too long, cut before a word: the start of each, and its text."""
@@ -173,6 +215,12 @@ def tag_question(question: str) -> QuestionTags:
     return _installed().tag_question(question)
 
 
+@lru_cache(1024)
+def tag_time(question: str) -> TimeTags:
+    """The words for a time in a question, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
+    return _installed().tag_time(question)
+
+
 @lru_cache(256)
 def tag_text(question: str, text: str) -> tuple[tuple[Extent, float], ...]:
     """The words of a text that answer a question, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
@@ -190,7 +238,7 @@ def _marked(head: str, pieces: FloatMatrix, offsets: Sequence[Extent], text: str
     """The places of the likeliest sequence of places and words around them (Viterbi), each with the log probability of its words'
     tags. A place begins and ends with a word, and each costs something, so that a doubtful word within does not cut it in two.
     """
-    words, cost = _words(_head(pieces, head, PIECE_HEADS), offsets, text), _COSTS[head]
+    words, cost = _words(pieces if head == "when" else _head(pieces, head, PIECE_HEADS), offsets, text), _COSTS[head]
     outside, inside = np.zeros(len(words) + 1), np.full(len(words) + 1, -np.inf)
     came_from = []  # of each word, inside: 0 from outside, 1 goes on, 2 begins after another; outside: whether from inside
     for at, (_, word) in enumerate(words):

@@ -76,4 +76,5 @@ class SinglePass(ABC):
             items=reading.items,
             closest=closest(question, ranking, self.corpus, self.language, reading.leads),
             guess=guess_of(withheld_hop(question, reading, ranking), reading.confidence, self.corpus, len(hops) - 1),
+            notes=reading.notes,
         )

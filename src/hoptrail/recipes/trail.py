@@ -126,6 +126,7 @@ class TrailRecipe:
             items=best.items if text is not None else (),
             closest=closest(question, shown, self.corpus, self.language, _leads_of(opinions)),
             guess=guess_of(unsure[1], unsure[0], self.corpus, len(hops) - 1) if text is None else None,
+            notes=best.notes or opinions[0].notes,
         )
 
     def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:
@@ -160,7 +161,9 @@ class TrailRecipe:
             return Opinion(None, 0.0, report_hops([failed_hop(question, question, packed)], meter))
         confidence = reading.confidence if reading.answer is not None else 0.0
         withheld = (reading.confidence, withheld_hop(question, reading, packed))
-        return Opinion(reading.answer, confidence, hops, reading.kind, reading.items, reading.leads, withheld)
+        return Opinion(
+            reading.answer, confidence, hops, reading.kind, reading.items, reading.leads, withheld, reading.notes
+        )
 
 
 def _leads_of(opinions: Sequence[Opinion]) -> tuple[Span, ...]:

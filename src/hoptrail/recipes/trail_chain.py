@@ -37,7 +37,8 @@ from hoptrail.types import AnswerKind, Hop, Ranking, Span, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and its reading's leads.
+    """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and its reading's leads and
+    notes.
     `withheld` is the hop of an answer that the reading was not sure enough to give, with its probability.
     """
 
@@ -48,6 +49,7 @@ class Opinion:
     items: tuple[str, ...] = ()
     leads: tuple[Span, ...] = ()
     withheld: tuple[float, CitedHop | None] = (0.0, None)
+    notes: tuple[str, ...] = ()
 
 
 def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:

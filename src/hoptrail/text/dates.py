@@ -35,6 +35,7 @@ _WITHOUT_YEAR = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (rf"(?<!\w){_ORDINAL}\s+(?:of\s+)?{_MONTH}(?!\w)", rf"(?<!\w){_MONTH}\s+{_ORDINAL}(?!\w)")
 )
+_BARE_YEAR = re.compile(r"(?<![\w.,/£$€:#-])(?:1[5-9]|20)\d\d(?![\w/%-]|[.,:]\d)")
 _LEAP_YEAR = "2000"
 _STATING = re.compile(
     r"^(?!.*\b(?:next|previous|until|before) )"
@@ -109,6 +110,19 @@ def dates_said(text: str) -> frozenset[str]:
     for _, iso in _match_dates(text, (*_PATTERNS, *_WITHOUT_YEAR)):
         forms |= {iso, iso[:7], f"-{iso[4:]}"} if len(iso) == len("2024-03-05") else {iso}
     return frozenset(forms)
+
+
+def dates_within(text: str) -> list[str]:
+    """The dates in `text` with a year in their order, as ISO days, months or years (`2024`)."""
+    found: list[tuple[int, int, str]] = []
+    for match, iso in _match_dates(text, _PATTERNS):
+        if not found or match.start() >= found[-1][1]:
+            found.append((*match.span(), iso))
+    years = (
+        year for year in _BARE_YEAR.finditer(text) if not any(a < year.end() and year.start() < b for a, b, _ in found)
+    )
+    found += ((*year.span(), year.group()) for year in years)
+    return [iso for _, _, iso in sorted(found)]
 
 
 def _match_dates(text: str, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[re.Match[str], str]]:

@@ -142,7 +142,8 @@ class OfflineLanguage:
                 asked, units, self._statements.read(asked, evidence.units).close, self._statements.settling
             )
             return quoted if quoted.confidence >= least else _withheld(quoted)
-        return _of_kind(self._read(asked, evidence, least), kind)
+        reading = _of_kind(self._read(asked, evidence, least), kind)
+        return replace(reading, notes=self._statements.looked_at(asked, evidence.units))
 
     def _read(self, question: str, evidence: OpenedEvidence, least: float = 0.0) -> Reading:
         if _OPEN_REFERENCE.search(question):

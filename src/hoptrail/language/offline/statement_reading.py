@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
@@ -27,10 +27,12 @@ from hoptrail.language.offline.paths import Path, find_paths
 from hoptrail.language.offline.statement_text import StatementText
 from hoptrail.language.offline.stretches import marked
 from hoptrail.language.questions.question_kinds import kind_asked
+from hoptrail.language.questions.times import TimeAsked, time_asked
 from hoptrail.language.tasks import Step
 from hoptrail.models.reader import TextReader, TextReading, ToRead, log_odds, settling
+from hoptrail.text.dates import dates_within
 from hoptrail.text.normal_forms import base_title
-from hoptrail.text.statements import UnitStatement
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.values import same_answer
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Span, Unit
@@ -43,6 +45,7 @@ _SUREST = 14.0
 """Bound on log odds: higher ones carry no more information."""
 _NO_SPANS = (("", -20.0), ("", -20.0))
 _SHARPENED = 2.0  # power of the odds that a statement settles the question, as weights of verdicts
+_NEAR = 2.0
 _ALIKE, _RIVAL = 0.5, 1.5
 """Least share of common words of two statements that contradict each other, and how far behind in log odds the other may be."""
 
@@ -116,12 +119,14 @@ class StatementReader:
     def __init__(self, model: TextReader | None, similarity: Similarity | None) -> None:
         self.model = model
         self._similarity = similarity
-        self._kept: Callable[[str, tuple[Unit, ...]], ReadStatements] = lru_cache(_KEPT)(self._read)
-        self._kept_paths: Callable[[str, tuple[Unit, ...]], list[ReadPath]] = lru_cache(_KEPT)(self._read_paths)
+        self._kept = lru_cache(_KEPT)(self._read)
+        self._kept_paths = lru_cache(_KEPT)(self._read_paths)
 
     def read(self, question: str, units: Sequence[Unit]) -> ReadStatements:
         """The statements of the first `UNITS` units, and the readings of the closest."""
-        return self._kept(question, tuple(units[:UNITS]))
+        if time := time_asked(question):
+            units = [one for one in units if any(_fits(said, time) for said in statements_of(one))]
+        return self._kept(question, tuple(units[:UNITS]), time)
 
     def judged(self, question: str, units: Sequence[Unit]) -> tuple[Close, ...]:
         """The statements, closest first, where those that seem to settle the question count as closer."""
@@ -177,7 +182,7 @@ class StatementReader:
         self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, paths: bool = False
     ) -> tuple[Candidate, ...]:
         """The best span of each statement that was read, closest first, then on each of the `paths`. No names to `avoid`."""
-        read, avoided = self.read(question, units), {_stems(name) for name in avoid}
+        time, read, avoided = time_asked(question), self.read(question, units), {_stems(name) for name in avoid}
         ranks = {unit.id: rank for rank, unit in reversed(list(enumerate(units, 1)))}
         mean = fmean(read.settles) if read.settles else 0.0
         found: list[Candidate] = []
@@ -187,7 +192,7 @@ class StatementReader:
                 numbers = settles, settles - mean, close.closeness, close.share, 1 / ranks[close.said.unit.id]
                 found.append(Candidate(answer, close.said, (*numbers, *odds)))
         highest = max(read.settles, default=0.0)
-        for one in self._kept_paths(question, tuple(units)) if paths else ():
+        for one in self._kept_paths(question, tuple(units), time) if paths else ():
             if best := _best_span(one.spans, one.reading, avoided | {_stems(one.path.name)}):
                 answer, odds = best
                 settles, path = _cut(one.reading.settles), one.path
@@ -197,7 +202,14 @@ class StatementReader:
         settling_at = {place_of(one.said): odds for one, odds in zip(read.close, read.settles, strict=False)}
         marks = marked(question, units[:UNITS], settling_at) if found else []
         likely = ([likely for text, likely in marks if same_answer(text, one.answer)] for one in found)
-        return tuple(replace(one, marked=max(some, default=0.0)) for one, some in zip(found, likely, strict=True))
+        found = [replace(one, marked=max(some, default=0.0)) for one, some in zip(found, likely, strict=True)]
+        return tuple(_in_order(found, time) if found and time and time.is_ordered else found)
+
+    def looked_at(self, question: str, units: Sequence[Unit]) -> tuple[str, ...]:
+        """A note on the dates that were looked at, if the question asks for a time."""
+        if (time := time_asked(question)) is None:
+            return ()
+        return (time.note({when for one in self.read(question, units).close if (when := _when(one.said))}),)
 
     def verdict_numbers(self, question: str, units: Sequence[Unit]) -> dict[str, tuple[float, ...]]:
         """The numbers of yes and of no (`VERDICT`); none if nothing was read."""
@@ -221,18 +233,21 @@ class StatementReader:
             answers.append(ReadAnswer(answer, support, regression.probability(numbers)))
         return sorted(answers, key=lambda one: -one.confidence)
 
-    def _read(self, question: str, units: tuple[Unit, ...]) -> ReadStatements:
+    def _read(self, question: str, units: tuple[Unit, ...], time: TimeAsked | None) -> ReadStatements:
+        question = time.question if time else question
         close = close_statements(question, units, self._similarity)
+        close = tuple(one for one in close if _fits(one.said, time)) if time else close
         texts = [StatementText.of(one.said) for one in close[:READ]] if self.model else []
         readings = self.model.read([ToRead(question, one.text) for one in texts]) if self.model else []
         spans = tuple(text.spans(reading) for text, reading in zip(texts, readings, strict=True))
         return ReadStatements(close, tuple(readings), spans, tuple(_cut(reading.settles) for reading in readings))
 
-    def _read_paths(self, question: str, units: tuple[Unit, ...]) -> list[ReadPath]:
+    def _read_paths(self, question: str, units: tuple[Unit, ...], time: TimeAsked | None) -> list[ReadPath]:
         if self.model is None:
             return []
-        read = self.read(question, units)
+        read, question = self.read(question, units), time.question if time else question
         paths = find_paths(question, units, read.close[:READ], PATHS)
+        paths = [path for path in paths if _fits(path.second, time)] if time else paths
         texts = [StatementText.of(path.second) for path in paths]
         readings = self.model.read(
             [ToRead(question, text.text, under_headings(path.first)) for path, text in zip(paths, texts, strict=True)]
@@ -305,12 +320,16 @@ def contradict(best: Weighed, other: Weighed) -> bool:
     """Whether a statement of another document says much the same as that of the best answer, and about as likely answers, but
     gives another value.
     """
-    one, two = best.candidate.said, other.candidate.said
     behind = log_odds(best.probability) - log_odds(other.probability)
-    values = content_stems(f"{best.candidate.answer} {other.candidate.answer}")
-    mine, theirs = content_stems(one.said) - values, content_stems(two.said) - values
-    alike = len(mine & theirs) >= _ALIKE * len(mine | theirs)
-    return alike and behind < _RIVAL and one.unit.document != two.unit.document
+    one, two = best.candidate, other.candidate
+    return behind < _RIVAL and one.said.unit.document != two.said.unit.document and _alike(one, two)
+
+
+def _alike(best: Candidate, other: Candidate) -> bool:
+    """Whether two statements say much the same but for their answers."""
+    values = content_stems(f"{best.answer} {other.answer}")
+    mine, theirs = content_stems(best.said.said) - values, content_stems(other.said.said) - values
+    return len(mine & theirs) >= _ALIKE * len(mine | theirs)
 
 
 def _latest_first(disputed: list[ReadAnswer]) -> list[ReadAnswer]:
@@ -325,6 +344,37 @@ def _latest_first(disputed: list[ReadAnswer]) -> list[ReadAnswer]:
     holds = disputed[dates.index(max(dates))]
     others = (replace(span, replaced=True) for one in disputed if one is not holds for span in one.support)
     return [replace(holds, support=(*holds.support, *others), confidence=disputed[0].confidence)]
+
+
+def _in_order(found: Sequence[Candidate], time: TimeAsked) -> Sequence[Candidate]:
+    """The candidates without those that are about as likely as the likeliest, and whose statements stand beside that one's or say
+    much the same, but at another date than the latest of these, or the earliest.
+    """
+    weights = stored_weights()
+    likely = [log_odds((weights.path if one.path else weights.span).probability(one.numbers)) for one in found]
+    best = found[likely.index(max(likely))]
+    same = [
+        one
+        for one, odds in zip(found, likely, strict=True)
+        if _when(one.said) and odds > max(likely) - _NEAR and (_beside(best.said, one.said) or _alike(best, one))
+    ]
+    if best not in same:
+        return found
+    date = time.chosen([_when(one.said) for one in same])
+    return [one for one in found if one not in same or _when(one.said) == date]
+
+
+def _beside(one: UnitStatement, two: UnitStatement) -> bool:
+    return one.unit.document == two.unit.document and one.path == two.path
+
+
+def _when(said: UnitStatement) -> str:
+    """The first date in a statement, else that above it."""
+    return next(iter(dates_within(said.said)), said.date)
+
+
+def _fits(said: UnitStatement, time: TimeAsked) -> bool:
+    return time.fits(dates_within(said.said), said.date)
 
 
 def _cut(odds: float) -> float:
