@@ -10,9 +10,22 @@ import pytest
 
 from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.models.encoder_factory import check_encoder, open_encoder
+from hoptrail.models.environment import configured_base_url
 from hoptrail.models.minilm import MiniLmEncoder
 from hoptrail.models.rerankers import CrossEncoderReranker
 from hoptrail_papers.sunar.answer_uncertainty import EntailmentModel
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("http://host/v1/chat/completions", "http://host/v1"),
+        ("http://host/v1/embeddings/?a=models/", "http://host/v1?a=models/"),
+        *((url, url) for url in ("http://host/v1/", "http://host/v1", "http://models/", "http://embeddings")),
+    ],
+)
+def test_an_address_is_cut_only_where_it_is_that_of_a_call(given: str, address: str) -> None:
+    assert configured_base_url(given) == address
 
 
 def test_minilm_and_folders(tiny_folder: Path) -> None:

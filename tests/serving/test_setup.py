@@ -45,7 +45,7 @@ def test_one_command_finds_tries_and_writes(hoptrail: Hoptrail, fake: FakeAI, tm
     ended = hoptrail("setup", "--out", out)
     assert ended.code == 0, ended.err
     assert f"1. qwen3:8b at {fake.address}\n" in ended.err
-    for url in (fake.address.removesuffix("/v1"), f"{fake.address}/chat/completions"):
+    for url in (fake.address.removesuffix("/v1"), f"{fake.address}/", f"{fake.address}/chat/completions"):
         elsewhere = hoptrail("setup", "--out", tmp_path / "none" / "own.toml", "--url", url)
         assert f"1. qwen3:8b at {fake.address}, 4,096 tokens" in elsewhere.err
         assert "cannot write" in elsewhere.err

@@ -165,6 +165,7 @@ def test_what_people_type_is_done(hoptrail: Hoptrail) -> None:
     assert hoptrail("list").out == hoptrail("status").out == shown
     assert "removed: gate" in hoptrail("delete", "gate").err
     assert "Every day" in hoptrail("help").out
+    assert hoptrail("help", "ask").out == hoptrail("ask", "--help").out
     ended = hoptrail("who is it")
     assert (ended.code, 'Did you mean `hoptrail ask "who is it"`?' in ended.err) == (2, True)
 

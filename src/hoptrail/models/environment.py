@@ -121,10 +121,10 @@ def find_key(variable: str) -> str:
 
 def configured_base_url(base_url: str = "") -> str:
     """`base_url`, or the one that the environment names; empty where neither does. Of the whole address of a call, which people
-    copy from examples, the end is dropped.
+    copy from examples, the end is dropped. All else stays as it is written: an index knows its encoder by the address.
     """
     named = base_url or environment_variables.variable("OPENAI_BASE_URL")
-    return re.sub(r"/+(?:chat/completions|embeddings|models)?/*(?=\Z|\?)", "", named)
+    return re.sub(r"(?<=[^/:])/+(?:chat/completions|embeddings|models)/*(?=\Z|\?)", "", named)
 
 
 def configured_model(model: str = "") -> str:

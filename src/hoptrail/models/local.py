@@ -56,7 +56,7 @@ _WINDOW = 2048
 _CHARACTERS = 20_000
 """Characters of a text that are read; more would matter only at 80 characters per word piece."""
 _FEW = 32
-"""Batches that one thread computes sooner than several are started: those of a question."""
+"""Texts that one thread computes sooner than several are started: those of a question."""
 
 
 _Compute = Callable[[NDArray[np.int64], FloatMatrix], FloatMatrix]
@@ -139,9 +139,10 @@ class LocalEncoder:
     ) -> Iterator[tuple[_Batch, FloatMatrix]]:
         """Batches with what the network gives for them, in windows, to limit memory."""
         for start in range(0, len(texts), _WINDOW):
-            batches = self._batches(texts[start : start + _WINDOW], start)
+            window = texts[start : start + _WINDOW]
+            batches = self._batches(window, start)
             compute = partial(_compute, of(self._ready()[1]))
-            if self._threads == 1 or len(batches) <= _FEW:
+            if self._threads == 1 or len(window) <= _FEW:
                 yield from zip(batches, map(compute, batches), strict=True)
             else:
                 with ThreadPoolExecutor(self._threads) as pool:

@@ -63,7 +63,11 @@ class Grouped(TyperGroup):
         if name == "help" and not given:
             options.console_of().print(ctx.get_help(), markup=False, highlight=False)
             ctx.exit()
-        return super().resolve_command(ctx, [MEANT.get(name, name), *given])
+        if name == "help":
+            name, given = given[0], ["--help"]
+        if self.get_command(ctx, name) is None:
+            name = MEANT.get(name, name)
+        return super().resolve_command(ctx, [name, *given])
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one list per heading, in the order of registration."""

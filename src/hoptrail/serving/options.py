@@ -146,7 +146,8 @@ class Given:
         tables = [f"recipes.{settings_key(name.partition(':')[0])}." for name in used]
         decided = [*(["recipe"] if all(self.recipes) else []), *(["language"] if language else [])]
         asking = language or settings.language
-        asked = [settings.build.language or asking, *([] if key.startswith("chat.build.") else [asking])]
+        builder = settings.build.language or (settings.language if self.alone else asking)
+        asked = [builder, *([] if key.startswith("chat.build.") else [asking])]
         where = f"here, where {', '.join(used)} is used"
         if key.startswith("recipes.") and not key.startswith(tuple(tables)):
             return f"{where}: set {tables[0]}KEY, or name the other recipe"

@@ -103,7 +103,7 @@ def setup(
 
     if out.exists():
         raise UsageError(f"{out} is there already: name another file by --out, or remove it")
-    named = configured_base_url(url or "")
+    named = configured_base_url(url or "").rstrip("/")
     found = find_models((named,) if named else ())
     chosen = _choose([one for one in found if model in {None, one.model}], named)
     report(Settings(chat=chosen.chat), None)

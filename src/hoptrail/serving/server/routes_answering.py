@@ -83,7 +83,7 @@ def build(here: Here, name: str) -> JsonObject:
 
 @router.get("/suggestions")
 def suggestions(here: Here) -> JsonObject:
-    """Example questions that the documents answer: how to do what one of their headings says."""
+    """Example questions: how to do what a heading of the documents says."""
     listed = here.workspace.by_title()
     sample = [one.id for one in listed[:: max(1, len(listed) // SAMPLED_DOCUMENTS)][:SAMPLED_DOCUMENTS]]
     found = filter(None, map(question_of, here.documents(sample).values() if sample else ()))

@@ -178,7 +178,7 @@ function welcome(limits, watch) {
     dropZone(limits, (files) => watch.take(files)));
 }
 
-/** What stands where no question was asked yet: how much there is to ask, and questions that it answers. */
+/** What stands where no question was asked yet: how much there is to ask, and questions from headings. */
 function ready(documents, asked) {
   const list = h("ul", { class: "suggestions" });
   const heading = h("p", { class: "instance fine", hidden: true }, "For instance");
