@@ -36,7 +36,7 @@ def use_hashing(patch: pytest.MonkeyPatch) -> None:
         "hoptrail.models.encoder_factory",
         *(f"hoptrail_scale.sharding.{one}" for one in ("building", "sharded_index")),
     ):
-        patch.setattr(f"{module}.open_encoder", lambda *_: HashingEncoder())
+        patch.setattr(f"{module}.open_encoder", lambda *_, **__: HashingEncoder())
 
 
 @pytest.fixture

@@ -233,7 +233,7 @@ def test_what_shards_cannot_do_is_refused(sharded: ShardedIndex, towns: Path, bu
 
 
 def test_shards_of_another_encoder_are_refused(sharded: ShardedIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hoptrail_scale.sharding.sharded_index.open_encoder", lambda *_: HashingEncoder("other"))
+    monkeypatch.setattr("hoptrail_scale.sharding.sharded_index.open_encoder", lambda *_, **__: HashingEncoder("other"))
     with pytest.raises(IndexMismatch, match="shard 1 of 4"):
         ShardedIndex(sharded._scatter)
 

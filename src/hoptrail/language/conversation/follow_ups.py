@@ -23,17 +23,20 @@ def complete_follow_up(message: str, before: Sequence[Exchange]) -> WrittenFollo
     Raises: ModelUnavailable: as for `FollowUpWriter`.
     """
     written = write_follow_up(message, tuple(_turns(before)))
-    return written if written.text and written.probability >= LEAST_LIKELY else None
+    likely = written.text and written.probability >= LEAST_LIKELY
+    # With nothing before, what is left out of a message may be known, what is added is not.
+    return written if likely and (before or _adds_nothing(written, message)) else None
 
 
 def stands_alone(message: str, before: Sequence[Exchange]) -> bool:
     """Whether a message needs nothing from the turns before. Raises: ModelUnavailable: as for `FollowUpWriter`."""
     whole = complete_follow_up(message, before) if before else None
-    return not before or (whole is not None and _words(whole.text) <= _words(message))
+    return not before or (whole is not None and _adds_nothing(whole, message))
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word.lower for word in words(text))
+def _adds_nothing(written: WrittenFollowUp, message: str) -> bool:
+    mine, said = ({word.lower for word in words(text)} for text in (written.text, message))
+    return mine <= said
 
 
 def _turns(before: Sequence[Exchange]) -> Iterator[tuple[str, str]]:

@@ -115,7 +115,7 @@ def test_hostile_text_stays_text(page: Page) -> None:
     ask(page, f"Where does the petrel sleep? {hostile}", "bm25")
     page.get_by_role("link", name="Documents").click()
     page.get_by_role("link", name=re.compile("^<img src=x")).first.click()
-    assert "<script>alert(2)</script>" in page.locator("#reader-text").inner_text()
+    page.locator("#reader-text", has_text="<script>alert(2)</script>").wait_for()
     assert page.locator("#reader-title").inner_text().startswith("<img src=x onerror=alert(1)>")
     assert (
         page.locator(
