@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import socket
 import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
@@ -57,6 +61,31 @@ def test_a_notebook_whose_thread_has_an_event_loop_asks_too(fake: FakeAI) -> Non
         return endpoint_at(fake).send(request()).text
 
     assert asyncio.run(cell()) == endpoint_at(fake).send(request()).text
+
+
+@pytest.mark.parametrize("fault", ["hang", "whole, then open"])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("notebook", [False, True])
+def test_an_interrupt_ends_a_call_at_once(fake: FakeAI, fault: str, stream: bool, notebook: bool) -> None:
+    """Also where the reply is there and the connection stays open."""
+    fake.always = fault
+    endpoint = endpoint_at(fake, stream=stream, deadline_seconds=20.0)
+
+    async def cell() -> None:
+        endpoint.send(request())
+
+    def interrupt() -> None:
+        while not fake.log:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    loop, thread, started = asyncio.new_event_loop(), threading.Thread(target=interrupt), time.monotonic()
+    thread.start()
+    with closing(loop), pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(cell()) if notebook else endpoint.send(request())
+    thread.join()
+    assert time.monotonic() - started < 10
 
 
 def test_each_rung_asks_in_its_own_way(fake: FakeAI) -> None:
@@ -152,7 +181,9 @@ def test_a_parameter_that_a_model_refuses_is_left_out_and_that_is_said(
 
 
 def test_a_refused_form_is_no_refused_parameter_even_where_the_request_is_quoted(fake: FakeAI) -> None:
-    fake.choose = refusing("response_format", "response_format: unknown. In: {'temperature': 0.0, 'max_tokens': 100}")
+    fake.choose = refusing(
+        "response_format", "response_format: unknown. In: {'messages': [{'role': 'system'}], 'temperature': 0.0}"
+    )
     endpoint = endpoint_at(fake)
     with pytest.raises(CallFailed):
         endpoint.send(request(rung=Rung.SCHEMA))
@@ -180,10 +211,17 @@ def test_a3_server_errors_and_resets_may_pass(fake: FakeAI, fault: str, paid: bo
 
 
 def test_a3_a_connection_that_is_refused_costs_nothing(fake: FakeAI) -> None:
-    nobody = Endpoint(Address("http://127.0.0.1:9/v1", "fake", KEY), quick_settings(fake))
-    with pytest.raises(CallFailed, match="could not be asked") as caught:
-        nobody.send(request())
-    assert (caught.value.kind, caught.value.paid) == (FailureKind.UNREACHED, False)
+    with ExitStack() as held:
+        full = held.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0)).getsockname()
+        for _ in range(4):  # more than it holds, so that the next is not heard
+            held.enter_context(waiting := socket.socket()).settimeout(0)
+            waiting.connect_ex(full)
+        for port in (9, full[1]):
+            settings = quick_settings(fake, deadline_seconds=0.5)
+            nobody = Endpoint(Address(f"http://127.0.0.1:{port}/v1", "fake", KEY), settings)
+            with pytest.raises(CallFailed, match="could not be asked") as caught:
+                nobody.send(request())
+            assert (caught.value.kind, caught.value.paid) == (FailureKind.UNREACHED, False)
 
 
 @pytest.mark.parametrize("fault", ["per minute", "per minute in a list"])
@@ -315,6 +353,13 @@ def test_a6_whatever_a_server_sends_costs_that_call_alone(fake: FakeAI, fault: s
 def test_a6_a_stream_in_parts_is_read(fake: FakeAI) -> None:
     fake.always = "stream of parts"
     assert endpoint_at(fake, stream=True).send(request()).text == "in parts"
+    begun, ended = b'data: {"choices": [{"delta": {"content": "parts"},', b'data: "finish_reason": "stop"}]}'
+    for end in (b"\n", b"\r", b"\r\n"):
+        lines = end.join([begun, ended, b"", b"data: [DONE]", b"", b""])
+        for at in range(len(lines)):
+            assert read(lines[:at], lines[at:]) == "parts"
+        unspaced = (begun + ended[5:] + end) * 2
+        assert read(unspaced) == "partsparts"
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -155,8 +155,10 @@ def _names(parameter: str, words: str) -> bool:
 
 
 _REFUSED_SYSTEM = re.compile(
-    r"system role|role\W.{0,40}\bsystem\b|(?:developer|system)[ _]instruction|roles must alternate", re.IGNORECASE
+    r"system role|role\b(?!\\?['\"]\s*:).{0,40}\bsystem\b|(?:developer|system)[ _]instruction|roles must alternate",
+    re.IGNORECASE,
 )
+"""Not the `'role': 'system'` of a request that is quoted, whatever is refused in it."""
 _UNKNOWN = re.compile(
     r"un(?:supported|known|recogni[sz]ed|expected)|not (?:supported|permitted|allowed)|extra", re.IGNORECASE
 )

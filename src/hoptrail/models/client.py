@@ -3,8 +3,8 @@
 Redirects are not followed. The size of everything that is read is bounded, including what the library reads by itself: bodies of
 error statuses, single events of a stream. A query in the address (`?api-version=...`) is sent with every request.
 
-A deadline applies to a whole exchange, looking up the host included: the library's own time limits are per read, and one byte per
-second passes them all. An event loop of its own can give up an exchange wherever it waits.
+A deadline applies to a whole exchange: the library's own time limits are per read, and one byte per second passes them all. An
+event loop of its own can give up an exchange wherever it waits, but returns only after the thread that looks up the host.
 
 The number of a status other than 200 decides what a failure is, and where that is not enough the server's message; servers agree
 on neither. Some respond with 500 or 404 when they do not know a reply format.
@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -34,17 +35,30 @@ LARGEST_BODY = 64_000_000
 
 def in_time(seconds: float, work: Callable[[], Awaitable[V]]) -> V:
     """What `work` comes to, in an event loop of its own. Raises: TimeoutError: it took longer."""
+    task: asyncio.Task[Any] | None = None
 
     async def timed() -> V:
+        nonlocal task
+        task = asyncio.current_task()
         async with asyncio.timeout(seconds):
-            return await work()
+            result = await work()
+        if task and task.cancelling():  # by an interrupt, which `work` took for the end of the time
+            raise asyncio.CancelledError
+        return result
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(timed())
     with ThreadPoolExecutor(1) as pool:  # of a notebook, say, which has a loop in this thread
-        return pool.submit(copy_context().run, asyncio.run, timed()).result()
+        running = pool.submit(copy_context().run, asyncio.run, timed())
+        try:
+            return running.result()
+        except BaseException:
+            with suppress(RuntimeError):  # the loop has ended
+                if task:  # else an interrupt would wait for it
+                    task.get_loop().call_soon_threadsafe(task.cancel)
+            raise
 
 
 def exchanged(
@@ -86,8 +100,9 @@ def _client(address: Address, seconds: float, retries: int) -> Any:
         follow_redirects=False, verify=certificates(), params=parts.query, event_hooks={"response": [_bound]}
     )
     place = urlunsplit(parts._replace(query="", fragment=""))
+    limits = openai.Timeout(seconds, connect=0.9 * seconds)  # before the deadline, which counts as paid
     client = openai.AsyncOpenAI(
-        base_url=place, api_key=address.key, max_retries=retries, timeout=seconds, http_client=http
+        base_url=place, api_key=address.key, max_retries=retries, timeout=limits, http_client=http
     )
     hide_in_logs(address.secrets)
     return client

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import StringIO
@@ -50,9 +51,9 @@ THOUGHT = "<think>"
 class ChatReply:
     """A reply as received: its text (reasoning in a field of its own only if there is nothing else), why it ended, what it cost.
 
-    `finish` is the server's word, usually `stop`, `length` or `content_filter`; `refusal` is the field of that name. `estimated`:
-    the server's count was missing or implausible. Without prompt tokens it is a placeholder, or another reply to the same request
-    accounts for the call.
+    `finish` is the server's word, usually `stop`, `length` or `content_filter`; `refusal` has the words of its refusal: the
+    field of that name, or why the prompt did not fit. `estimated`: the server's count was missing or implausible. Without prompt
+    tokens it is a placeholder, or another reply to the same request accounts for the call.
     """
 
     text: str
@@ -84,9 +85,7 @@ class _Written:
         _write(reasoning, self.thought, self.thought)
         if isinstance(refusal := message.get("refusal"), str):
             self.refusal.write(refusal)
-        with suppress(
-            LookupError, TypeError, AttributeError
-        ):  # a function called in place of a text, as some do unasked
+        with suppress(LookupError, TypeError, AttributeError):  # a function called unasked, in place of a text
             called = message.get("function_call") or message["tool_calls"][0]["function"]
             given = called["arguments"]
             self.arguments.write(given if isinstance(given, str) else json.dumps(given) if given else "")
@@ -141,10 +140,7 @@ async def read_replies(chunks: AsyncIterable[bytes], request: ChatRequest) -> li
             if time.monotonic() - told >= TELL_EVERY:
                 heard(written.content.getvalue())
                 told = time.monotonic()
-    except (
-        Exception,
-        asyncio.CancelledError,
-    ):  # of the network, of what was sent, of the time: no harm to a whole reply
+    except (Exception, asyncio.CancelledError):  # of the network, what was sent, the time: no harm to a whole reply
         if not (written.finish if streamed else _is_json(body)):
             raise
     if not streamed:
@@ -165,25 +161,32 @@ def _failure_in_reply(error: Any) -> CallFailed:
 
 
 async def _events(chunks: AsyncIterable[bytes], body: bytearray) -> AsyncIterator[JsonObject]:
-    """The objects in the lines of a stream, as they come; `body` becomes all that was sent."""
+    """The objects in the events of a stream, as they come; `body` becomes all that was sent."""
     read = 0
     async for chunk in chunks:
         body += chunk
-        if b"\n" in chunk:
-            *lines, rest = bytes(body[read:]).split(b"\n")
+        if _EMPTY_LINE.search(body, len(body) - len(chunk) - 3):
+            *events, rest = _EMPTY_LINE.split(bytes(body[read:]))
             read = len(body) - len(rest)
-            for event in map(_event, lines):
-                if event:
-                    yield event
-    if event := _event(bytes(body[read:])):
-        yield event
+            for event in events:
+                for content in _contents(event):
+                    yield content
+    for content in _contents(bytes(body[read:])):
+        yield content
 
 
-def _event(line: bytes) -> JsonObject | None:
-    """The object in a line of a stream, if it has one."""
-    data = line[5:].strip() if line.startswith(b"data:") else b""
-    content = None if data in {b"", b"[DONE]"} else json.loads(data)
-    return content if isinstance(content, dict) else None
+_EMPTY_LINE = re.compile(rb"(?>\r\n|\n|\r){2}")
+
+
+def _contents(event: bytes) -> Iterator[JsonObject]:
+    """The object in the lines of an event, or in each of them where a server sends no empty lines."""
+    lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
+    lines = [line for line in lines if line not in {b"", b"[DONE]"}]
+    try:
+        contents: Iterable[Any] = [json.loads(b"\n".join(lines))]
+    except ValueError:
+        contents = map(json.loads, lines)
+    yield from (content for content in contents if isinstance(content, dict))
 
 
 def _read_whole(body: bytearray, request: ChatRequest) -> list[ChatReply]:

@@ -466,3 +466,8 @@ def test_a_prompt_that_is_cut_twice_is_told(
     assert speaking().perform(Read(QUESTION, units)).value.answer is None
     assert len(fake.log) == 2
     assert caplog.text.count("OLLAMA_CONTEXT_LENGTH") == 2
+    caplog.clear()
+    follow(fake, [said(none, usage={"prompt_tokens": 200, "completion_tokens": 9})])
+    assert speaking().perform(Read("What is too long for 200 tokens?", units)).value.answer is None
+    assert (len(fake.log), "asked once more" in caplog.text) == (3, False)
+    assert "what it says completely is used" in caplog.text

@@ -108,6 +108,9 @@ def test_of_a_reply_that_was_cut_off_behind_what_matters_the_rest_is_used() -> N
     for end in range(READING.index(', "confidence"'), len(READING)):
         read = parse_cut_off(READING[:end], ReadingReply, open_lists=False)
         assert (read.answer, [step.answer for step in read.steps]) == ("the Grey Hills", ["the Grey Hills"])
+    for value, answer in (("null", None), ("true", "yes"), ("1987", "1987"), ('["Isk"]', "Isk")):
+        for more in (", ", ', "con', ', "confidence": "hi', ', "confidence": 0.', *([""] if value != "1987" else [])):
+            assert parse_cut_off(f'{{"answer": {value}{more}', ReadingReply, open_lists=False).answer == answer
 
 
 @pytest.mark.parametrize("open_lists", [False, True])
@@ -116,18 +119,21 @@ def test_a_text_that_was_cut_off_is_never_taken_for_the_whole(open_lists: bool) 
         with pytest.raises(InvalidReply):
             parse_cut_off(READING[:end], ReadingReply, open_lists=open_lists)
     hard = '{"steps": [], "answer": "the Grey Hills, or {perhaps}, [the"'
-    for end in range(len(hard)):
+    draft = '{"answer": "a draft", "confidence": "?"} {"answer": "the Grey Hills'
+    for cut in (*(hard[:end] for end in range(len(hard))), draft, '{"answer": 1987'):
         with pytest.raises(InvalidReply):
-            parse_cut_off(hard[:end], ReadingReply, open_lists=open_lists)
+            parse_cut_off(cut, ReadingReply, open_lists=open_lists)
 
 
 def test_a_list_that_was_cut_off_holds_its_complete_items() -> None:
-    cut = FACTS[: FACTS.index("is a border")]
+    for cut in range(FACTS.index("}, {"), FACTS.index('"border"') + 8):
+        with pytest.raises(InvalidReply, match="facts"):
+            parse_cut_off(FACTS[: cut + 1], ExtractReply, open_lists=False)
+        read = parse_cut_off(FACTS[: cut + 1], ExtractReply, open_lists=True)
+        assert [fact.text for fact in read.facts] == ["The Isk is a river."]
+        assert [entity.name for entity in read.entities] == ["Isk"]
     with pytest.raises(InvalidReply, match="facts"):
-        parse_cut_off(cut, ExtractReply, open_lists=False)
-    read = parse_cut_off(cut, ExtractReply, open_lists=True)
-    assert [fact.text for fact in read.facts] == ["The Isk is a river."]
-    assert [entity.name for entity in read.entities] == ["Isk"]
+        parse_cut_off(FACTS[: FACTS.index('"facts": [') + 10], ExtractReply, open_lists=True)
 
 
 def test_a_list_that_does_not_end_with_more_room_either_is_used_as_far_as_it_goes_and_that_is_said(

@@ -72,15 +72,16 @@ class Ladder:
                 return climb.up(self.room, self._rungs)
             except OutOfRoom as cramped:
                 told = _log.warning if cramped.window or cramped.reasoned else _log.info
-                told("%s: %s; asked once more with other room", task, cramped)
                 room = _adjusted_room(self.room, climb.draft, cramped)
                 try:
                     climb.draft = draft(room)
                 except TaskFailed:
                     if cramped.kept is None:
                         raise
+                    _log.warning("%s: %s; what it says completely is used", task, cramped)
                     climb.found = cramped.kept
                     return climb
+                told("%s: %s; asked once more with other room", task, cramped)
                 return climb.up(room, self._rungs[self._rungs.index(climb.rung) :], last=True)
         except (OutOfRoom, InvalidReply) as fault:
             kind, reason = TaskFailed, f"got no usable reply: {fault}"

@@ -73,26 +73,29 @@ def _checked(content: JsonObject, reply: type[R]) -> R:
 
 
 def parse_cut_off(text: str, reply: type[R], *, open_lists: bool) -> R:
-    """The complete part of a reply whose end is missing, without fields and items that were cut off. With `open_lists` a list
-    that was cut off counts as complete without its last item. Raises: InvalidReply: a required field is not complete.
+    """The complete part of a reply whose end is missing: all that is there, else what stands before the last comma between its
+    fields; with `open_lists` also before one in a list. Raises: InvalidReply: a required field is not complete.
     """
-    content = _begun(text)
-    last = next(reversed(content), "")
-    value = content.pop(last, None)
-    if isinstance(value, str) or (isinstance(value, list) and value and open_lists):
-        content[last] = value if isinstance(value, str) else value[:-1]
-    if not content:
-        raise InvalidReply("it was cut off before its first field was complete")
-    return _checked(content, reply)
+    text = text[max(text.find("{"), 0) :].strip()
+    depth, deepest = 0, 2 if open_lists else 1
+    commas: dict[int, int] = {}
+    for mark in _MARK.finditer(text):
+        depth += (mark[0] in "{[") - (mark[0] in "]}")
+        if depth < 1:
+            commas.clear()  # of a draft, which was not cut off
+        if mark[0] == ",":
+            commas[depth] = mark.start()
+    ends = [(end, level) for level, end in commas.items()]
+    if text[-1:] not in "[0123456789":  # more digits may follow, or a first item
+        ends.append((len(text), depth))
+    for end, level in sorted(ends, reverse=True):
+        with suppress(ValueError, RecursionError):
+            if level <= deepest:
+                return _checked(_DECODER.decode(text[:end] + "]" * (level - 1) + "}"), reply)
+    raise InvalidReply("it was cut off before its first field was complete")
 
 
-def _begun(text: str, *, with_text: bool = False) -> JsonObject:
-    """The object that a text begins; `with_text`: also a string as far as it goes."""
-    with suppress(ValueError):
-        how: Any = "trailing-strings" if with_text else True
-        content = from_json(text[text.index("{") :], allow_partial=how, allow_inf_nan=False)
-        return content if isinstance(content, dict) else {}
-    return {}
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{},]', re.DOTALL)
 
 
 def answer_so_far(text: str) -> str:
@@ -100,8 +103,10 @@ def answer_so_far(text: str) -> str:
     own = channels(text)[0]
     if "{" not in own:
         return own.partition("ANSWER:")[2].strip()
-    answer = _begun(own, with_text=True).get("answer")
-    return answer if isinstance(answer, str) else ""
+    with suppress(ValueError):
+        begun = from_json(own[own.index("{") :], allow_partial="trailing-strings", allow_inf_nan=False)
+        return answer if isinstance(answer := begun.get("answer"), str) else ""
+    return ""
 
 
 _NAMES = "think|thinking|thought|reasoning|seed:think"
