@@ -55,14 +55,15 @@ def test_a_part_without_a_heading_has_the_name_in_the_contents(listing: str) -> 
         "ncx": '<item href="toc.ncx" media-type="application/x-dtbncx+xml"/>',
         "nav": '<item href="toc.ncx" properties="x nav"/>',
     }
-    pages = {"a%20b.xhtml": "The end", "a%20b.xhtml#late": "Late", "../c.xhtml": "No"}
+    names = {"a%20b.xhtml": "The end", "a%20b.xhtml#late": "Late", "../c.xhtml": "No"}
     points = (
         f'<navPoint><navLabel><text>{name}</text></navLabel><content src="{page}"/></navPoint>'
         if listing == "ncx"
         else f'<li><a href="{page}">{name}</a></li>'
-        for page, name in pages.items()
+        for page, name in names.items()
     )
-    toc = f"<?xml version='1.0'?><html><nav>{''.join(points)}</nav></html>"
+    pages = "<nav epub:type='page-list'><a href='a%20b.xhtml'>12</a></nav>" if listing == "nav" else ""
+    toc = f"<?xml version='1.0'?><html>{pages}<nav epub:type='x toc'>{''.join(points)}</nav></html>"
     package = BOOK["book/content.opf"].replace("<manifest>", f"<manifest>{item[listing]}")
     document = parse_members(BOOK | {"book/content.opf": package, "book/toc.ncx": toc})
     assert document.text == "First\n\nOne.\nTwo.\n\nThe end\n\nLast é."

@@ -46,9 +46,9 @@ def test_c1_work_is_linear_whatever_the_text(case: str) -> None:
         assert work(400) < 9 * work(50), f"{piece!r}: eight times as much, not sixty-four times"
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS, "latex"])
 def test_c1_no_pattern_takes_quadratic_time(form: str) -> None:
-    times = 20_000 if form == "markdown" else 100_000
-    for piece in (" ", "\t", "x ", "{:", "|a", "<"):
+    times = 20_000 if form in ("markdown", "latex") else 100_000
+    for piece in ("\\def\\a ", "\\iffalse ") if form == "latex" else (" ", "\t", "x ", "{:", "|a", "<"):
         text = ANYWHERE.replace("§", piece * times)
         parser_of(form)(text.encode(), DEFAULT_LIMITS)  # a quadratic pattern takes longer than a test may

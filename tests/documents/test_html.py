@@ -270,7 +270,10 @@ def test_marking_lines_takes_linear_time(monkeypatch: pytest.MonkeyPatch) -> Non
             "☑ Asbestos\n☐ Lead",
         ),
         (
-            "<ul><li><div class='checkbox checkbox-on'></div> P<li data-inline-task-id class=checked>A<li data-inline-task-id>B",
+            (
+                "<ul><li><div class='checkbox checkbox-on'></div> P"
+                "<li data-inline-task-id class=checked>A<li data-inline-task-id class=unchecked>B"
+            ),
             "☑ P\n☑ A\n☐ B",
         ),
         ('<p>Text <img src=x alt="a map of the harbour"><img alt="logo"></p>', "Text a map of the harbour"),

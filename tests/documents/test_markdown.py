@@ -95,7 +95,14 @@ def test_time_grows_with_the_text() -> None:
             '!!! note "Keys"\n\n    Ask Pilar.\n\n=== "Linux"\n\n    ??? tip\n        Knock.\n\nTitle\n=====\n',
             "Note: Keys\n\nAsk Pilar.\n\nLinux\n\nTip\nKnock.\n\nTitle",
         ),
-        (":::tip My tip\nKeep dry.\n:::\n\n::: {.note}\nBe quick.\n:::", "My tip\nKeep dry.\n\nBe quick."),
+        (":::tip My tip\nKeep dry.\n:::\n\n::: {.note}\nBe quick.\n:::", "Tip: My tip\nKeep dry.\n\nBe quick."),
+        (
+            (
+                "Box:\n\n    !!! note\n        a\n\n```\n!!! tip\n    b\n```\n\n1. c\n\n    !!! note\n        d\n\n"
+                "::: warning\ne\n:::\n\n::: f.g"
+            ),
+            "Box:\n\n!!! note\n    a\n\n!!! tip\n    b\n\nc\n\nNote\nd\n\nWarning\ne\n\nf.g",
+        ),
         ("`{{ x }}` and `%% y %%`\n\n```\n{% raw %}\n```", "{{ x }} and %% y %%\n\n{% raw %}"),
     ],
 )

@@ -65,16 +65,30 @@ def refusal(data: bytes, limits: ReadingLimits = DEFAULT_LIMITS) -> str:
 
 
 def test_a_header_may_stand_apart_from_its_table() -> None:
-    assert csv_rows("Boats of 2026\n\nBoat,Length\n\nSkua,9\nTern,7\n\nTotal,16\n\nBerth,Fee\nNorth,10\n") == [
+    table = "Boats of 2026\n\nBoat,Length,Port\n\nSkua,9,Foss\n\nNote,see below,x\n\nTern,7,Holm\nTeal,8,Foss\n\n"
+    assert csv_rows(f"{table}Berth,Fee\nNorth,10\n") == [
         "Boats of 2026",
-        ["Boat", "Length"],
-        {"Boat": "Skua", "Length": "9"},
-        {"Boat": "Tern", "Length": "7"},
-        {"Boat": "Total", "Length": "16"},
+        ["Boat", "Length", "Port"],
+        {"Boat": "Skua", "Length": "9", "Port": "Foss"},
+        {"Boat": "Note", "Length": "see below", "Port": "x"},
+        {"Boat": "Tern", "Length": "7", "Port": "Holm"},
+        {"Boat": "Teal", "Length": "8", "Port": "Foss"},
         ["Berth", "Fee"],
         {"Berth": "North", "Fee": "10"},
     ]
     assert csv_rows("Keeper,Ada\n\nBerth,Fee\nNorth,10\n")[2] == {"Berth": "North", "Fee": "10"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Keeper,Ada\n\nRent,300\nHeat,40\n",
+        "Boat,Length,Port\n\nFrom the harbour master\nSkua,9,Foss\nTern,7,Holm\n",
+        "Skua,9,Foss\nTern,7,Holm\n\nNote,see below,x\n\nTeal,8,Foss\nCoot,6,Holm\n",
+    ],
+)
+def test_a_row_alone_that_may_be_anything_else_is_no_header(text: str) -> None:
+    assert not any(block.is_header for block in parse_csv(text.encode(), DEFAULT_LIMITS).blocks)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

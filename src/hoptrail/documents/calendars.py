@@ -39,18 +39,22 @@ _MOMENTS = frozenset(("DTSTART", "DTEND", "DUE", "COMPLETED", "BDAY", "ANNIVERSA
 _PARTED = frozenset(("ADR", "ORG"))
 _LENGTHS = {"W": "weeks", "D": "days", "H": "h", "M": "min", "S": "s"}
 _WEEKDAYS = dict(zip(("MO", "TU", "WE", "TH", "FR", "SA", "SU"), day_name, strict=True))
-_ORDINALS = {"1": "first ", "2": "second ", "3": "third ", "4": "fourth ", "-1": "last "}
+_ORDINALS = {"1": "first ", "2": "second ", "3": "third ", "4": "fourth ", "5": "fifth ", "-1": "last "}
+_ORDINALS |= {"-2": "second to last ", "-3": "third to last ", "-4": "fourth to last ", "": ""}
 _KINDS = frozenset(("home", "work", "cell", "mobile", "fax", "pager"))
 
 
 @dataclass(slots=True)
 class _Entry:
-    """An event, task or contact (`kind`; empty for a part that is left out): its name, fields and longer texts."""
+    """An event, task or contact (`kind`; empty for a part that is left out): its name, fields and longer texts; `written`: the
+    fields by their names in the file, as they are there.
+    """
 
     kind: str
     place: str
     name: str = ""
     fields: dict[str, str] = field(default_factory=dict)
+    written: dict[str, str] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
 
     def add(self, name: str, value: str, written: str) -> None:
@@ -71,9 +75,12 @@ class _Entry:
             kinds = sorted(_KINDS & set(re.findall(r"\w+", written.lower())))
             label = f"{_FIELDS[name]} ({', '.join(kinds)})" if kinds else _FIELDS[name]
             self.fields[label] = f"{self.fields[label]}, {shown}" if label in self.fields else shown
+            self.written[name] = value
 
     def pieces(self) -> Iterator[Piece]:
         yield Piece(BlockKind.HEADING, self.name or self.kind, 1, place=self.place)
+        if (end := self.written.get("DTEND", "")) > self.written.get("DTSTART", ""):
+            self.fields["End"] = _moment(end, is_end=True)
         if self.fields.get("End") == self.fields.get("Start"):
             self.fields.pop("End", "")
         cells = (*([(self.kind, self.name)] if self.name else []), *self.fields.items())
@@ -125,7 +132,7 @@ def _unfolded(text: str) -> Iterator[tuple[int, str]]:
 def _shown(name: str, value: str, written: str) -> str:
     """The value of a field as a person reads it."""
     if name in _MOMENTS:
-        return ", ".join(_moment(one, is_end=name == "DTEND") for one in value.split(","))
+        return ", ".join(_moment(one) for one in value.split(","))
     if name == "DURATION":
         return " ".join(f"{number} {_LENGTHS[unit]}" for number, unit in re.findall(r"(\d+)([WDHMS])", value))
     if name == "RRULE":
@@ -158,17 +165,23 @@ def _rule(rule: dict[str, str]) -> str:
     often, number = rule.get("FREQ", "").lower(), rule.get("INTERVAL", "1")
     unit = "day" if often == "daily" else often.removesuffix("ly")
     days = re.findall(r"([+-]?\d*)(MO|TU|WE|TH|FR|SA|SU)", rule.get("BYDAY", ""))
-    weekdays = [f"{_ORDINALS.get(which.lstrip('+'), which)}{_WEEKDAYS[day]}" for which, day in days]
+    weekdays = [f"{_ordinal(which)}{_WEEKDAYS[day]}" for which, day in days]
+    places = "and ".join(_ordinal(which) for which in rule.get("BYSETPOS", "").split(","))
     months = [month_name[int(one)] for one in re.findall(r"\b(?:1[0-2]|[1-9])\b", rule.get("BYMONTH", ""))]
     words = [
         often if number == "1" else f"every {number} {unit}s",
-        f"on {' and '.join(weekdays)}" if weekdays else "",
+        f"on {places}{(' or ' if places else ' and ').join(weekdays)}" if weekdays else "",
         f"on day {rule['BYMONTHDAY']}" if "BYMONTHDAY" in rule else "",
         f"in {' and '.join(months)}" if months else "",
         f"{rule['COUNT']} times" if "COUNT" in rule else "",
         f"until {_moment(rule['UNTIL'])}" if "UNTIL" in rule else "",
     ]
     return ", ".join(filter(None, words))
+
+
+def _ordinal(written: str) -> str:
+    which = written.lstrip("+")
+    return _ORDINALS.get(which, f"{which}. ")
 
 
 def _plain(value: str) -> str:

@@ -25,9 +25,10 @@ from hoptrail.types import BlockKind
 
 _DAY = r"(?P<one>\d{1,4})[/.년-] ?(?P<two>\d{1,2})[/.월-] ?(?P<three>\d{1,4})[.일]?,? (?:(?:klo|kl\.?|um|om|à|às) )?"
 _TIME = (
-    r"(?:(?P<later>오후|下午|午後)|오전|上午|午前)? ?(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.]\d\d)?"
+    r"(?P<part>오후|下午|午後|오전|上午|午前)? ?(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.]\d\d)?"
     r"(?:[ \u202f\xa0]?(?P<half>[AaPp])\.?[ \u202f\xa0]?[Mm]\.?)?"
 )
+_LATER = ("p", "P", "오후", "下午", "午後")
 _MESSAGE = re.compile(
     rf"\u200e?(?P<bracket>\[)?{_DAY}{_TIME}(?(bracket)\]|(?: [-–]|,(?= [^:\n]{{1,40}} : ))) (?P<rest>.*)"
 )
@@ -106,8 +107,8 @@ def _day(match: re.Match[str], *, american: bool) -> date | None:
 
 
 def _sent(match: re.Match[str], lines: list[str], place: str, *, american: bool) -> _Message:
-    hour, half = int(match["hour"]), match["half"]
-    hour = hour % 12 + 12 * (half in "pP") if half else hour % 12 + 12 if match["later"] else hour
+    hour, half = int(match["hour"]), match["half"] or match["part"]
+    hour = hour % 12 + 12 * (half in _LATER) if half else hour
     sender = match.groupdict().get("sender") or ""
     if not sender and (sent := _SENDER.match(lines[0])):
         sender, lines = sent["sender"].strip(), [sent["text"], *lines[1:]]
@@ -240,22 +241,22 @@ def parse_subtitles(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def _cues(text: str) -> Iterator[_Said]:
     """What each cue adds to the one before. Comments and styles have no times, and are no cues."""
-    shown: list[str] = []
+    shown: list[tuple[str, str]] = []
     for cue in re.split(r"\n[ \t]*\n", text):
         lines = cue.strip("\n").split("\n")
-        found = ((number, times) for number, line in enumerate(lines[:3], 1) if (times := _TIMES.fullmatch(line)))
-        at, times = next(found, (0, None))
+        timed = ((number, times) for number, line in enumerate(lines[:3], 1) if (times := _TIMES.fullmatch(line)))
+        at, times = next(timed, (0, None))
         if times is None:
             continue
         before, shown = shown, []
         speaker = ""
         for line in lines[at:]:
-            voice = _VOICE.search(line)
+            voice = found[1].strip() if (found := _VOICE.search(line)) else ""
             words = squeeze(unescape(_TAG.sub("", line))).removeprefix("- ")
             named = _SPEAKER.match(words)
-            shown.append(words)
-            speaker = voice[1].strip() if voice else named["name"] if named else speaker
-            if words not in before and (spoken := words[named.end() :] if named else words):
+            shown.append((voice, words))
+            speaker = voice or (named["name"] if named else speaker)
+            if (voice, words) not in before and (spoken := words[named.end() :] if named else words):
                 yield _Said(speaker, spoken, times["start"], _seconds(times["end"]))
 
 

@@ -77,10 +77,11 @@ def _within(name: str, href: str) -> str:
 def _names(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[str, str]]:
     """The parts in a table of contents with their names, from the last to the first: the first entry of a part names it."""
     try:
-        entries = _xml(archive, name).css("nav a[href], navpoint")
+        tree = _xml(archive, name)
     except (zipfile.BadZipFile, zlib.error, Unreadable):  # the book is read without it
         return
-    for entry in reversed(entries):
+    nav = tree.css_first(r"nav[epub\:type~='toc']") or tree.css_first("nav")  # another lists its pages
+    for entry in reversed([*(nav.css("a[href]") if nav else []), *tree.css("navpoint")]):
         target, label = entry.css_first("content[src]"), entry.css_first("navlabel")
         href = entry.attributes.get("href") or (target.attributes.get("src") if target else "") or ""
         if text := squeeze((label or entry).text()):

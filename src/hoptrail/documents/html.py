@@ -193,7 +193,7 @@ class _Reader:
         elif BLOCKS.fullmatch(tag):
             self._open(tag)
             if tag == "li" and "data-inline-task-id" in node.attributes:  # of Confluence
-                self._text.append("☑ " if "checked" in (node.attributes.get("class") or "") else "☐ ")
+                self._text.append("☑ " if "checked" in (node.attributes.get("class") or "").split() else "☐ ")
         return False
 
     def _leave(self, node: LexborNode) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
@@ -19,17 +20,20 @@ from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 _COMMENT = re.compile(
-    r"(?P<code>\\begin\{(?P<name>verbatim|Verbatim|lstlisting|minted)\}.*?(?:\\end\{(?P=name)\}|\Z))|(?<!\\)(?P<even>(?:\\\\)*)%[^\n]*",
+    r"(?P<code>\\begin\{(?P<name>verbatim|Verbatim|lstlisting|minted)\}.*?(?:\\end\{(?P=name)\}|\Z)"
+    r"|\\verb\*?(?P<sign>[^\sA-Za-z*])[^\n]*?(?P=sign))|(?<!\\)(?P<even>(?:\\\\)*)%[^\n]*",
     re.DOTALL,
 )
+_MARK = re.compile(r"\0(\d+)\n*\0")
+"""What stands for code: no text that was decoded has this sign."""
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 _LEVELS["subparagraph"] = 6
-_DRAFT = re.compile(r"\\iffalse(?![A-Za-z]).*?\\fi(?![A-Za-z])", re.DOTALL)
+_DRAFT = re.compile(r"\\iffalse(?![A-Za-z]).*?(?:(?P<end>\\fi)(?![A-Za-z])|\Z)", re.DOTALL)
 _DEFINED = re.compile(
     r"\\(?:(?:re|provide)?new|provide)command\*?[ ]*\{?\\(?P<command>[A-Za-z]+)\}?[ ]*(?:\[(?P<number>\d)\])?(?=\{)"
     r"|\\DeclareMathOperator\*?\{\\(?P<operator>[A-Za-z]+)\}(?=\{)|\\def[ ]*\\(?P<plain>[A-Za-z]+)[ ]*(?=\{)"
     r"|\\(?:new|renew)(?:theorem|environment)\*?(?:\{\w*\*?\}|\[[^\[\]\n]*\])+(?=\{)"
-    r"|\\(?:(?:re|provide)?new|provide)command\*?[^\n]*?(?=\{[^{}]*\}[ ]*$)|\\def[ ]*\\[^{\n]*(?=\{)",
+    r"|\\(?:(?:re|provide)?new|provide)command\*?[^\n]{0,200}?(?=\{[^{}]*\}[ ]*$)|\\def[ ]*\\[^{\n]{0,200}(?=\{)",
     re.MULTILINE,
 )
 _FORMULAS = ("equation", "align", "gather", "multline", "eqnarray", "displaymath")
@@ -79,8 +83,7 @@ _ESCAPED = re.compile(
 def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title and date (of its commands) and blocks."""
     decoded = decode(data)
-    text = _COMMENT.sub(lambda comment: comment["code"] or comment["even"], decoded.text)
-    text = _expanded(_DRAFT.sub(lambda draft: "\n" * draft[0].count("\n"), text))
+    text = _outside_code(decoded.text, lambda text: _expanded(_DRAFT.sub(_without, text)))
     about = {match[1]: _argument(text, match.end())[0].replace("\\and", ", ") for match in _ABOUT.finditer(text)}
     about = {name: squeeze(_plain(_noted(value)[0])).replace(" ,", ",") for name, value in about.items()}
     start = text.find("\\begin{document}")
@@ -92,6 +95,25 @@ def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
     return assemble(about.get("title", ""), pieces, decoded.notes, limits.text, dated)
 
 
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    """The text without comments and after this change, neither of which touches code: a mark on as many lines stands for it."""
+    codes: list[str] = []
+
+    def marked(found: re.Match[str]) -> str:
+        if found["code"] is None:
+            return found["even"]
+        codes.append(found["code"])
+        lines = "\n" * found["code"].count("\n")
+        return f"\0{len(codes) - 1}{lines}\0"
+
+    return _MARK.sub(lambda mark: codes[int(mark[1])], change(_COMMENT.sub(marked, text)))
+
+
+def _without(draft: re.Match[str]) -> str:
+    """What stays of a draft: its line breaks. One that never ends stays."""
+    return "\n" * draft[0].count("\n") if draft["end"] else draft[0]
+
+
 def _expanded(text: str) -> str:
     """The text without the definitions of its own commands, and with what they stand for in their place, on as many lines."""
     parts, end, known = list[str](), 0, dict[str, str]()
@@ -101,18 +123,19 @@ def _expanded(text: str) -> str:
             if after == found.end():  # it never ends
                 break
             name = found["command"] or found["operator"] or found["plain"]
-            if name and not found["number"] and not found[0].startswith("\\re"):  # an argument, or a command of LaTeX
-                known[name] = squeeze(body)
+            is_whole = not found["number"] and "\0" not in body  # without an argument, and code, which may be long
+            if name and is_whole and not found[0].startswith("\\re"):  # a command of LaTeX
+                known[name] = squeeze(body).replace("\\xspace", "{}")
             parts += (text[end : found.start()], "\n" * text.count("\n", found.start(), after))
             end = after
     text = "".join((*parts, text[end:]))
-    used = re.compile(rf"\\({'|'.join(sorted(known, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?")
+    used = re.compile(rf"(?<!\\)((?:\\\\)*)\\({'|'.join(sorted(known, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?")
     longest = 4 * len(text)  # definitions within definitions could make it endless
     for _ in range(_DEEPEST if known else 0):
         names = used.findall(text)
-        if not names or len(text) + sum(len(known[name]) for name in names) > longest:
+        if not names or len(text) + sum(len(known[name]) for _, name in names) > longest:
             break
-        text = used.sub(lambda use: known[use[1]], text)
+        text = used.sub(lambda use: use[1] + known[use[2]], text)
     return text
 
 

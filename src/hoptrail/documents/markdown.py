@@ -41,9 +41,10 @@ _WIKI_LINK = re.compile(
 _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif)\s*\Z", re.IGNORECASE)
 _MARK = re.compile(r"<(?P<end>/?)(?P<tag>b|strong|sup|sub|s|del|strike)\b[^>]*>", re.IGNORECASE)
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
+_CODE = r"^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+)(?!`)[^\n]{0,999}?(?<!`)(?P=ticks)(?!`)"
 _UNSEEN = re.compile(
-    r"(?P<code>^(?P<fence>```+|~~~+).*?(?:^(?P=fence)|\Z)|(?P<ticks>`+)(?!`)[^\n]{0,999}?(?<!`)(?P=ticks)(?!`))"
-    r"|^[ \t]*:::+[ \t]*(?:[\w-]+(?:\[\])?)?[ \t]*(?:\{[^{}\n]*\})?"
+    rf"(?P<code>{_CODE})"
+    r"|^[ \t]*:::+[ \t]*(?:(?P<kind>[\w-]++)(?!\.)(?:\[\])?)?[ \t]*(?:\{[^{}\n]*\})?"
     r"|(?<![\w%])%%(?!%).*?%%|\{%-?\s*comment\b.{0,9999}?endcomment\s*-?%\}"
     r"|\{%(?P<tag>[^{}\n]*)%\}|\{#[^{}\n]*#\}|(?<![\w\\^_}$])\{\{[^{}\n]*\}\}"
     rf"|(?<![ \t])[ \t]*\{{[:#.][^{{}}\n]*\}}[ \t]*$|[ \t]\^[\w-]+$|{_WIKI_LINK.pattern}",
@@ -51,11 +52,13 @@ _UNSEEN = re.compile(
 )
 """Code, which stays, and comments, fences of boxes, tags of templates, attributes and names of blocks, which nobody sees."""
 _BOX = re.compile(
-    r"""^(?P<indent>[ ]*)(?:(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w-]+)|===(?=[ ]"))[^"\n]*(?:"(?P<title>[^"\n]*)"[^"\n]*)?\n"""
+    rf"(?P<code>{_CODE}"
+    r"|^(?![ \t]|[-*+:[]|\d|!!!|\?\?\?|===)[^\n]+\n(?:[ \t]*\n)++(?:(?:[ ]{4}|\t)[^\n]*(?:\n|\Z)(?:[ \t]*\n)*+)+)"
+    r"""|^(?P<indent>[ ]*)(?:(?:!!!|\?\?\?\+?)[ \t]+(?P<kind>[\w-]+)|===(?=[ ]"))[^"\n]*(?:"(?P<title>[^"\n]*)"[^"\n]*)?\n"""
     r"(?P<body>(?:[ \t]*\n|(?P=indent)(?:[ ]{4}|\t)[^\n]*(?:\n|\Z))+)",
-    re.MULTILINE,
+    re.MULTILINE | re.DOTALL,
 )
-"""A box or tab of MkDocs: its content is indented like code."""
+"""Code, also what is indented below a paragraph, and a box or tab of MkDocs, whose content is indented like code."""
 _NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")
 """What a tag of a template is about: `{% channel "tock" %}`."""
 _UNRESOLVED = re.compile(
@@ -82,9 +85,9 @@ def markdown_pieces(text: str, lines_before: int = 0, notes: dict[str, None] | N
     Raises: Unreadable: it is nested beyond `_DEEPEST`, where the parser would drop the rest of the text.
     """
     parser, env = _parser(), dict[str, Any]()
-    text, boxes = unmarked(text), 1
-    while boxes:  # boxes in boxes
-        text, boxes = _BOX.subn(_opened, text)
+    text, before = unmarked(text), ""
+    while text != before:  # boxes in boxes
+        before, text = text, _BOX.sub(_opened, text)
     tokens = parser.parse(_UNSEEN.sub(_seen, text), env)
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         raise Unreadable("has lists or quotes nested too deep")
@@ -143,18 +146,22 @@ def _shown_link(link: re.Match[str]) -> str:
 
 def _opened(box: re.Match[str]) -> str:
     """A box as other text, on as many lines."""
+    if box["code"]:
+        return box[0]
     body = re.sub(rf"^{box['indent']}(?: {{4}}|\t)", box["indent"], box["body"], flags=re.MULTILINE)
     name = ": ".join(filter(None, ((box["kind"] or "").capitalize(), box["title"])))
     return f"{box['indent']}{name}\n{body}"
 
 
 def _seen(unseen: re.Match[str]) -> str:
-    """What stays of a comment or tag: its line breaks, and the words that a tag within a line is about; the words of a link."""
+    """What stays: of a comment or tag its line breaks, and the words that a tag within a line is about; the kind of a box."""
     if unseen["code"]:
         return unseen[0]
     if unseen["page"]:
         return "\u2060" + _shown_link(unseen)  # nobody sees this mark, behind which a number begins no list
     text = unseen.string
+    if unseen["kind"]:
+        return unseen["kind"].capitalize() + ": " * (text[unseen.end() : unseen.end() + 1] not in ("", "\n"))
     line = text[text.rfind("\n", 0, unseen.start()) + 1 : unseen.start()]
     named = "" if unseen["tag"] is None or not line.strip() else " ".join(_NAMED.findall(unseen["tag"]))
     return named + "\n" * unseen[0].count("\n")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
@@ -91,10 +92,13 @@ class _Reader(OfficeReader):
         self._mark = ""  # the bullet or number of the paragraph
         self._cells: list[str] = []
         self._rows: list[GridRow] = []
+        self._below: list[Piece] = []  # what stands apart from the rows
 
     def read(self, data: bytes) -> Iterator[Piece]:
         starred = False
         for token in _TOKEN.finditer(data):
+            if token.lastgroup is None:  # the end of a line may stand between the bytes of a character
+                continue
             if token["code"] or token["text"]:
                 self._byte(token["text"] or bytes([int(token["code"], 16)]))
                 continue
@@ -194,6 +198,7 @@ class _Reader(OfficeReader):
         elif word == "row":
             self._rows.append(GridRow(self.place("paragraph"), self._cells))
             self._cells = []
+            self._below += self.apart()
         else:
             yield from self._end()
 
@@ -215,7 +220,8 @@ class _Reader(OfficeReader):
 
     def _table(self) -> Iterator[Piece]:
         rows, self._rows = self._rows, []
-        return grid_pieces(rows)
+        below, self._below = self._below, []
+        return chain(grid_pieces(rows), below)
 
 
 @lru_cache(maxsize=1000)

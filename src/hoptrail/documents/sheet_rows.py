@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain, groupby, islice, pairwise, zip_longest
+from itertools import chain, dropwhile, groupby, islice, pairwise, zip_longest
 from typing import NamedTuple
 
 from hoptrail.documents.blocks import Piece
@@ -219,7 +219,7 @@ def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Pie
     Raises: Unreadable: there are more rows than the limit `rows`.
     """
     headers: Sequence[str] = ()
-    extent = 0, 0  # the first column with text, and the one after the last
+    extent = 0, 0
     for table in _tables(_bounded(rows, limits.rows)):
         sample = list(islice(table, SAMPLE))
         if starts := _starts_beside(sample):
@@ -232,8 +232,7 @@ def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Pie
             place, cells, _ = sample.pop(0)
             yield Piece(BlockKind.PARAGRAPH, next(filter(str.strip, cells)), place=place)
             sample += islice(table, 1)
-        filled = [column for row in sample for column in _filled(row)]
-        first, end = min(filled, default=0), max(filled, default=-1) + 1
+        first, end = _extent(sample)
         known = [_part(row, first, end) for row in sample]
         labels = [cell for cell in known[0].cells if cell.strip().endswith(":")] if known else []
         continues = headers and (first, end) == extent and not labels
@@ -250,19 +249,28 @@ def sheet_pieces(rows: Iterable[GridRow], limits: ReadingLimits) -> Iterator[Pie
 
 
 def _tables(rows: Iterable[GridRow]) -> Iterator[Iterator[GridRow]]:
-    """Yield the tables between blank rows. A row alone belongs to the table below if it is its header, and that has no other."""
+    """Yield the tables between blank rows. A row alone belongs to the table below if it is its header, and that has no other,
+    unless it may be a key with its value, or a row of a table above, which has a header or the same columns.
+    """
     alone: list[GridRow] = []
+    extent, is_headed = (0, 0), False
     for is_filled, run in groupby(rows, lambda row: bool(_filled(row))):
         table = iter(run if is_filled else ())
         sample = list(islice(table, SAMPLE))
-        if sample and alone and (header_of(sample)[0] or not header_of([*alone, *sample])[0]):
+        if not sample:
+            continue
+        has_header = header_of(list(dropwhile(lambda row: len(_filled(row)) == 1, sample)))[0] > 0
+        if alone and (has_header or len(_filled(sample[0])) < 2 or not header_of([*alone, *sample])[0]):
             yield iter(alone)
             alone = []
-        if len(sample) == 1 and not alone and len(_filled(sample[0])) > 1:
+        is_alone = len(sample) == 1 and len(_filled(sample[0])) > 2 and _extent(sample) != extent
+        if is_alone and not alone and not is_headed:
             alone = sample
-        elif sample:
+        else:
+            is_headed = is_headed or has_header or bool(alone)
             yield chain(alone, sample, table)
             alone = []
+        extent = _extent(sample)
     if alone:
         yield iter(alone)
 
@@ -299,6 +307,12 @@ def _bounded(rows: Iterable[GridRow], most: int) -> Iterator[GridRow]:
         if number > most:
             raise Unreadable(f"has more than {most} rows: split it, or raise the limit `rows`")
         yield row
+
+
+def _extent(rows: Sequence[GridRow]) -> tuple[int, int]:
+    """The first column with text, and the one after the last."""
+    filled = [column for row in rows for column in _filled(row)]
+    return min(filled, default=0), max(filled, default=-1) + 1
 
 
 def _filled(row: GridRow) -> list[int]:
