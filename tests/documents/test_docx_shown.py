@@ -174,8 +174,11 @@ def test_headers_and_footers_are_read_once_and_page_numbers_are_not(tmp_path: Pa
 def test_a_deleted_end_of_paragraph_and_a_large_first_letter_join_two(tmp_path: Path) -> None:
     mark = '<w:pPr><w:rPr><w:del w:id="1" w:author="a"/></w:rPr></w:pPr>'
     body = paragraph(mark, run("The deposit is ")) + paragraph(run("900 euros.")) + paragraph(mark, run("The end."))
-    body = paragraph('<w:pPr><w:framePr w:dropCap="drop"/></w:pPr>', run("O")) + paragraph(run("nce.")) + body
-    assert parsed(tmp_path / "a.docx", body).text == "Once.\n\nThe deposit is 900 euros.\n\nThe end."
+    letter = paragraph('<w:pPr><w:framePr w:dropCap="drop"/></w:pPr>', run("O"))
+    heading = paragraph('<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>', run("Rent"))
+    body = letter + paragraph() + paragraph(run("nce.")) + letter + heading + body
+    result = parsed(tmp_path / "a.docx", body)
+    assert result.text == "Once.\n\nO\n\nRent\n\nThe deposit is 900 euros.\n\nThe end."
 
 
 def test_items_of_a_list_in_a_cell_are_told_apart(tmp_path: Path) -> None:

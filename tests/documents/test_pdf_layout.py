@@ -46,6 +46,21 @@ def test_columns_are_read_one_after_the_other_and_words_are_whole() -> None:
     assert text == " ".join([*LEFT, *RIGHT]).replace("mer- chants", "merchants")
 
 
+def test_a_list_of_contents_in_a_column_is_read_before_the_next_column() -> None:
+    entries = ["The old quay", "Its owners", "The war", "A new quay", "Its use today"]
+    contents = [
+        Placed(x, 700 - 12 * row, part)
+        for row, entry in enumerate(entries, 1)
+        for x, part in ((60, f"{row}.1"), (90, entry), (170, ". . ."), (200, ". . ."), (230, ". . ."), (270, str(row)))
+    ]
+    lines = lines_of(
+        [[*contents, *column(60, 600, LEFT), *column(320, 688, ["north", "south", "east", "west", "sea", *RIGHT])]]
+    )
+    expected = [f"{row}.1 {entry} … {row}" for row, entry in enumerate(entries, 1)]
+    assert [line.split(" | ")[-1] for line in lines[:5]] == expected
+    assert lines[5].split(" | ")[-1].startswith(LEFT[0])
+
+
 def test_a_hyphen_stays_if_the_document_has_the_hyphenated_word() -> None:
     lines = [
         "A well-known rope was sold on the market by the well-",
@@ -222,17 +237,27 @@ def test_a_table_continues_on_the_next_page_with_the_same_headers() -> None:
 
 def test_numbers_of_lines_are_left_out_and_a_hyphen_joins_what_follows() -> None:
     spoken = [
-        "I was at the mill with Mr Jean-",
-        "Luc Crane, who had the only key to the",
-        "lower store. He left at nine and",
+        "and I was in the mill with Mr Jean-",
+        "Luc Crane, who had one key to the",
+        "lower store. He left it open at ten",
     ]
-    spoken += ["locked the door behind him."]
-    page = [
+    first, last = [*spoken * 5, spoken[0]], [*spoken[1:], *spoken, "and went away."]
+    text = " ".join(line.split(" | ")[-1] for line in lines_of([numbered(first), numbered(last)]))
+    assert text == " ".join([*first, *last]).replace("Jean- ", "Jean-")
+    for listed in (
+        ["python", "java", "rust", "perl"] * 5,
+        ["the seller shall deliver the goods", "the buyer pays"] * 9,
+    ):
+        rows = [line.split(" | ")[-1] for line in lines_of([numbered(listed)])]
+        assert rows == [f"{number} ¦ {text}" for number, text in enumerate(listed, 1)]
+
+
+def numbered(lines: Sequence[str]) -> list[Placed]:
+    return [
         piece
-        for n, text in enumerate(spoken)
-        for piece in (Placed(60, 700 - 12 * n, str(n + 1)), Placed(90, 700 - 12 * n, text))
+        for number, text in enumerate(lines)
+        for piece in (Placed(60, 700 - 12 * number, str(number + 1)), Placed(90, 700 - 12 * number, text))
     ]
-    assert lines_of([page])[0].split(" | ")[-1] == " ".join(spoken).replace("Jean- ", "Jean-")
 
 
 def test_words_that_run_together_are_noted() -> None:

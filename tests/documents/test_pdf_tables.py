@@ -160,6 +160,20 @@ def test_merged_cells_of_a_drawn_table() -> None:
         "Region=North ¦ Office=Oslo ¦ Rent=310",
         "Region=North ¦ Office=Alta ¦ Rent=90",
     ]
+    xs = (60, 130, 200, 270, 340, 410, 480, 550)
+    rules = [*drawn((*xs[:6], 550), (700, 660, 640, 620)), (410, 680, 550, 680), (480, 620, 480, 680)]
+    page = placed(
+        [x + 5 for x in xs],
+        686,
+        [
+            (0, ("", "", "", "", "", "Score")),
+            (10, ("Pupil", "Age", "Class", "Town", "Days")),
+            (10, ("", "", "", "", "", "Maths", "Art")),
+            (20, ("Ida", "14", "8b", "Bergen", "180", "5", "2")),
+            (20, ("Ola", "15", "9a", "Oslo", "175", "4", "6")),
+        ],
+    )
+    assert shown(page, rules)[-1].endswith("Days=175 ¦ Score Maths=4 ¦ Score Art=6")
 
 
 def test_a_list_in_a_drawn_row_gives_rows_and_a_table_may_be_open_at_its_sides() -> None:

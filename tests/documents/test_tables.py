@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from documents.test_sheet_rows import csv_rows, rows_of, workbook
 from hoptrail.documents.docx import parse_docx
 from hoptrail.documents.html import parse_html
 from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.markup import OpenTable, TableCell
 from hoptrail.documents.pptx import parse_pptx
 from hoptrail.documents.xlsx import parse_xlsx
 
@@ -225,3 +227,12 @@ def test_tables_beside_each_other_are_two_if_each_has_a_header() -> None:
 )
 def test_an_empty_column_within_a_table_does_not_end_it(text: str) -> None:
     assert len(csv_rows(text)) == 3
+
+
+def test_many_header_rows_take_linear_time() -> None:
+    start = time.process_time()
+    table = OpenTable()
+    for number in range(3000):
+        table.row([TableCell("Ship", is_header=True), TableCell("Fee", is_header=True)], f"row {number}")
+    assert table.row([TableCell("Ferry"), TableCell("9")], "row 3000").cells == (("Ship", "Ferry"), ("Fee", "9"))
+    assert time.process_time() - start < 2

@@ -77,22 +77,26 @@ class _WordReader(office.OfficeReader):
 
     def blocks(self, element: Any, place: str = "") -> Iterator[Piece]:
         """Yield what is in an element. The paragraph after a deleted end of paragraph, or a large first letter, continues the one
-        before it.
+        before it, but no heading continues a letter.
         """
         if element.tag == GRAPHIC:
             yield from graphic_pieces(element, self._package, self._part, place)
-        begun = ""
+        begun, after_letter = "", False
         for block in _within(element, _PARAGRAPH, _TABLE):
-            if block.tag == _PARAGRAPH and self._styles.is_contents(block):
+            is_empty = after_letter and next(block.iter(_RUN, *_FORMULAS), None) is None
+            if block.tag == _PARAGRAPH and (is_empty or self._styles.is_contents(block)):
                 continue
             if block.tag == _TABLE:
                 yield from self._table(block, self.place("table", place))
-            elif _continues(block):
-                begun += self._text(block)[0]
+            elif _is_letter(block) or any(is_on(block, "pPr", "rPr", mark) for mark in ("del", "moveFrom")):
+                begun, after_letter = begun + self._text(block)[0], _is_letter(block)
                 continue
             else:
+                if after_letter and self._styles.role(block).kind is BlockKind.HEADING:
+                    yield Piece(BlockKind.PARAGRAPH, begun, place=self.place("paragraph", place))
+                    begun = ""
                 yield self._paragraph(block, begun, place)
-                begun = ""
+                begun, after_letter = "", False
             yield from self.apart(place)
         yield Piece(BlockKind.PARAGRAPH, begun, place=place or self.place("paragraph"))
 
@@ -247,11 +251,10 @@ def _within(element: Any, *tags: str) -> Iterator[Any]:
             yield from _within(child, *tags)
 
 
-def _continues(paragraph: Any) -> bool:
-    """Whether the next paragraph continues this one."""
+def _is_letter(paragraph: Any) -> bool:
+    """Whether this is the large first letter of the next paragraph."""
     frame = find(paragraph, "pPr", "framePr")
-    is_letter = frame is not None and frame.get(tag("dropCap"), "none") != "none"
-    return is_letter or any(is_on(paragraph, "pPr", "rPr", mark) for mark in ("del", "moveFrom"))
+    return frame is not None and frame.get(tag("dropCap"), "none") != "none"
 
 
 def _prompts(control: Any) -> bool:

@@ -151,7 +151,7 @@ class OpenTable:
     places: list[tuple[int, bool]] = field(default_factory=list)
     _heads: list[GridRow] = field(default_factory=list)
     _names: list[str] = field(default_factory=list)
-    _after_data: bool = False
+    _named: int = 0  # columns of the header rows
     _spanning: dict[int, tuple[int, TableCell]] = field(default_factory=dict)
 
     def row(self, cells: Sequence[TableCell], place: str) -> Piece:
@@ -161,8 +161,8 @@ class OpenTable:
         placed = list(self._placed(cells))
         is_header = self.in_head or all(cell.is_header for _, cell in placed)
         filled = [cell.text for _, cell in placed if cell.text]
-        columns = len(self._names) or (sum(cell.columns for _, cell in placed) if self.in_head else 0)
-        if (len(placed) < 2 and columns != 1) or not (is_header or self._names or len(filled) > 1):
+        columns = self._named or (sum(cell.columns for _, cell in placed) if self.in_head else 0)
+        if (len(placed) < 2 and columns != 1) or not (is_header or self._named or len(filled) > 1):
             return Piece(BlockKind.PARAGRAPH, " ".join(filled), place=place)
         spans = {column: cell.columns for column, cell in placed if cell.columns > 1}
         texts = {column: cell.text for column, cell in placed}
@@ -170,9 +170,10 @@ class OpenTable:
         row = [texts.get(column, "") for column in range(width)]
         self.rows.append(GridRow(place, row, spans))
         if is_header:
-            self._heads = [*([] if self._after_data else self._heads), self.rows[-1]]
-            self._names = column_names(self._heads)
-        self._after_data = not is_header
+            self._named = max(width, self._named if self._heads else 0)
+            self._heads.append(self.rows[-1])
+        elif self._heads:
+            self._names, self._heads = column_names(self._heads), []
         names = [*self._names, *[""] * len(row)]
         values = tuple(("" if is_header else names[column], text) for column, text in texts.items())
         return Piece(BlockKind.ROW, level=int(is_header), cells=values, place=place)
@@ -184,7 +185,7 @@ class OpenTable:
         """
         bold = [is_bold for _, is_bold in self.places[:2]] == [True, False]
         sample = self.rows[:SAMPLE]
-        count = 0 if self._names else header_of(sample)[0]
+        count = 0 if self._named else header_of(sample)[0]
         above = count > 0 and len(sample[0].cells) > 2 and heads_values([row.cells for row in sample[count - 1 :]])
         pieces = grid_pieces(self.rows) if count and (bold or count > 1 or above) else ()
         return zip((number for number, _ in self.places), pieces, strict=False)

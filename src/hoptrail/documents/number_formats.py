@@ -100,13 +100,13 @@ def _plain(value: float) -> str:
 
 def apply_format(value: float, code: str) -> str:
     """Format a number by a code such as `#,##0.00 "EUR"` or `0.0%`, of up to four sections separated by semicolons. A negative
-    number gets a minus sign if the code has no section for it. An empty section shows nothing.
+    number gets a minus sign unless the code has a section for it that shows one, or brackets. An empty section shows nothing.
     """
     section = _section(value, code.split(";"))
     if not section or _FRACTION.search(section):
         return _plain(value) if section else ""
     texts = ["".join(part or "" for part in mark.groups()) for mark in _MARKS.finditer(section)]
-    bare = _MARKS.sub("\0", section)
+    bare = _MARKS.sub("\0", section).replace("_", " ")
     digits = _DIGITS.search(bare)
     if digits is None:
         return squeeze("".join(texts)) or _plain(value)
@@ -116,11 +116,10 @@ def apply_format(value: float, code: str) -> str:
     spread = _SPREAD.match(bare, digits.start())
     before, after = bare[: digits.start()], bare[(spread or digits).end() :]
     number = _spread(value, spread[0]) if spread else _number(abs(value), digits[0], after, percent="%" in bare)
-    outside = f"{before}{after}{''.join(texts)}"
-    sign = "" if value >= 0 or "(" in outside or "-" in outside else "-"
-    written = f"{before.replace('_', ' ')}{number}{after.lstrip(',').replace('_', ' ')}"
     rest = iter(texts)
-    return sign + squeeze(re.sub("\0", lambda _: next(rest), written))
+    head, number, tail = (re.sub("\0", lambda _: next(rest), part) for part in (before, number, after.lstrip(",")))
+    is_shown = ";" in code and ("(" in head or "-" in head or tail.strip().endswith("-"))
+    return ("-" if value < 0 and not is_shown else "") + squeeze(f"{head}{number}{tail}")
 
 
 def _section(value: float, sections: list[str]) -> str:

@@ -158,16 +158,16 @@ def _table(lines: Sequence[DrawnLine], fragments: Sequence[Fragment]) -> tuple[F
 
 
 def _shown(rows: Sequence[Mapping[int, _Cell]], texts: dict[_Cell, str]) -> list[Mapping[int, _Cell]]:
-    """The rows in which enough begins. What begins in another is a further line of the cells above, and joins their texts."""
+    """The rows in which enough begins, or a cell with none above it. What begins in another joins the text of the cell above."""
     shown: list[Mapping[int, _Cell]] = []
     for number, row in enumerate(rows):
         filled = [cell for cell in row.values() if texts[cell]]
         begun = [cell for cell in filled if cell.row == number]
-        if filled and 3 * len(begun) >= len(filled):
+        if filled and (3 * len(begun) >= len(filled) or any(cell.left not in shown[-1] for cell in begun)):
             shown.append(row)
             continue
         for cell in begun:
-            above = shown[-1].get(cell.left, cell)
+            above = shown[-1][cell.left]
             texts[above] = f"{texts[above]} {texts[cell]}".strip()
     return shown
 

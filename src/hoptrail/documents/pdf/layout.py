@@ -6,6 +6,7 @@ Columns of a table are not prose, because their lines are short.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby
@@ -14,6 +15,8 @@ from statistics import fmean, median
 from hoptrail.documents.markup import runs
 from hoptrail.documents.pdf.fragments import Fragment
 
+LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
+"""Dots from an entry of a table of contents to its page."""
 _SPANNING = 0.3
 """Maximal share of a page's lines that cross the gutter."""
 _SIDE = 0.15
@@ -77,7 +80,8 @@ def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
 
 
 def _is_row(line: Fragment) -> bool:
-    return len(line.parts) > 2 and all(len(part.text.split()) < _FEWEST_WORDS for part in line.parts)
+    are_short = all(len(part.text.split()) < _FEWEST_WORDS for part in line.parts)
+    return len(line.parts) > 2 and are_short and not LEADERS.search(line.text)
 
 
 def _column(fragments: Sequence[Fragment]) -> Column:

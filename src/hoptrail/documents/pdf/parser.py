@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import islice, repeat
+from itertools import islice, pairwise, repeat
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
@@ -29,6 +29,7 @@ from hoptrail.documents.pdf.fragments import Fragment, PdfTable, page_fragments
 from hoptrail.documents.pdf.layout import lines_of
 from hoptrail.documents.pdf.ocr import INSTALL, Ocr
 from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
+from hoptrail.documents.pdf.tables import fits
 from hoptrail.documents.sheet_rows import SAMPLE, GridRow, grid_pieces, header_of, row_piece
 from hoptrail.text.sentences import sentence_ends
 from hoptrail.types import BlockKind
@@ -256,7 +257,7 @@ def joined(lines: Sequence[Fragment], known: frozenset[str]) -> str:
 
 
 _EDGE = 3
-"""Lines examined at the top and at the bottom. Numbers of lines are more."""
+"""Lines examined at the top and at the bottom. A page that numbers its lines has five times as many; fewer may be a list."""
 _NEAR = 6
 """Pages examined before and after: a running head changes with the chapter."""
 _GAP = 1.6
@@ -300,17 +301,19 @@ def _edge(lines: Sequence[Fragment], repeated: Sequence[bool]) -> Iterator[Fragm
 
 
 def _line_numbers(pages: Sequence[Sequence[Fragment]]) -> set[Fragment]:
-    """The numbers of lines in the margin: they count on each page, and sentences go on beside them."""
-    numbered = [
-        line
-        for lines in pages
-        for run in runs((line for line in lines if line.parts[0].text.isdecimal()), _counts_on)
-        for line in run
-        if len(run) > _EDGE
-    ]
-    beside = [line.parts[1].text for line in numbered if len(line.parts) == 2]
-    is_prose = len(beside) == len(numbered) <= 4 * sum(text[0].islower() for text in beside)
-    return {line.parts[0] for line in numbered if is_prose}
+    """The numbers of lines in the margin: they count on each page, on some of which they are many, and prose is beside them."""
+    found = (runs((line for line in lines if line.parts[0].text.isdecimal()), _counts_on) for lines in pages)
+    numbered = [run for of_page in found for run in of_page if len(run) > _EDGE and _is_prose(run)]
+    most = max(map(len, numbered), default=0)
+    return {line.parts[0] for run in numbered for line in run if most >= 5 * _EDGE}
+
+
+def _is_prose(run: Sequence[Fragment]) -> bool:
+    """Whether sentences go on beside these numbers, and most lines end where the next word would not have fitted."""
+    lines = [line.parts[1] for line in run if len(line.parts) == 2 and line.text.count(" ") > 3]
+    edge = max((line.right for line in lines), default=0.0)
+    full = sum(not fits(above, below, edge) for above, below in pairwise(lines))
+    return 3 * full >= 2 * (len(run) - 1) and len(run) <= 4 * sum(line.text[0].islower() for line in lines)
 
 
 def _counts_on(run: Sequence[Fragment], line: Fragment) -> bool:

@@ -5,14 +5,13 @@ The cells of a row may have several lines: these are nearer to each other than r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from math import inf
 from typing import NamedTuple
 
 from hoptrail.documents.pdf.fragments import MARK, Fragment, PdfTable, offset_between
-from hoptrail.documents.pdf.layout import differ_in_size
+from hoptrail.documents.pdf.layout import LEADERS, differ_in_size
 from hoptrail.documents.sheet_rows import VALUE
 
 _FEWEST_ROWS = 3
@@ -20,8 +19,6 @@ _LONGEST_CELL = 80
 """Characters; a longer part is prose."""
 _ALIGNED = 0.8
 """Minimal share of a column's cells with a common left edge, right edge or centre."""
-LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
-"""Dots from an entry of a table of contents to its page."""
 
 
 class _Column(NamedTuple):
