@@ -160,10 +160,10 @@ def test_merged_cells_of_a_drawn_table() -> None:
         "Region=North ¦ Office=Oslo ¦ Rent=310",
         "Region=North ¦ Office=Alta ¦ Rent=90",
     ]
-    xs = (60, 130, 200, 270, 340, 410, 480, 550)
-    rules = [*drawn((*xs[:6], 550), (700, 660, 640, 620)), (410, 680, 550, 680), (480, 620, 480, 680)]
+    sides = (60, 130, 200, 270, 340, 410, 480, 550)
+    rules = [*drawn((*sides[:6], 550), (700, 660, 640, 620)), (410, 680, 550, 680), (480, 620, 480, 680)]
     page = placed(
-        [x + 5 for x in xs],
+        [x + 5 for x in sides],
         686,
         [
             (0, ("", "", "", "", "", "Score")),
