@@ -80,11 +80,13 @@ def test_an_interrupt_ends_a_call_at_once(fake: FakeAI, fault: str, stream: bool
         time.sleep(0.1)
         os.kill(os.getpid(), signal.SIGINT)
 
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # processes of parallel tests ignore it
     loop, thread, started = asyncio.new_event_loop(), threading.Thread(target=interrupt), time.monotonic()
     thread.start()
     with closing(loop), pytest.raises(KeyboardInterrupt):
         loop.run_until_complete(cell()) if notebook else endpoint.send(request())
     thread.join()
+    signal.signal(signal.SIGINT, handler)
     assert time.monotonic() - started < 10
 
 
