@@ -17,14 +17,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hoptrail.models.follow_up_writer import SMALL, WRITER
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
 from hoptrail.models.question_tagger import QUESTIONS
-from hoptrail.models.reader import read_reader_weights, reader_folder
+from hoptrail.models.reader import read_reader_weights, reader_folder, whole_tokenizer
 from hoptrail.models.weights import read_weights
 from training.descent import descend
 from training.follow_up_rows import Taught, rows, taught, unrelated
@@ -155,9 +154,7 @@ def main() -> None:
     arguments.add_argument("--begun", type=Path, metavar="FILE", default=reader_folder() / QUESTIONS)
     arguments.add_argument("--out", type=Path, default=PACKAGE / WRITER)
     options = arguments.parse_args()
-    tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = whole_tokenizer()
     learned = rows()
     small = [piece for word in SMALL if (piece := tokenizer.token_to_id(word)) is not None]
     known = [*learned, *unrelated(learned, random.Random(options.seed))]

@@ -35,7 +35,7 @@ from hoptrail.models.question_tagger import (
     QuestionForm,
     TimeRelation,
 )
-from hoptrail.models.reader import read_reader_weights, reader_folder
+from hoptrail.models.reader import read_reader_weights, reader_folder, whole_tokenizer
 from hoptrail.models.weights import read_weights
 from training.descent import descend
 from training.listed import listed
@@ -218,9 +218,7 @@ def main() -> None:
     arguments.add_argument("--data", type=Path, default=DATA)
     arguments.add_argument("--out", type=Path, default=PACKAGE / QUESTIONS)
     options = arguments.parse_args()
-    tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = whole_tokenizer()
     learned = timed() if options.times else [*examples(options.data), *listed(options.seed)]
     items = [taught(example, tokenizer) for example in learned]
     tagger = train(items, options.epochs, options.rate, options.seed, options.begun, times=options.times)

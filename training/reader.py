@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer
 from torch import nn
 from torch.utils.data import DataLoader
 
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
+from hoptrail.models.reader import whole_tokenizer
 from hoptrail.models.weights import read_weights
 from training.batches import Step
 from training.mixture import ROUND
@@ -124,14 +124,6 @@ def new_reader(dropped: float = 0.0) -> Reader:
     return Reader(MINILM, read_weights(packaged_folder() / WEIGHTS), dropped)
 
 
-def tokenizer() -> Tokenizer:
-    """The encoder's tokeniser, without its length limit."""
-    found = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
-    found.no_truncation()
-    found.no_padding()
-    return found
-
-
 def start_run(settings: Settings) -> Run:
     """A new run."""
     torch.manual_seed(settings.seed)
@@ -188,7 +180,7 @@ def main() -> None:
     if (options.work / EVEN).exists():
         run.load(options.work / EVEN)
     material = read_material(options.data, options.seed)
-    steps = Steps(material, tokenizer(), options.budget, options.longest, run.progress.round)
+    steps = Steps(material, whole_tokenizer(), options.budget, options.longest, run.progress.round)
     supply = DataLoader(steps, batch_size=None, num_workers=options.workers)
     train(run, iter(supply), options.work, options.minutes, options.cool_minutes)
 

@@ -115,26 +115,26 @@ class QuestionTagger:
         self._tokenizer, self._session = open_network(
             "questions", read_reader_weights(folder or reader_folder(), QUESTIONS)
         )
+        self._heads = lru_cache(64)(self._run)  # a question is a message first, and then may have a time
 
     def tag_message(self, message: str) -> MessageTags:
         """The questions in a message."""
         asked: list[Extent] = []
         replies = []
         for start, stretch in self._stretches(message):
-            offsets, pieces, whole = self._run(stretch)
-            replies.append(WantedReply(int(_head(whole, "reply", WHOLE_HEADS).argmax())))
-            places = _marked("asked", pieces, offsets, stretch)
+            offsets, heads = self._heads(stretch)
+            replies.append(WantedReply(int(heads["reply"].argmax())))
+            places = _marked("asked", heads, offsets, stretch)
             asked += [(start + first, start + last) for (first, last), _ in places]
         return MessageTags(tuple(asked), replies[0] if replies else WantedReply.OTHER)
 
     def tag_question(self, question: str) -> QuestionTags:
         """Whether and where a question is to be taken apart."""
-        offsets, pieces, whole = self._run(question)
-        form = QuestionForm(int(_head(whole, "form", WHOLE_HEADS).argmax()))
+        offsets, heads = self._heads(question)
+        form, inner = QuestionForm(int(heads["form"].argmax())), heads["inner"]
         if form is not QuestionForm.CHAIN or not offsets:
             return QuestionTags(form)
-        logits = _head(pieces, "inner", PIECE_HEADS)
-        spans = np.where(np.tri(len(offsets), k=-1, dtype=bool), -np.inf, logits[:, :1] + logits[:, 1])
+        spans = np.where(np.tri(len(offsets), k=-1, dtype=bool), -np.inf, inner[:, :1] + inner[:, 1])
         first, last = divmod(int(spans.argmax()), len(offsets))
         return QuestionTags(form, (offsets[first][0], offsets[last][1]))
 
@@ -142,30 +142,23 @@ class QuestionTagger:
         """The places in the first `LONGEST_TEXT` word pieces of a text that answer a question, each with the log probability of
         its words.
         """
-        offsets, pieces, _ = self._run(question, text)
-        return tuple(_marked("items", pieces, offsets, text))
+        offsets, heads = self._heads(question, text)
+        return tuple(_marked("items", heads, offsets, text))
 
     def tag_time(self, question: str) -> TimeTags:
         """Whether a question asks for a time, and the words for it."""
-        given, offsets, _ = self._given(question)
-        when, relation = self._session.run(["when_tagged", "relation_tagged"], given)
-        odds = relation[0] - np.logaddexp.reduce(relation[0])
-        places = _marked("when", when[0, 1 : 1 + len(offsets)], offsets, question)
+        offsets, heads = self._heads(question)
+        odds = heads["relation"] - np.logaddexp.reduce(heads["relation"])
+        places = _marked("when", heads, offsets, question)
         found = TimeRelation(int(odds.argmax()))
         if found is TimeRelation.NONE or not places or odds.max() < np.log(_SURE):
             return TimeTags(TimeRelation.NONE)
         return TimeTags(found, tuple(place for place, _ in places))
 
-    def _run(self, message: str, text: str | None = None) -> tuple[list[Extent], FloatMatrix, FloatMatrix]:
-        """Tag a message, or a question before a text: the offsets of the word pieces of what comes last, and the logits of the
-        heads, for each of these pieces, shape (pieces, 11), and for the whole, shape (17).
+    def _run(self, message: str, text: str | None = None) -> tuple[list[Extent], dict[str, FloatMatrix]]:
+        """Tag a message, or a question before a text: the offsets of the word pieces of what comes last, and the logits of each
+        head, for these pieces or for the whole.
         """
-        given, offsets, first = self._given(message, text)
-        pieces, whole = self._session.run(["pieces_tagged", "whole_tagged"], given)
-        return offsets, pieces[0, first : first + len(offsets)], whole[0]
-
-    def _given(self, message: str, text: str | None = None) -> tuple[Tensors, list[Extent], int]:
-        """What the network is given, the offsets of the word pieces of what comes last, and the place of the first of them."""
         longest = LONGEST if text is None else LONGEST_QUESTION
         encoded = self._tokenizer.encode(whole_text(message), add_special_tokens=False)
         offsets, first = encoded.offsets[:longest], 1
@@ -183,7 +176,13 @@ class QuestionTagger:
             "mask": np.ones((1, len(ids)), np.float32),
             "segments": segments,
         }
-        return given, offsets, first
+        outputs = ["pieces_tagged", "whole_tagged", "when_tagged", "relation_tagged"]
+        pieces, whole, when, relation = (output[0] for output in self._session.run(outputs, given))
+        last = slice(first, first + len(offsets))
+        heads = {"when": when[last], "relation": relation}
+        for sizes, tagged in ((PIECE_HEADS, pieces[last]), (WHOLE_HEADS, whole)):
+            heads |= zip(sizes, np.split(tagged, np.cumsum([*sizes.values()])[:-1], axis=-1), strict=True)
+        return offsets, heads
 
     def _stretches(self, message: str) -> Iterator[tuple[int, str]]:
         """The message in stretches that are not too long, cut before a word: the start of each, and its text."""
@@ -227,18 +226,13 @@ def tag_text(question: str, text: str) -> tuple[tuple[Extent, float], ...]:
     return _installed().tag_text(question, text)
 
 
-def _head(logits: FloatMatrix, name: str, heads: dict[str, int]) -> FloatMatrix:
-    """The columns of one head."""
-    names = list(heads)
-    start = sum(heads[before] for before in names[: names.index(name)])
-    return logits[..., start : start + heads[name]]
-
-
-def _marked(head: str, pieces: FloatMatrix, offsets: Sequence[Extent], text: str) -> list[tuple[Extent, float]]:
+def _marked(
+    head: str, heads: dict[str, FloatMatrix], offsets: Sequence[Extent], text: str
+) -> list[tuple[Extent, float]]:
     """The places of the likeliest sequence of places and words around them (Viterbi), each with the log probability of its words'
     tags. A place begins and ends with a word, and each costs something, so that a doubtful word within does not cut it in two.
     """
-    words, cost = _words(pieces if head == "when" else _head(pieces, head, PIECE_HEADS), offsets, text), _COSTS[head]
+    words, cost = _words(heads[head], offsets, text), _COSTS[head]
     outside, inside = np.zeros(len(words) + 1), np.full(len(words) + 1, -np.inf)
     came_from = []  # of each word, inside: 0 from outside, 1 goes on, 2 begins after another; outside: whether from inside
     for at, (_, word) in enumerate(words):

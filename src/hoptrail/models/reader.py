@@ -151,22 +151,27 @@ class Reader:
             yield _Pieces([*ids, *text.ids[:room], _SEP], len(ids), text.offsets[:room])
 
 
+def whole_tokenizer() -> Tokenizer:
+    """The encoder's tokeniser, without its length limit. Raises: ModelUnavailable: the encoder is not installed."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
 def open_network(graph: str, own: Mapping[str, NDArray[np.float32]], threads: int = 1) -> tuple[Tokenizer, Session]:
     """The encoder's tokeniser, and a session of `graph` with its word embeddings and weights of its `own`.
     Raises: ModelUnavailable: the weights are missing, unusable, or for another encoder.
     """
-    from tokenizers import Tokenizer
-
     encoder = packaged_folder()
     check_digest(encoder / WEIGHTS, WEIGHTS_SHA256, "minilm")  # where its numbers begin is known for this file alone
-    tokenizer = Tokenizer.from_file(str(encoder / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
     kind = kind_of_weights()
     products = in_eight_bits(own, kind)
     given = {name: values for name, values in own.items() if f"{name}.whole" not in products} | products
     try:
-        return tokenizer, Session(f"{graph}-{kind}", threads, (encoder / WEIGHTS).resolve().parent, given)
+        return whole_tokenizer(), Session(f"{graph}-{kind}", threads, (encoder / WEIGHTS).resolve().parent, given)
     except ValueError as error:
         raise ModelUnavailable(f"the reader's weights do not fit the encoder: {error}") from error
 
