@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _FONT = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
 
@@ -126,6 +128,37 @@ def placed_pdf(pages: Sequence[Sequence[Placed]], rules: Sequence[tuple[float, f
         head = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R %s >>"
         objects += [head % (first + 2 * number + 1, resources), stream(" ".join([*operators, lines]).encode("cp1252"))]
     return pdf_of(objects)
+
+
+def compound_file(tree: Mapping[str, Any]) -> bytes:
+    """An OLE file of streams (bytes) and storages (mappings of the same kind), all in sectors of 512 bytes."""
+    nodes: list[list[Any]] = [["Root Entry", 5, -1, -1, b""]]  # name, kind, next one beside it, first one in it, content
+
+    def add(inside: Mapping[str, Any], around: int) -> None:
+        before, link = around, 3
+        for name, content in inside.items():
+            nodes[before][link] = number = len(nodes)
+            is_stream = isinstance(content, bytes)
+            nodes.append([name, 1 + is_stream, -1, -1, content if is_stream else b""])
+            if not is_stream:
+                add(content, number)
+            before, link = number, 2
+
+    add(tree, 0)
+    chain, sectors, directory = [-3], b"", b""  # the first sector is the table of the others
+    sizes = [-(-len(nodes) // 4), *(-(-len(node[4]) // 512) for node in nodes)]
+    starts = [len(chain) + sum(sizes[:number]) for number in range(len(sizes))]
+    for start, size in zip(starts, sizes, strict=True):
+        chain += [*range(start + 1, start + size), -2] if size else []
+    for (name, kind, beside, inner, content), start in zip(nodes, starts[1:], strict=True):
+        wide = name.encode("utf-16-le")
+        links = struct.pack("<HBBiii", len(wide) + 2, kind, 1, -1, beside, inner)
+        directory += wide.ljust(64, b"\0") + links + bytes(36) + struct.pack("<iii", start, len(content), 0)
+        sectors += content + bytes(-len(content) % 512)
+    head = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(16) + struct.pack("<HHHHH", 62, 3, 0xFFFE, 9, 6) + bytes(10)
+    head += struct.pack("<8i", 1, 1, 0, 0, -2, 0, -2, 0) + struct.pack("<109i", 0, *[-1] * 108)
+    table = struct.pack("<128i", *chain, *[-1] * (128 - len(chain)))
+    return head + table + directory + bytes(-len(directory) % 512) + sectors
 
 
 def column(x: float, y: float, lines: Sequence[str], size: float = 10, font: str = "F1") -> list[Placed]:

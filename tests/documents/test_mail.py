@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import base64
+import struct
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from documents.file_makers import word_file
+from documents.file_makers import compound_file, word_file
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.child import Parsing
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.mail import parse_mail, parse_mbox
+from hoptrail.documents.outlook import parse_msg
 
 HEADER = "From: ada@example.org\nSubject: Lists\nDate: Tue, 5 Mar 2024 09:30:00 +0000\n"
 
@@ -150,3 +154,39 @@ def test_a_mail_that_is_answered_is_a_quote_also_without_marks() -> None:
     assert [block.kind for block in blocks] == ["row", "paragraph", "quote", "quote"]
     letter = "From: the harbour\nTo: the town\n\nIt takes an hour."
     assert parse_mail(f"{HEADER}\n{letter}".encode(), DEFAULT_LIMITS).blocks[-1].kind == "paragraph"
+
+
+def test_mails_that_an_editor_saved_as_utf_16_or_with_a_mark() -> None:
+    letter = f"{HEADER}Content-Type: text/plain; charset=us-ascii\n\nThe bell of Åmål is broken."
+    for encoding in ("utf-16", "utf-8-sig"):
+        parsed = parse_mail(letter.encode(encoding), DEFAULT_LIMITS)
+        assert parsed.title == "Lists"
+        assert parsed.text.endswith("\n\nThe bell of Åmål is broken.")
+        assert headings(parse_mbox(f"From a\n{letter}".encode(encoding), DEFAULT_LIMITS)) == ["Lists"]
+
+
+def stored(head: int, *, sent: bool = True, **texts: str) -> dict[str, Any]:
+    """The storage of a mail of Outlook: its texts by the numbers of their properties, and the day on which it was sent."""
+    ticks = (datetime(2024, 3, 5, 9, 30) - datetime(1601, 1, 1)).days * 864_000_000_000
+    properties = bytes(head) + struct.pack("<IIQ", 0x0039_0040, 0, ticks) * sent
+    streams = {f"__substg1.0_{name[1:]}001F": text.encode("utf-16-le") for name, text in texts.items()}
+    return {"__properties_version1.0": properties, **streams}
+
+
+def test_mails_that_outlook_has_saved() -> None:
+    inner = stored(24, sent=False, _0037="The bell", _1000="It is broken.")
+    outer = stored(32, _0037="Lists", _0C1A="Ada Brun", _5D01="ada@example.org", _0E04="Odd Hale", _1000="See the lists.")
+    files = {"__substg1.0_37010102": b"Rope;Price\nThin;4\nThick;9\n", "__substg1.0_3707001F": "a.csv".encode("utf-16-le")}
+    attached = {"__attach_#0": files, "__attach_#1": {"__substg1.0_3701000D": inner}}
+    data = compound_file(outer | {"__substg1.0_10130102": b"<p>See the <b>lists</b>."} | attached)
+    parsed = parse_msg(data, DEFAULT_LIMITS)
+    assert (parsed.title, parsed.date, parsed.notes) == ("Lists", "2024-03-05", ())
+    assert parsed.text.startswith("From: Ada Brun <ada@example.org>\tTo: Odd Hale\tDate: 2024-03-05 00:00\tSubject: Lists")
+    assert parsed.text.endswith(
+        "See the lists.\n\na.csv\n\nRope\tPrice\nThin\t4\nThick\t9\n\nThe bell\n\nSubject: The bell\n\nIt is broken."
+    )
+    only_rtf = compound_file(stored(32, _0037="Lists") | {"__substg1.0_10090102": b"LZFu"})
+    assert parse_msg(only_rtf, DEFAULT_LIMITS).notes == ("its text is RTF, which is not read: save it as .eml",)
+    for broken in (b"", data[:900], data[:2000] + bytes(400) + data[2400:]):
+        with pytest.raises(Unreadable, match="is not a mail of Outlook, or a damaged one"):
+            parse_msg(broken, DEFAULT_LIMITS)

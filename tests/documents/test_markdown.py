@@ -95,6 +95,7 @@ def test_time_grows_with_the_text() -> None:
             '!!! note "Keys"\n\n    Ask Pilar.\n\n=== "Linux"\n\n    ??? tip\n        Knock.\n\nTitle\n=====\n',
             "Note: Keys\n\nAsk Pilar.\n\nLinux\n\nTip\nKnock.\n\nTitle",
         ),
+        ("::: columns\nLeft.\n:::\n\n:::note\nRight.\n:::", "Left.\n\nNote\nRight."),
         (":::tip My tip\nKeep dry.\n:::\n\n::: {.note}\nBe quick.\n:::", "Tip: My tip\nKeep dry.\n\nBe quick."),
         (
             (

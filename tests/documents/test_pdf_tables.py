@@ -222,3 +222,21 @@ def test_a_table_across_two_columns_of_prose_and_one_beside_none() -> None:
         "Plot=Plot 1 ¦ Holder=Ada Brandt ¦ Remarks=Fee 1 crowns, paid in the month of May to the treasurer",
         "Plot=Plot 2 ¦ Holder=Tom Ekholm ¦ Remarks=Fee 2 crowns, paid in the month of May to the treasurer",
     ]
+
+
+def test_a_cell_may_reach_into_an_empty_one_and_tables_may_stand_beside_each_other_at_other_heights() -> None:
+    rows: list[Line] = [(0, ("Part", "Work", "Cost")), (20, ("Bumper replacement and paint", "", "420"))]
+    rows += [(20, ("Door", "Repair of all dents", "180"))]
+    assert shown(placed((65, 135, 225), 686, rows), drawn((60, 130, 220, 300), (700, 680, 660, 640)))[1:] == [
+        "Part=Bumper replacement and paint ¦ Cost=420",
+        "Part=Door ¦ Work=Repair of all dents ¦ Cost=180",
+    ]
+    rows = [(0, ("Berth", "Holder")), (22, ("North quay,", "Runa Hale and")), (12, ("inner side", "her brother"))]
+    rows += [(22, ("South quay,", "The rowing club")), (12, ("outer side", "of the town")), (22, ("Mole", "Odd Hale"))]
+    table = [
+        "Berth ¦ Holder",
+        "Berth=North quay, inner side ¦ Holder=Runa Hale and her brother",
+        "Berth=South quay, outer side ¦ Holder=The rowing club of the town",
+        "Berth=Mole ¦ Holder=Odd Hale",
+    ]
+    assert shown([*placed((60, 140), 700, rows), *placed((330, 410), 694, rows)]) == [*table, *table]

@@ -64,6 +64,7 @@ FORMS = (
     Form("odp", (".odp", ".otp"), "odf:parse_odp", packed=True),
     Form("pptx", (".pptx",), "pptx:parse_pptx", packed=True),
     Form(MAIL, (".eml",), "mail:parse_mail", packed=True),
+    Form("msg", (".msg",), "outlook:parse_msg", packed=True),
     Form(PICTURE, (), "pdf.parser:parse_picture", packed=True),
     Form(MBOX, (".mbox",), "mail:parse_mbox", packed=True),
     Form("mhtml", (".mhtml", ".mht"), "mail:parse_web_archive", packed=True),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
@@ -64,11 +64,13 @@ _ACCENTS = dict(
 _WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", "pm": "±", "times": "×"}
 _WORDS |= dict.fromkeys(("dots", "ldots"), "…")
 _WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?[ ]?")
-_MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[](.*?)\\[)\]]", re.DOTALL)
+_MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[](.{0,5000}?)\\[)\]]", re.DOTALL)
 _VERBATIM = re.compile(r"\\verb\*?([^\sA-Za-z*])(.*?)\1")
 _POWER = re.compile(r"([\^_])\{(\w+)\}")
 _DEEPEST = 8
 """Commands within commands."""
+_BRACE = re.compile(r"(?<!\\)[{}]")
+_OPTION = re.compile(r"(?:\[[^\]]{0,500}\])?\s*")
 _HEAD_ENDS = re.compile(r"\\(?:hline|midrule)\b")
 _RULE = re.compile(
     r"\\(?:hline|toprule|midrule|bottomrule|(?:cmidrule|cline)(?:\([^()]*\))?\{[^{}]*\}|rowcolor\{[^{}]*\})"
@@ -84,7 +86,9 @@ def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title and date (of its commands) and blocks."""
     decoded = decode(data)
     text = _outside_code(decoded.text, lambda text: _expanded(_DRAFT.sub(_without, text)))
-    about = {match[1]: _argument(text, match.end())[0].replace("\\and", ", ") for match in _ABOUT.finditer(text)}
+    closings = _closings(text)
+    about = {match[1]: _argument(text, match.end(), closings)[0] for match in _ABOUT.finditer(text)}
+    about = {name: value.replace("\\and", ", ") for name, value in about.items()}
     about = {name: squeeze(_plain(_noted(value)[0])).replace(" ,", ",") for name, value in about.items()}
     start = text.find("\\begin{document}")
     pieces = _Reader(text, max(0, start), text.find("\\end{document}", start) if start >= 0 else -1).read()
@@ -116,12 +120,10 @@ def _without(draft: re.Match[str]) -> str:
 
 def _expanded(text: str) -> str:
     """The text without the definitions of its own commands, and with what they stand for in their place, on as many lines."""
-    parts, end, known = list[str](), 0, dict[str, str]()
+    parts, end, known, closings = list[str](), 0, dict[str, str](), _closings(text)
     for found in _DEFINED.finditer(text):
-        if found.start() >= end:
-            body, after = _argument(text, found.end())
-            if after == found.end():  # it never ends
-                break
+        if found.start() >= end and found.end() in closings:
+            body, after = _argument(text, found.end(), closings)
             name = found["command"] or found["operator"] or found["plain"]
             is_whole = not found["number"] and "\0" not in body  # without an argument, and code, which may be long
             if name and is_whole and not found[0].startswith("\\re"):  # a command of LaTeX
@@ -139,16 +141,23 @@ def _expanded(text: str) -> str:
     return text
 
 
-def _argument(text: str, start: int) -> tuple[str, int]:
-    """The argument in braces at an offset, after an optional one in brackets, and where it ends."""
-    if text[start : start + 1] == "[":
-        start = max(start, text.find("]", start)) + 1
-    depth = 0
-    for brace in re.compile(r"(?<!\\)[{}]").finditer(text, start):
-        depth += 1 if brace[0] == "{" else -1
-        if depth <= 0:
-            return text[start + 1 : brace.start()], brace.end()
-    return "", start
+def _closings(text: str) -> dict[int, int]:
+    """By the offset of each brace that is closed, where that is."""
+    opened, closings = list[int](), dict[int, int]()
+    for brace in _BRACE.finditer(text):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            closings[opened.pop()] = brace.start()
+    return closings
+
+
+def _argument(text: str, start: int, closings: Mapping[int, int]) -> tuple[str, int]:
+    """The argument in braces at an offset, after an optional one in brackets, and where it ends; nothing if it never does."""
+    option = _OPTION.match(text, start)
+    begin = option.end() if option else start
+    end = closings.get(begin)
+    return ("", start) if end is None else (text[begin + 1 : end], end + 1)
 
 
 class _Reader:
@@ -156,6 +165,7 @@ class _Reader:
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text, self._at, self._end = text, start, end if end >= 0 else len(text)
+        self._closings = _closings(text)
         self._flow = Flow()
         self._notes = 0
         self._lines, self._counted = 1, 0
@@ -166,7 +176,7 @@ class _Reader:
             self._at = match.end()
             if match["heading"]:
                 place = self._place(match.start())
-                text, self._at = _argument(self._text, match.end())
+                text, self._at = _argument(self._text, match.end(), self._closings)
                 level = _LEVELS.get(match["heading"], 0)
                 kind = BlockKind.HEADING if level else BlockKind.PARAGRAPH
                 shown, notes = self._shown(text)
@@ -202,7 +212,7 @@ class _Reader:
     def _table(self, start: int, end: int) -> None:
         for _ in range(2 if self._text.startswith("{", start) else 0):  # the width of some, and the columns
             if self._text[start : start + 1] in ("{", "["):
-                start = _argument(self._text, start)[1]
+                start = _argument(self._text, start, self._closings)[1]
         rows, heads = list[tuple[str, list[TableCell]]](), 0
         for row in re.finditer(r"((?:[^\\]|\\(?!\\))*)(?:\\\\|\Z)", self._text[start:end]):
             if _HEAD_ENDS.search(row[1]) and rows and not heads:
@@ -251,11 +261,10 @@ def _noted(text: str, before: int = -1) -> tuple[str, list[str]]:
     default the text gets no numbers.
     """
     notes, parts, end = list[str](), list[str](), 0
+    closings = _closings(text)
     for footnote in _FOOTNOTE.finditer(text):
-        if footnote.start() >= end:
-            note, after = _argument(text, footnote.end())
-            if after == footnote.end():  # it never ends
-                break
+        if footnote.start() >= end and footnote.end() in closings:
+            note, after = _argument(text, footnote.end(), closings)
             mark = f"[{before + len(notes) + 1}]"
             notes.append(f"{mark} {note}")
             parts += (text[end : footnote.start()], mark if before >= 0 else "")

@@ -8,6 +8,7 @@ line as a reader sees it.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -54,16 +55,28 @@ _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u
 
 def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse one mail: its subject is the title, its header has the date."""
-    if not _HEADER_LINE.match(data.lstrip()):
+    data = _in_bytes(data).lstrip()
+    if not _HEADER_LINE.match(data):
         raise Unreadable("is not a mail: it does not begin with a header")
+    return parse_message(message_from_bytes(data, policy=policy.compat32), limits)
+
+
+def parse_message(message: Message, limits: ReadingLimits) -> Parsed:
+    """The document of a mail."""
     reader = _Reader(limits)
-    message = message_from_bytes(data.lstrip(), policy=policy.compat32)
     dated = _day(_date(message)), "mail header"
     return assemble(_header(message, "Subject"), reader.pieces(message), reader.notes, limits.text, dated)
 
 
+def _in_bytes(data: bytes) -> bytes:
+    """A file of mails as it was sent: an editor may have saved it as UTF-16, or with a mark at its beginning."""
+    data = data.removeprefix(BOM_UTF8)
+    return decode(data).text.encode("utf-8", "surrogatepass") if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else data
+
+
 def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file of mails, each under a heading with its subject; the date is that of the latest."""
+    data = _in_bytes(data)
     starts = [
         start
         for start, end in (separator.span() for separator in _SEPARATOR.finditer(data))

@@ -25,6 +25,7 @@ from hoptrail.documents.html_markup import mark, unmarked
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import line_break
 from hoptrail.text.dates import find_date
+from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -59,6 +60,8 @@ _BOX = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """Code, also what is indented below a paragraph, and a box or tab of MkDocs, whose content is indented like code."""
+_BOXES = word_set("attention caution danger error hint important info note question success tip warning")
+"""Kinds of boxes between `:::` that a page names; others only lay it out: `::: columns`."""
 _NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")
 """What a tag of a template is about: `{% channel "tock" %}`."""
 _UNRESOLVED = re.compile(
@@ -160,7 +163,7 @@ def _seen(unseen: re.Match[str]) -> str:
     if unseen["page"]:
         return "\u2060" + _shown_link(unseen)  # nobody sees this mark, behind which a number begins no list
     text = unseen.string
-    if unseen["kind"]:
+    if (unseen["kind"] or "").lower() in _BOXES:
         return unseen["kind"].capitalize() + ": " * (text[unseen.end() : unseen.end() + 1] not in ("", "\n"))
     line = text[text.rfind("\n", 0, unseen.start()) + 1 : unseen.start()]
     named = "" if unseen["tag"] is None or not line.strip() else " ".join(_NAMED.findall(unseen["tag"]))

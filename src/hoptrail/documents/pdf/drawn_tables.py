@@ -242,11 +242,11 @@ class _Grid:
     def parts(self, rows: Sequence[Mapping[int, _Cell]]) -> tuple[dict[_Cell, list[Fragment]], set[Fragment]]:
         """The texts in each cell, divided at its edges, and all that are in one."""
         parts: dict[_Cell, list[Fragment]] = defaultdict(list)
-        contents = set()
+        contents, starts = set(), {round(one.left) for one in self.inside}
         for row, texts in zip(rows, _by_row(self.ys, self.inside), strict=True):
             edges = [*row, len(self.xs) - 1]
             for fragment in texts:
-                for place, part in _split_at_columns(fragment, [self.xs[edge] for edge in edges]):
+                for place, part in _split_at_columns(fragment, [self.xs[edge] for edge in edges], starts):
                     parts[row[edges[place]]].append(part)
                     contents.add(fragment)
         return parts, contents
@@ -289,12 +289,18 @@ def _begins(before: Fragment, line: Fragment, edge: float) -> bool:
     return max(len(before.parts), len(line.parts)) > 1 or fits(before, line, edge)
 
 
-def _split_at_columns(fragment: Fragment, xs: Sequence[float]) -> Iterator[tuple[int, Fragment]]:
-    """Split a fragment at the lines between columns; yields each part with its column."""
+def _split_at_columns(fragment: Fragment, xs: Sequence[float], starts: Set[int]) -> Iterator[tuple[int, Fragment]]:
+    """Split a fragment at the lines between columns; yields each part with its column. What follows a word that a line cuts is
+    in the column of that word, unless a text elsewhere begins there (`starts`): a cell may reach into the next one.
+    """
     columns: dict[int, list[tuple[str, float]]] = {}
+    width, end, column = (fragment.right - fragment.left) / len(fragment.text), fragment.left, 0
     for word, left in zip(fragment.text.split(" "), fragment.lefts, strict=False):
-        column = min(max(bisect(xs, left + 0.25 * fragment.size) - 1, 0), len(xs) - 2)
+        own = min(max(bisect(xs, left + 0.25 * fragment.size) - 1, 0), len(xs) - 2)
+        goes_on = columns and end > xs[column + 1] + _THIN and left - end < 0.6 * fragment.size and round(left) not in starts
+        column = column if goes_on else own
         columns.setdefault(column, []).append((word, left))
+        end = left + width * len(word)
     for column, words in columns.items():
         yield column, fragment._replace(text=" ".join(word for word, _ in words), left=words[0][1])
 

@@ -100,9 +100,11 @@ def _unstaggered(lines: Sequence[Fragment]) -> Iterator[Fragment]:
 
 
 def _is_staggered(run: Sequence[Fragment], line: Fragment) -> bool:
-    before = run[-1]
+    before, near = run[-1], 0.95 * min(line.size, run[-1].size)
     beside = line.left > before.right or line.right < before.left
-    return beside and not line.mono and line.base - before.base < 0.95 * min(line.size, before.size)
+    # Between the rows of two tables beside each other are wider gaps.
+    are_rows = len(run) > 1 and min(len(line.parts), len(before.parts)) > 1 and before.base - run[-2].base < near
+    return beside and not line.mono and line.base - before.base < (3 * line.size if are_rows else near)
 
 
 def lines_of(fragments: Sequence[Fragment]) -> Iterator[Fragment]:
