@@ -150,7 +150,7 @@ def test_damaged_notes_are_named_and_the_rest_is_read(tmp_path: Path) -> None:
             new.writestr(member, old.read(member)[:-20] if cut else old.read(member))
     parsed = parse_docx(out.getvalue(), DEFAULT_LIMITS)
     assert parsed.text == "Kept."
-    assert parsed.notes == ("damaged parts were left out: word/footnotes.xml",)
+    assert parsed.notes == ("word/footnotes.xml is damaged and was left out",)
 
 
 DRAWING = """<w:r><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"

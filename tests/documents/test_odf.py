@@ -231,9 +231,10 @@ def test_slides_are_read_in_order_with_notes_and_comments() -> None:
 
 def test_macros_and_formulas_that_declare_a_document_type_cost_only_themselves() -> None:
     macro = dict.fromkeys(("Basic__Standard__a.xml", "Object 2__content.xml"), "<!DOCTYPE x><x/>")
-    result = parsed("text", "<text:p>The key is here.</text:p>", **macro)
+    formula = '<draw:frame><draw:object xlink:href="./Object 2"/></draw:frame>'
+    result = parsed("text", f"<text:p>The key is here.{formula}</text:p>", **macro)
     assert result.text == "The key is here."
-    assert result.notes == ("damaged parts were left out: Object 2/content.xml",)
+    assert result.notes == ("Object 2/content.xml is damaged and was left out",)
     with pytest.raises(Unreadable, match="declares an XML document type"):
         parsed("text", "", **{"styles.xml": macro["Object 2__content.xml"]})
 

@@ -134,7 +134,7 @@ def test_one_damaged_sheet_leaves_the_others() -> None:
     )
     parsed = parse_xlsx(data, DEFAULT_LIMITS)
     assert parsed.text == "Good\n\nkept\ttoo"
-    assert parsed.notes == ("damaged parts were left out: xl/worksheets/sheet2.xml", "sheet Bad was not read")
+    assert parsed.notes == ("xl/worksheets/sheet2.xml is damaged and was left out", "sheet Bad was not read")
 
 
 @pytest.mark.parametrize(

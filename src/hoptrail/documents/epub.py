@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from hoptrail.documents.archives import opened_archive
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.html import html_pieces, html_tree
 from hoptrail.documents.limits import ReadingLimits, Unreadable
+from hoptrail.documents.office_package import opened_archive
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind

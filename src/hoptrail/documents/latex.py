@@ -64,7 +64,7 @@ _ACCENTS = dict(
 _WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", "pm": "±", "times": "×"}
 _WORDS |= dict.fromkeys(("dots", "ldots"), "…")
 _WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?[ ]?")
-_MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[](.{0,5000}?)\\[)\]]", re.DOTALL)
+_MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[]((?:[^\\]|\\\\|\\[^(\[)\]\\])*)\\[)\]]", re.DOTALL)
 _VERBATIM = re.compile(r"\\verb\*?([^\sA-Za-z*])(.*?)\1")
 _POWER = re.compile(r"([\^_])\{(\w+)\}")
 _DEEPEST = 8

@@ -39,9 +39,7 @@ def _parse(data: bytes, limits: ReadingLimits, kind: str, ending: str) -> Parsed
     slide) and blocks; each sheet is a heading with its rows.
     """
     with opened_package(data, limits, "OpenDocument", ending) as package:
-        if "META-INF/manifest.xml" in package.names and b"encryption-data" in package.archive.read(
-            "META-INF/manifest.xml"
-        ):
+        if b"encryption-data" in package.read("META-INF/manifest.xml"):
             raise Unreadable("is protected by a password: save it without one")
         content = package.root("content.xml")
         body = content.find(f"{tag('office:body')}/{tag(f'office:{kind}')}")

@@ -61,7 +61,7 @@ class _Slides:
         self._package.limits.check_pages(len(names), "slides")
         paths = self._package.related(self._package.main)
         slides = [(number, paths[name]) for number, name in enumerate(names, 1) if name in paths]
-        roots = [(number, path, self._package.root(path)) for number, path in slides]
+        roots = [one for one in ((*slide, self._package.root(slide[1])) for slide in slides) if len(one[2])]
         visible = [one for one in roots if one[2].get("show") not in {"0", "false"}]
         told = {"hidden slides were left out": len(roots) - len(visible), "slides are missing": len(names) - len(roots)}
         self._notes += [f"{count} {what}" for what, count in told.items() if count]

@@ -6,6 +6,7 @@ columns and struck-out text are left out with a note; formulas, charts and pictu
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, reduce
@@ -18,7 +19,7 @@ from hoptrail.documents.grids import OfficeGrid, Rows, hidden_sheets
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import STRUCK
 from hoptrail.documents.number_formats import BUILT_IN, GENERAL, shown_number
-from hoptrail.documents.office_package import Package, opened_package, relation_of
+from hoptrail.documents.office_package import NOTHING, Package, opened_package, relation_of
 from hoptrail.documents.office_text import TextRun, comment_head, shown
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
@@ -62,45 +63,43 @@ class _Workbook:
             name, path = sheet.get("name", ""), paths.get(relation_of(sheet))
             if sheet.get("state", "visible") != "visible":
                 hidden.append(name)
-            elif path is None:
+            elif path is None or (data := self._package.read(path)) == NOTHING:
                 notes.append(f"sheet {name} was not read")
             elif "/worksheets/" in f"/{path}":
                 read = True
-                yield from self._sheet(name, path)
+                yield from self._sheet(name, path, data)
         if not read and not hidden:
             raise Unreadable("is not an Excel file, or a damaged one (no sheet can be read)")
         notes += hidden_sheets(hidden)
         advice = "formulas hold no value: open the file in a spreadsheet program and save it"
         notes += [f"{self._uncomputed} {advice}"] if self._uncomputed else []
 
-    def _sheet(self, name: str, path: str) -> Iterator[Piece]:
+    def _sheet(self, name: str, path: str, data: bytes) -> Iterator[Piece]:
         grid = OfficeGrid(f"sheet {name}", self._package.limits, self._package.notes)
         for row, head, text in self._comments(path):
             grid.comment(row, head, text)
-        data = self._package.archive.read(path)
         for match in _MERGED.finditer(data, max(0, data.rfind(b"sheetData>"))):  # they stand behind the rows
             grid.merge(*_place_of(match[1].decode()), *_place_of(match[2].decode()))
-        yield from grid.sheet(name, self._rows(path, grid))
+        yield from grid.sheet(name, self._rows(data, grid))
         for drawing in self._package.parts(path, "drawing"):
             for box in drawing.iter("{*}txBody"):
                 lines = ("".join(one.itertext()) for one in box.iter("{*}p"))
                 yield Piece(BlockKind.PARAGRAPH, squeeze(" ".join(lines)), place=f"sheet {name}, text box")
 
-    def _rows(self, path: str, grid: OfficeGrid) -> Rows:
+    def _rows(self, data: bytes, grid: OfficeGrid) -> Rows:
         number, tags = -1, ("{*}row", "{*}col")
-        with self._package.archive.open(path) as sheet:
-            for _, element in etree.iterparse(sheet, tag=tags, resolve_entities=False, no_network=True, huge_tree=True):
-                is_hidden = element.get("hidden") in {"1", "true"}
-                if element.tag.endswith("}col"):
-                    columns = int(element.get("min", "1")) - 1, int(element.get("max", "1")) - 1
-                    grid.hidden += [columns] if is_hidden else []
-                    continue
-                given = element.get("r", "")
-                number = int(given) - 1 if given.isdigit() else number + 1
-                yield number, self._cells(element), is_hidden
-                element.clear()
-                while element.getprevious() is not None:
-                    del element.getparent()[0]
+        for _, element in etree.iterparse(io.BytesIO(data), tag=tags, resolve_entities=False, huge_tree=True):
+            is_hidden = element.get("hidden") in {"1", "true"}
+            if element.tag.endswith("}col"):
+                columns = int(element.get("min", "1")) - 1, int(element.get("max", "1")) - 1
+                grid.hidden += [columns] if is_hidden else []
+                continue
+            given = element.get("r", "")
+            number = int(given) - 1 if given.isdigit() else number + 1
+            yield number, self._cells(element), is_hidden
+            element.clear()
+            while element.getprevious() is not None:
+                del element.getparent()[0]
 
     def _cells(self, row: Any) -> dict[int, str]:
         cells: dict[int, str] = {}
