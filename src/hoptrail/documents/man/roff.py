@@ -19,12 +19,12 @@ _ARGUMENT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\\*\(..|\\.?|"")*)(?:"|$)|(?P<ba
 _DEFINED = frozenset(("de", "de1", "dei", "am", "ami", "am1", "ig"))
 _OPENS_BLOCK = re.compile(r"\\[{}]")
 _CONDITION = re.compile(
-    r"""[ \t]*(?P<negated>!*)(?:(?P<mode>[ntoev](?=[ \t\\.]|$))|(?P<exists>[drcmFS])[ \t]*(?=\S)[^ \t]+"""
-    r"""|(?P<quote>['"])(?P<one>(?:(?!(?P=quote)).){0,200})(?P=quote)(?P<other>(?:(?!(?P=quote)).){0,200})(?P=quote)"""
-    r"""|(?P<number>(?:\\n?[*]?(?:\(..|\[[^\]]{0,100}\]|[^{}])|[^ \t\\]){1,500}))?[ \t]*""",
+    r"""[ \t]*(?P<negated>!*)(?P<condition>(?:(?P<quote>['"])(?:(?!(?P=quote)).){0,200}(?P=quote)(?:(?!(?P=quote)).){0,200}(?P=quote)"""
+    r"""|(?:\\n?[*]?(?:\(..|\[[^\]]{0,100}\]|[^{}])|[^ \t\\]){1,500}))[ \t]*""",
     re.DOTALL,
 )
-_COMPARED = re.compile(r"\(?(?P<one>-?\d{1,9})(?:(?P<sign>[<>=]=?)(?P<other>-?\d{1,9}))?\)?")
+_HOLDING = ("t", "o", r"\n(.g")
+"""The conditions that hold: the output is typeset, the page is odd, the program is groff. Others are taken not to hold."""
 _ESCAPE = re.compile(
     r"\\(?:s[+-]?(?:\([+-]?\d\d|\[[^\]\n]{0,20}\]|'[^'\n]{0,20}'|[1-3]\d|\d)"
     r"|(?P<drawing>[hvwlLDxobNABHSRXZC])(?P<mark>[^\w\s\\])(?P<drawn>(?:\\w'[^']{0,100}'|(?!(?P=mark)).){0,200})(?P=mark)"
@@ -61,10 +61,9 @@ class RoffLine:
 
 @dataclass(slots=True)
 class Roff:
-    """A page that is read line by line. Strings, numbers and names of macros are those defined so far."""
+    """A page that is read line by line. Strings and names of macros are those defined so far."""
 
     strings: dict[str, str] = field(default_factory=lambda: dict(_STRINGS))
-    numbers: dict[str, int] = field(default_factory=lambda: {".g": 1})
     defined: set[str] = field(default_factory=set)
 
     def lines(self, text: str) -> Iterator[RoffLine]:
@@ -88,7 +87,7 @@ class Roff:
                     given = given[name != "ig" :]
                     end = re.compile(rf"[.'][ \t]*{re.escape(given[0] if given else '.')}(?:[ \t]|$)")
                     next((one for one in source if end.match(one[1])), None)
-                elif name in {"ds", "ds1", "as", "as1", "nr"}:
+                elif name in {"ds", "ds1", "as", "as1"}:
                     self._define(name, rest)
                 elif name:
                     yield RoffLine(number, name, rest.replace("\\}", ""))
@@ -101,28 +100,13 @@ class Roff:
         if name == "el":
             return not (branches.pop() if branches else True), rest
         match = _CONDITION.match(rest)
-        holds = match is not None and self._holds(match)
+        holds = match is not None and (match["condition"] in _HOLDING) != (len(match["negated"]) % 2 == 1)
         if name == "ie":
             branches.append(holds)
         return holds and name != "while", rest[match.end() :] if match is not None else rest
 
-    def _holds(self, match: re.Match[str]) -> bool:
-        if match["mode"]:
-            holds = match["mode"] in "to"
-        elif match["quote"]:
-            holds = self.visible(match["one"]) == self.visible(match["other"])
-        else:
-            compared = _COMPARED.fullmatch(self.visible(match["number"] or ""))
-            holds = compared is not None and _compare(int(compared["one"]), compared["sign"], compared["other"])
-        return holds != (len(match["negated"]) % 2 == 1)
-
     def _define(self, request: str, rest: str) -> None:
         name, _, value = rest.partition(" ")
-        if request == "nr":
-            step = re.match(r"[ \t]*([+-]?)(\d{1,9})", value)
-            if step is not None:
-                self.numbers[name] = int(step[1] + step[2]) + (self.numbers.get(name, 0) if step[1] else 0)
-            return
         before = self.strings.get(name, "") if request.startswith("as") else ""
         self.strings[name] = before + self.visible(value.lstrip(" \t").removeprefix('"'))
         if len(self.strings[name]) > _LONGEST_STRING:
@@ -140,7 +124,7 @@ class Roff:
             return _SIGNS.get(name, name) if match["one"] is not None else _glyph_of(name)
         if match["kind"] == "*":
             return self.strings.get(name, "")
-        return str(self.numbers.get(name, 0)) if (match["kind"] or "").startswith("n") else ""
+        return "0" if (match["kind"] or "").startswith("n") else ""
 
 
 def _joined(text: str) -> Iterator[tuple[int, str]]:
@@ -165,13 +149,6 @@ def _skip_block(line: str, source: Iterator[tuple[int, str]]) -> None:
         if depth <= 0 or (following := next(source, None)) is None:
             return
         line = following[1]
-
-
-def _compare(one: int, sign: str | None, other: str | None) -> bool:
-    second = int(other or 0)
-    if not sign:
-        return one > 0
-    return (one == second and "=" in sign) or (one < second and "<" in sign) or (one > second and ">" in sign)
 
 
 def _drawn(name: str, argument: str) -> str:
