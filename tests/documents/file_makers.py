@@ -132,7 +132,9 @@ def placed_pdf(pages: Sequence[Sequence[Placed]], rules: Sequence[tuple[float, f
 
 def compound_file(tree: Mapping[str, Any]) -> bytes:
     """An OLE file of streams (bytes) and storages (mappings of the same kind), all in sectors of 512 bytes."""
-    nodes: list[list[Any]] = [["Root Entry", 5, -1, -1, b""]]  # name, kind, next one beside it, first one in it, content
+    nodes: list[list[Any]] = [
+        ["Root Entry", 5, -1, -1, b""]
+    ]  # name, kind, next one beside it, first one in it, content
 
     def add(inside: Mapping[str, Any], around: int) -> None:
         before, link = around, 3

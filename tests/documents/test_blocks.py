@@ -23,7 +23,7 @@ MARKS = {
     "html": r"</?(?:p|div|span|a|b|i|em|strong|td|tr|li|br|h[1-6])\b[^>]*>|&(?:amp|lt|gt|nbsp|quot);",
     "rst": r"``|\*\*|`_|\w_\b(?!\w)|^\.\. |::$|:\w+:`|^[=-]{4,}$",
     "man": r"^[.'][A-Za-z]{1,3} |\\(?:f[BIRP(]|[-&(|*])|\b(?:Fl|Ar|Ns|Xo|Xc|Oo|Oc) ",
-    "info": r"[\x00-\x08\x0c\x0e\x1f]|^[*=.-]{3,}$|\*[Nn]ote |^\* Menu|^File: |Tag Table",
+    "info": r"[\x00-\x08\x0c\x0e\x1f]|\*[Nn]ote |^\* Menu|^File: |Tag Table",
     "org": r"^\*+ |\[\[|#\+|^\s*:\w+:|(?<!\w)[=*/]\w+[=*/](?!\w)|[<\[]\d{4}-",
 }
 MARKS |= {"ipynb": MARKS["markdown"], "epub": MARKS["html"]}

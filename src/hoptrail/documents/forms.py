@@ -58,7 +58,7 @@ FORMS = (
     Form(TABBED, (), "records:parse_tabbed"),
     Form("csv", (".csv", ".tsv", ".tab"), "records:parse_csv"),
     Form("xlsx", (".xlsx", ".xlsm"), "xlsx:parse_xlsx", packed=True),
-    Form("xls", (".xls",), "xls:parse_xls", packed=True),
+    Form("xls", (".xls",), "xlsx:parse_xls", packed=True),
     Form("odt", (".odt", ".ott"), "odf:parse_odt", packed=True),
     Form("ods", (".ods", ".ots"), "odf:parse_ods", packed=True),
     Form("odp", (".odp", ".otp"), "odf:parse_odp", packed=True),
@@ -77,6 +77,7 @@ FORMS = (
     Form(CHAT_JSON, (), "chats:parse_chat_json"),
     Form(JSON, (".json",), "records:parse_json"),
     Form("yaml", (".yaml", ".yml"), "records:parse_yaml"),
+    Form("xml", (".xml", ".rss", ".atom", ".opml", ".enex", ".fb2"), "records:parse_xml"),
     Form(JSONL, (".jsonl", ".jsonl.gz")),
 )
 

@@ -1,5 +1,5 @@
-"""Opens archives, after a check of their sizes: those of Office files with their parts as XML, which refer to each other in files of
-Microsoft's programs.
+"""Opens archives after a check of their sizes; those of Office files with their parts as XML, which refer to each other in files
+of Microsoft's programs.
 
 XML that declares a document type is refused, so no entity is ever expanded and nothing is fetched. A part that is damaged or
 missing is left out with a note. The strict form of a part gets the usual names.

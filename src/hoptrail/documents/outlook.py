@@ -98,6 +98,8 @@ def _text(file: Any, storage: str, name: str) -> str:
 def _date(file: Any, storage: str, head: int) -> str:
     """When a mail was sent, else received: a property of a fixed size, counted in tenths of microseconds from 1601."""
     data = file.get_named_stream(f"{storage}__properties_version1.0") or b""
-    values = {tag: value for tag, _, value in struct.iter_unpack("<IIQ", data[head : head + (len(data) - head) // 16 * 16])}
+    values = {
+        tag: value for tag, _, value in struct.iter_unpack("<IIQ", data[head : head + (len(data) - head) // 16 * 16])
+    }
     ticks = next((values[tag] for tag in _SENT if tag in values), 0)
     return format_datetime(datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks // 10)) if ticks else ""

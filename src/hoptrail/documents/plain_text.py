@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, LONGEST_LEAD, Parsed, lead_in
 from hoptrail.documents.decoding import decode
-from hoptrail.documents.hyphens import undivided
 from hoptrail.documents.limits import ReadingLimits
+from hoptrail.documents.markup import undivided
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Block, BlockKind

@@ -21,8 +21,7 @@ from pathlib import Path
 
 from hoptrail.documents.blocks import Parsed, document_id, ends_within
 from hoptrail.documents.child import Parsing, TookTooLong
-from hoptrail.documents.decoding import cleaned
-from hoptrail.documents.doubts import doubts
+from hoptrail.documents.decoding import cleaned, doubts
 from hoptrail.documents.file_contents import (
     Content,
     FileContent,

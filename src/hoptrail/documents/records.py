@@ -1,4 +1,4 @@
-"""Parses records: JSON and YAML files, and tables as text (CSV, TSV), whose rows have the headers of their columns.
+"""Parses records: JSON, YAML and XML files, and tables as text (CSV, TSV), whose rows have the headers of their columns.
 
 A list of records becomes rows, an object headings with a row for each value. The headers of a row are the paths of its values
 (`address.city`). JSON lines are a list of records. Of YAML all documents of a file are read, and aliases are followed up to the
@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ import yaml
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
+from hoptrail.documents.html import html_pieces
 from hoptrail.documents.limits import ReadingLimits, Unreadable
+from hoptrail.documents.markup import unwrapped
 from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
 from hoptrail.types import BlockKind
 
@@ -30,6 +33,8 @@ _LONG = 200
 """Characters. A longer value becomes a paragraph, not a cell."""
 _NAMES = ("title", "name", "subject", "label", "id", "_id", "key")
 """Keys that name a record, best first."""
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+"""What shows that a text is a page, as in feeds."""
 _VALUES_PER_ROW = 50
 """Values visited at most per row of the limit: YAML aliases can make a short file endless."""
 
@@ -228,6 +233,36 @@ def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piec
         if level > 1:
             yield Piece(BlockKind.HEADING, f"Document {number}", 1, place=f"document {number}")
         yield from _Rendering(limits).pieces(document, level=level)
+
+
+def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
+    """Parse a file, whose elements are records of their attributes and of the elements in them. Nothing that it declares is
+    expanded or fetched.
+    """
+    from lxml import etree  # type: ignore[import-untyped]
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
+    try:
+        value = _of_element(etree.fromstring(data, parser))
+        return assemble(_title(value), _Rendering(limits).pieces(value), (), limits.text)
+    except etree.XMLSyntaxError as error:
+        raise Unreadable(f"is not XML ({error})") from error
+    except RecursionError:
+        raise Unreadable("is nested too deep to be a document") from None
+
+
+def _of_element(element: Any) -> object:
+    """The text of an element, also of one with elements within its text; else the values in it by their names."""
+    text = unwrapped("\n".join(map(str.strip, "".join(element.itertext()).strip().split("\n"))))
+    between = (element.text, *(child.tail for child in element))
+    if (not len(element) and not element.attrib) or (len(element) and any(part and part.strip() for part in between)):
+        return assemble("", html_pieces(text)).text if _TAG.search(text) else text
+    values: dict[str, list[object]] = {}
+    for child in element.iterchildren("*"):
+        values.setdefault(child.tag.rpartition("}")[2], []).append(_of_element(child))
+    own = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
+    own |= {name: known[0] if len(known) == 1 else known for name, known in values.items()}
+    return own if len(element) or not text else {**own, "text": text}
 
 
 _DELIMITERS = ",;\t|"

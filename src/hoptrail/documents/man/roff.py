@@ -19,8 +19,8 @@ _ARGUMENT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\\*\(..|\\.?|"")*)(?:"|$)|(?P<ba
 _DEFINED = frozenset(("de", "de1", "dei", "am", "ami", "am1", "ig"))
 _OPENS_BLOCK = re.compile(r"\\[{}]")
 _CONDITION = re.compile(
-    r"""[ \t]*(?P<negated>!*)(?P<condition>(?:(?P<quote>['"])(?:(?!(?P=quote)).){0,200}(?P=quote)(?:(?!(?P=quote)).){0,200}(?P=quote)"""
-    r"""|(?:\\n?[*]?(?:\(..|\[[^\]]{0,100}\]|[^{}])|[^ \t\\]){1,500}))[ \t]*""",
+    r"""[ \t]*(?P<negated>!*)(?P<condition>(?:(?P<quote>['"])(?:(?!(?P=quote)).){0,200}(?P=quote)(?:(?!(?P=quote)).){0,200}"""
+    r"""(?P=quote)|(?:\\n?[*]?(?:\(..|\[[^\]]{0,100}\]|[^{}])|[^ \t\\]){1,500}))[ \t]*""",
     re.DOTALL,
 )
 _HOLDING = ("t", "o", r"\n(.g")

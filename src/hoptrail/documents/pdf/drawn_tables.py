@@ -297,7 +297,9 @@ def _split_at_columns(fragment: Fragment, xs: Sequence[float], starts: Set[int])
     width, end, column = (fragment.right - fragment.left) / len(fragment.text), fragment.left, 0
     for word, left in zip(fragment.text.split(" "), fragment.lefts, strict=False):
         own = min(max(bisect(xs, left + 0.25 * fragment.size) - 1, 0), len(xs) - 2)
-        goes_on = columns and end > xs[column + 1] + _THIN and left - end < 0.6 * fragment.size and round(left) not in starts
+        goes_on = (
+            columns and end > xs[column + 1] + _THIN and left - end < 0.6 * fragment.size and round(left) not in starts
+        )
         column = column if goes_on else own
         columns.setdefault(column, []).append((word, left))
         end = left + width * len(word)

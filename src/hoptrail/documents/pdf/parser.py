@@ -18,11 +18,10 @@ from itertools import islice, pairwise, repeat
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
-from hoptrail.documents.doubts import are_glued, is_broken
+from hoptrail.documents.decoding import are_glued, is_broken
 from hoptrail.documents.forms import reads_pictures
-from hoptrail.documents.hyphens import HYPHENS, joined_word, vocabulary
 from hoptrail.documents.limits import ReadingLimits, Unreadable
-from hoptrail.documents.markup import BOLD_SHARE, runs
+from hoptrail.documents.markup import BOLD_SHARE, HYPHENS, joined_word, runs, vocabulary
 from hoptrail.documents.pdf.drawn_tables import DrawnLine, grids_of, rules_of
 from hoptrail.documents.pdf.fields import field_fragments
 from hoptrail.documents.pdf.fragments import Fragment, PdfTable, page_fragments

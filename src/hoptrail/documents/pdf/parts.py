@@ -13,8 +13,7 @@ from itertools import pairwise
 from statistics import median
 
 from hoptrail.documents.blocks import DEEPEST_HEADING
-from hoptrail.documents.hyphens import HYPHENS
-from hoptrail.documents.markup import LONGEST_BOLD_HEADING
+from hoptrail.documents.markup import HYPHENS, LONGEST_BOLD_HEADING
 from hoptrail.documents.pdf.fragments import Fragment, PdfTable
 from hoptrail.documents.pdf.layout import LEADERS, Column, columns_of, differ_in_size, line_of
 from hoptrail.documents.pdf.tables import with_tables
