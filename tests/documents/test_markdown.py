@@ -96,6 +96,7 @@ def test_time_grows_with_the_text() -> None:
             "Note: Keys\n\nAsk Pilar.\n\nLinux\n\nTip\nKnock.\n\nTitle",
         ),
         ("::: columns\nLeft.\n:::\n\n:::note\nRight.\n:::", "Left.\n\nNote\nRight."),
+        ("```{note}\nAsk.\n```\n\n:::{tip} Dry\nRope.\n:::", "Note\nAsk.\n\nTip: Dry\nRope."),
         (":::tip My tip\nKeep dry.\n:::\n\n::: {.note}\nBe quick.\n:::", "Tip: My tip\nKeep dry.\n\nBe quick."),
         (
             (

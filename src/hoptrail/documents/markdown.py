@@ -62,6 +62,12 @@ _BOX = re.compile(
 """Code, also what is indented below a paragraph, and a box or tab of MkDocs, whose content is indented like code."""
 _BOXES = word_set("attention caution danger error hint important info note question success tip warning")
 """Kinds of boxes between `:::` that a page names; others only lay it out: `::: columns`."""
+_DIRECTIVE = re.compile(
+    rf"^(?P<indent>[ ]*)(?P<fence>```+|:::+)\{{(?P<kind>{'|'.join(sorted(_BOXES))})\}}[ \t]*(?P<title>[^\n]*)\n"
+    r"(?P<body>(?:(?!(?P=indent)(?P=fence))[^\n]*\n)*+)(?P=indent)(?P=fence)[ \t]*$",
+    re.MULTILINE,
+)
+"""A box of MyST."""
 _NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")
 """What a tag of a template is about: `{% channel "tock" %}`."""
 _UNRESOLVED = re.compile(
@@ -88,7 +94,7 @@ def markdown_pieces(text: str, lines_before: int = 0, notes: dict[str, None] | N
     Raises: Unreadable: it is nested beyond `_DEEPEST`, where the parser would drop the rest of the text.
     """
     parser, env = _parser(), dict[str, Any]()
-    text, before = unmarked(text), ""
+    text, before = _DIRECTIVE.sub(_opened, unmarked(text)), ""
     while text != before:  # boxes in boxes
         before, text = text, _BOX.sub(_opened, text)
     tokens = parser.parse(_UNSEEN.sub(_seen, text), env)
@@ -149,7 +155,7 @@ def _shown_link(link: re.Match[str]) -> str:
 
 def _opened(box: re.Match[str]) -> str:
     """A box as other text, on as many lines."""
-    if box["code"]:
+    if box.groupdict().get("code"):
         return box[0]
     body = re.sub(rf"^{box['indent']}(?: {{4}}|\t)", box["indent"], box["body"], flags=re.MULTILINE)
     name = ": ".join(filter(None, ((box["kind"] or "").capitalize(), box["title"])))
