@@ -66,7 +66,6 @@ def test_macros_and_escapes_become_readable_text(line: str, shown: str) -> None:
         ".TP 8\n\\fB\\-v\\fR\n.PD 0\nSay\nmore.",
         ".IP \\-v 4\nSay more.",
         '.ie n .IP """-v""" 4\n.el .IP "\\f(CW-v\\fR" 4\n.IX Item "-v"\nSay more.',
-        ".HP\n\\fB\\-v\\fR\n.IP\nSay more.",
         ".PP\n\\fB\\-v\\fR\n.RS 4\nSay more.\n.RE",
         ".Bl -tag -width Ds\n.It Fl v\nSay more.\n.El",
         ".Bl -tag\n.It Xo\n.Fl v\n.Xc\nSay more.\n.El",
@@ -100,8 +99,6 @@ def test_examples_keep_their_lines() -> None:
         (".TS\nlb lb\nl l.\nA\tB\n1\t2\n.TE", [("", "A", "B"), ("row", "A=1", "B=2")]),
         (".TS\ntab(|);\nl l.\nA|B\n_\n1|T{\n.B two\nlines\nT}\n.TE", [("", "A", "B"), ("row", "A=1", "B=two lines")]),
         (".TS\nl l.\n1\t2\n3\t\\^\n.TE", [("row", "1", "2"), ("row", "3", "2")]),
-        ("a\t1\n.br\nb\t2", [("row", "a", "1"), ("row", "b", "2")]),
-        ("A\tB\n.br\n-\t--\n.br\nb\t2", [("", "A", "B"), ("row", "A=b", "B=2")]),
     ],
 )
 def test_tables_have_rows_with_headers(table: str, rows: list[tuple[str, ...]]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits, Unreadable
-from hoptrail.documents.mail import parse_message
+from hoptrail.documents.mail import children_of, parse_message
 
 _HTML, _DATA, _INNER = "1013", "3701", "__substg1.0_3701000D"
 _DATES = (0x0039_0040, 0x0E06_0040)
@@ -34,7 +34,7 @@ def parse_msg(data: bytes, limits: ReadingLimits) -> Parsed:
     except (CompDocError, *_DAMAGED) as error:
         raise Unreadable(f"is not a mail of Outlook, or a damaged one ({error})") from error
     parsed = parse_message(message, limits)
-    has_text = any(part.get_content_type() == "multipart/alternative" for part in message.get_payload())
+    has_text = any(part.get_content_type() == "multipart/alternative" for part in children_of(message))
     return (
         parsed
         if has_text or not rtf
@@ -103,5 +103,9 @@ def _part(kind: str, content: bytes | list[Message], name: str | None = None) ->
         part.add_header("Content-Disposition", "attachment", filename=name)
     if isinstance(content, bytes):
         part["Content-Transfer-Encoding"] = "base64"
-    part.set_payload(b64encode(content).decode() if isinstance(content, bytes) else content)
+        part.set_payload(b64encode(content).decode())
+        return part
+    part.set_payload([])
+    for one in content:
+        part.attach(one)
     return part

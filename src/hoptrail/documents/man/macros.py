@@ -72,7 +72,6 @@ def _paragraph(page: Page, line: RoffLine) -> None:
     else:
         page.close(page.bases[-1])
         page.lines = 0
-    page.is_hanging = line.macro == "HP"
 
 
 def _gap(page: Page, _line: RoffLine) -> None:
@@ -91,20 +90,11 @@ def _tagged(page: Page, line: RoffLine) -> None:
 
 
 def _indented(page: Page, line: RoffLine) -> None:
-    """Begin an item whose tag is an argument, or a hanging paragraph before it; without a tag, continue the item."""
+    """Begin an item whose tag is an argument; without a tag, continue the item."""
     if tag := squeeze((page.shown(line) or [""])[0]):
         page.item(tag, line.place)
-    elif page.is_hanging and page.words:
-        _make_tag(page)
-        page.flush()
     else:
         page.flush()
-
-
-def _make_tag(page: Page) -> None:
-    """Make the paragraph the tag of an item."""
-    words, page.words = page.words, []
-    page.item(lines_of(words), page.place)
 
 
 def _indent(page: Page, line: RoffLine) -> None:
@@ -114,7 +104,8 @@ def _indent(page: Page, line: RoffLine) -> None:
         return
     text = lines_of(page.words) if page.lines == 1 and page.code is None else ""
     if text and len(text) <= _LONGEST_TAG and not text.endswith(":"):
-        _make_tag(page)
+        page.words = []
+        page.item(text, page.place)
     page.flush()
     page.bases.append(page.flow.depth)
 

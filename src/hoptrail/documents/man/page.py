@@ -12,7 +12,7 @@ from hoptrail.documents.blocks import Piece
 from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.man.mdoc import GLUE, MACROS, Mdoc, joined, lines_of
 from hoptrail.documents.man.roff import Roff, RoffLine
-from hoptrail.documents.markup import Flow, OpenTable, TableCell, table_rows
+from hoptrail.documents.markup import Flow, OpenTable, TableCell
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
@@ -22,7 +22,6 @@ row."""
 _ALTERNATING = frozenset(("BR", "RB", "IR", "RI", "BI", "IB"))
 _BULLET = re.compile(r"[-–—•·○□▪∗*o+⋅]")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\)?")
-_TABS = re.compile(r"\t[\t ]*")
 _DEEPEST = 100
 
 
@@ -40,8 +39,6 @@ class Page:
     tables: list[tuple[str, OpenTable]] = field(default_factory=list)
     code: list[str] | None = None
     expected: int = TEXT
-    is_hanging: bool = False
-    """The paragraph may be the tag of the next one."""
     lines: int | None = None
     """Lines of a paragraph that may be the tag of an indented one; None for other paragraphs."""
     place: str = ""
@@ -111,15 +108,10 @@ class Page:
     def flush(self) -> None:
         """End the paragraph, and the example so far."""
         words, expected = self.words, self.expected
-        self.words, self.expected, self.is_hanging, self.lines = [], TEXT, False, None
+        self.words, self.expected, self.lines = [], TEXT, None
         if expected == CELLS:
             cells = [TableCell(squeeze(cell)) for cell in joined(words).split("\t")]
             self.flow.pieces.append(self.tables[-1][1].row(cells, self.place))
-        elif expected == TEXT and (rows := _rows(words)):
-            is_headed = len(rows) > 2 and not any(cell.text.strip("-=_") for cell in rows[1])
-            del rows[1 : 1 + is_headed]
-            for piece in table_rows([(self.place, row) for row in rows], int(is_headed)):
-                self.flow.add(piece)
         elif text := lines_of(words):
             if expected >= TAG:
                 self.flow.term(text, self.place)
@@ -169,10 +161,3 @@ class Page:
     def outdent(self) -> int:
         """End the innermost indentation. Returns the number of lists outside it."""
         return self.bases.pop() if len(self.bases) > 1 else 0
-
-
-def _rows(words: list[str]) -> list[list[TableCell]]:
-    """Words that are lines with equally many cells between tabs; none if they are not."""
-    lines = [line.strip() for line in joined(words).split("\n") if line.strip()]
-    rows = [[TableCell(squeeze(cell)) for cell in _TABS.split(line)] for line in lines]
-    return rows if len(rows) > 1 and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1 else []
