@@ -152,6 +152,15 @@ def test_a_page_that_takes_too_long_is_stopped() -> None:
         assert parsing.parse("html", b"<p>the next one").text == "the next one"
 
 
+def test_a_date_within_a_sentence_is_not_that_of_the_page() -> None:
+    day = "<time datetime='2024-04-01'>1 April</time>"
+    for line, date in (
+        (f"By Ada, {day}", "2024-04-01"),
+        (f"The ferry to the outer islands stops on {day}, the council says.", ""),
+    ):
+        assert parse_html(f"<h1>Ferry</h1><p>{line}".encode(), DEFAULT_LIMITS).date == date
+
+
 ATTRIBUTES = " ".join(f"a{number}='>'" for number in range(200_000))
 
 

@@ -34,6 +34,8 @@ from hoptrail.types import BlockKind
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+_DATE_LINE = 60
+"""Characters of a line that may hold the date of a page."""
 _LEAST_LINKS = 3  # of a list of contents
 _BOLD = ("b", "strong")
 _LISTS = ("ul", "ol", "menu", "dl")
@@ -99,10 +101,13 @@ def _title(tree: LexborHTMLParser) -> str:
 
 
 def _date(tree: LexborHTMLParser) -> str:
-    """The date of the page. Several different dates in `time` elements belong to its content, not to the page."""
+    """The date of the page. A date within a sentence, and several different ones in `time` elements, belong to its content."""
     elements = (element for selector in _DATES for element in tree.css(selector))
     declared = filter(None, (find_date(element.attributes.get("content") or "") for element in elements))
-    times = {find_date(element.attributes.get("datetime") or "") for element in tree.css("time[datetime]")}
+    alone = (
+        one for one in tree.css("time[datetime]") if one.parent and len(squeeze(text_of(one.parent))) <= _DATE_LINE
+    )
+    times = {find_date(element.attributes.get("datetime") or "") for element in alone}
     return next(declared, times.pop() if len(times) == 1 else "")
 
 

@@ -294,7 +294,7 @@ def _split_at_columns(fragment: Fragment, xs: Sequence[float], starts: Set[int])
     in the column of that word, unless a text elsewhere begins there (`starts`): a cell may reach into the next one.
     """
     columns: dict[int, list[tuple[str, float]]] = {}
-    width, end, column = (fragment.right - fragment.left) / len(fragment.text), fragment.left, 0
+    width, end, column = (fragment.right - fragment.left) / max(1, len(fragment.text)), fragment.left, 0
     for word, left in zip(fragment.text.split(" "), fragment.lefts, strict=False):
         own = min(max(bisect(xs, left + 0.25 * fragment.size) - 1, 0), len(xs) - 2)
         goes_on = (
