@@ -22,8 +22,8 @@ Parser = Callable[[bytes, ReadingLimits], Parsed]
 """Raises Unreadable with the reason for a file that is damaged, protected, beyond a limit, or in another format."""
 
 TEXT, PDF, JSON, JSONL, MAN, INFO, TABBED = "text", "pdf", "json", "jsonl", "man", "info", "tabbed"
-CHAT, CHAT_JSON, PICTURE, MAIL, MBOX = "chat", "chat-json", "picture", "mail", "mbox"
-MAY_HOLD_SCANS = (PDF, PICTURE, MAIL, MBOX)
+CHAT, CHAT_JSON, PICTURE, MAIL, MBOX, MSG = "chat", "chat-json", "picture", "mail", "mbox", "msg"
+MAY_HOLD_SCANS = (PDF, PICTURE, MAIL, MBOX, MSG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ FORMS = (
     Form("odp", (".odp", ".otp"), "odf:parse_odp", packed=True),
     Form("pptx", (".pptx",), "pptx:parse_pptx", packed=True),
     Form(MAIL, (".eml",), "mail:parse_mail", packed=True),
-    Form("msg", (".msg",), "outlook:parse_msg", packed=True),
+    Form(MSG, (".msg",), "outlook:parse_msg", packed=True),
     Form(PICTURE, (), "pdf.parser:parse_picture", packed=True),
     Form(MBOX, (".mbox",), "mail:parse_mbox", packed=True),
     Form("mhtml", (".mhtml", ".mht"), "mail:parse_web_archive", packed=True),

@@ -104,9 +104,8 @@ def _date(tree: LexborHTMLParser) -> str:
     """The date of the page. A date within a sentence, and several different ones in `time` elements, belong to its content."""
     elements = (element for selector in _DATES for element in tree.css(selector))
     declared = filter(None, (find_date(element.attributes.get("content") or "") for element in elements))
-    alone = (
-        one for one in tree.css("time[datetime]") if one.parent and len(squeeze(text_of(one.parent))) <= _DATE_LINE
-    )
+    around = ((one, squeeze(text_of(one.parent or one))) for one in tree.css("time[datetime]"))
+    alone = (one for one, line in around if len(line) <= _DATE_LINE and not line.endswith("."))
     times = {find_date(element.attributes.get("datetime") or "") for element in alone}
     return next(declared, times.pop() if len(times) == 1 else "")
 

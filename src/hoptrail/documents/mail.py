@@ -127,9 +127,7 @@ def _under(heading: str, place: str, pieces: Iterable[Piece], date: str = "") ->
 
 def _header(message: Message, name: str) -> str:
     """A header as a reader sees it: unfolded, and decoded if possible."""
-    value = message.get(name)
-    if value is None:
-        return ""
+    value = next((value for known, value in message.raw_items() if known.lower() == name.lower()), "")
     raw = _whole(re.sub(r"\r?\n[ \t]*", " ", str(value)).strip())
     return squeeze(_decoded(raw, raw))
 
