@@ -253,16 +253,18 @@ def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def _of_element(element: Any) -> object:
     """The text of an element, also of one with elements within its text; else the values in it by their names."""
-    text = unwrapped("\n".join(map(str.strip, "".join(element.itertext()).strip().split("\n"))))
     between = (element.text, *(child.tail for child in element))
-    if (not len(element) and not element.attrib) or (len(element) and any(part and part.strip() for part in between)):
+    is_text = not len(element) or any(part and part.strip() for part in between)
+    lines = "".join(element.itertext()).strip().split("\n") if is_text else []
+    text = unwrapped("\n".join(map(str.strip, lines)))
+    if is_text and (len(element) or not element.attrib):
         return assemble("", html_pieces(text)).text if _TAG.search(text) else text
     values: dict[str, list[object]] = {}
     for child in element.iterchildren("*"):
         values.setdefault(child.tag.rpartition("}")[2], []).append(_of_element(child))
     own = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
     own |= {name: known[0] if len(known) == 1 else known for name, known in values.items()}
-    return own if len(element) or not text else {**own, "text": text}
+    return {**own, "text": text} if text else own
 
 
 _DELIMITERS = ",;\t|"
