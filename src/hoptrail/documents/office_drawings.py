@@ -86,9 +86,9 @@ def graphic_pieces(data: Any, package: Package, part: str, place: str) -> Iterat
     chart, diagram = data.find(f"{_CHART}chart"), data.find(f"{_DIAGRAM}relIds")
     name = "" if chart is None else relation_of(chart)
     name = name if diagram is None else relation_of(diagram, "dm")
-    target = package.related(part).get(name)
-    if target in package.names:
-        yield from (_diagram if chart is None else _chart)(package.root(target), place)
+    root = package.root(package.related(part).get(name, ""))
+    if len(root):
+        yield from (_diagram if chart is None else _chart)(root, place)
     elif name or _NEW_CHART in data.get("uri", ""):
         package.notes.append(f"{place}: a chart or diagram was not read")
 
