@@ -91,10 +91,10 @@ def test_what_is_too_long_is_found(tmp_path: Path) -> None:
 LINES = {
     ".": 572,
     "corpus": 5376,
-    "documents": 11_419,
+    "documents": 11_424,
     "evaluation": 2312,
     "execution": 87,
-    "hoptrail": 46_083,
+    "hoptrail": 46_088,
     "hoptrail_papers": 11_737,
     "hoptrail_scale": 2111,
     "index": 2284,

@@ -87,6 +87,22 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
     ]
 
 
+def test_what_a_browser_writes_at_the_edges_of_a_page_is_left_out() -> None:
+    edges = [
+        (36, 770, "11/30/26, 1:20 AM"),
+        (300, 770, "Invoice"),
+        (36, 20, "https://example.org/invoice"),
+        (540, 20, "1/1"),
+    ]
+    page = [*(Placed(x, y, text, 8) for x, y, text in edges), Placed(72, 740, "Invoice 12", 24)]
+    page += column(72, 700, ["The rope is paid by April.", "The sail is paid by May."])
+    assert [line.split(" | ")[-1] for line in lines_of([page])] == [
+        "title: Invoice 12",
+        "Invoice 12",
+        "The rope is paid by April. The sail is paid by May.",
+    ]
+
+
 def test_a_paragraph_continues_after_a_page_break_and_a_footnote() -> None:
     first = column(60, 700, [*LEFT[:3], "and it burnt down in the long war of the"])
     note = [Placed(60, 60, "1 So the chronicle says.", 7)]

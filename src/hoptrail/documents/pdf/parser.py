@@ -269,6 +269,9 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 
+_PRINTED = re.compile(r"(?:https?|file)://\S* \d{1,4}/\d{1,4}")
+"""The last line of a page that a browser printed; the first one has the time of that, and the title."""
+
 _Key = tuple[str, int]
 
 
@@ -284,6 +287,8 @@ def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragmen
     for number, (page, rows) in enumerate(zip(pages, lines, strict=True)):
         repeated = [_is_repeated(number, line, pages_by_key, len(pages)) for line in rows]
         dropped = {*_edge(rows, repeated), *_edge(rows[::-1], repeated[::-1])} | numbers
+        if len(rows) > 2 and _PRINTED.fullmatch(rows[-1].text):
+            dropped.update(rows[-1].parts, rows[0].parts if rows[0].text[0].isdigit() else ())
         remaining.append([fragment for fragment in page if fragment not in dropped])
     return remaining
 
