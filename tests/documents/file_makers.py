@@ -109,15 +109,23 @@ class Placed:
     font: str = "F1"
 
 
-def placed_pdf(pages: Sequence[Sequence[Placed]], rules: Sequence[tuple[float, float, float, float]] = ()) -> bytes:
-    """A PDF of positioned text, with lines from point to point on every page."""
+def placed_pdf(
+    pages: Sequence[Sequence[Placed]],
+    rules: Sequence[tuple[float, float, float, float]] = (),
+    title: str = "",
+    outlined: str = "",
+) -> bytes:
+    """A PDF of positioned text, with lines from point to point on every page. Its outline has one heading, of the first page."""
     fonts = [_FONT, *(_FONT.replace(b"Helvetica", name) for name in (b"Helvetica-Bold", b"Courier"))]
-    first = 3 + len(fonts)
+    first = 6 + len(fonts)
     kids = b" ".join(b"%d 0 R" % (first + 2 * number) for number in range(len(pages)))
     objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Catalog /Pages 2 0 R /Outlines 6 0 R >>" if outlined else b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, len(pages)),
         *fonts,
+        b"<< /Type /Outlines /First 7 0 R /Last 7 0 R /Count 1 >>",
+        b"<< /Title (%s) /Parent 6 0 R /Dest [%d 0 R /Fit] >>" % (outlined.encode("latin-1"), first),
+        b"<< /Title (%s) >>" % title.encode("latin-1"),
     ]
     lines = " ".join("{} {} m {} {} l S".format(*rule) for rule in rules)
     for number, page in enumerate(pages):
@@ -127,7 +135,7 @@ def placed_pdf(pages: Sequence[Sequence[Placed]], rules: Sequence[tuple[float, f
         resources = b"/Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >>"
         head = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R %s >>"
         objects += [head % (first + 2 * number + 1, resources), stream(" ".join([*operators, lines]).encode("cp1252"))]
-    return pdf_of(objects)
+    return pdf_of(objects, b"/Info 8 0 R")
 
 
 def compound_file(tree: Mapping[str, Any]) -> bytes:

@@ -46,6 +46,21 @@ def test_columns_are_read_one_after_the_other_and_words_are_whole() -> None:
     assert text == " ".join([*LEFT, *RIGHT]).replace("mer- chants", "merchants")
 
 
+def test_a_title_ends_where_the_first_heading_begins() -> None:
+    """What the metadata or the outline names is a heading by itself, however alike and near the next one is."""
+    below = column(60, 600, LEFT)
+    large = [Placed(60, 740, "Survey of", 18), Placed(60, 720, "the chapel", 18), Placed(60, 700, "Roof", 18)]
+    unlike = [Placed(60, 740, "Survey of the chapel", 18), Placed(60, 718, "Roof", 14)]
+    for head, title, outlined in ((large, "Survey of the chapel", ""), (large, "", "Roof"), (unlike, "", "Roof")):
+        data = placed_pdf([[*head, *below]], title=title, outlined=outlined)
+        lines = block_lines(parse_pdf(data, DEFAULT_LIMITS)).splitlines()
+        assert [line.rpartition(" | ")[2] for line in lines[:3]] == [
+            "title: Survey of the chapel",
+            "Survey of the chapel",
+            "Roof",
+        ]
+
+
 def test_a_list_of_contents_in_a_column_is_read_before_the_next_column() -> None:
     entries = ["The old quay", "Its owners", "The war", "A new quay", "Its use today"]
     contents = [

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
+from hoptrail.errors import ModelUnavailable
+from hoptrail.index.conversation import answer_message
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.language.tasks import Integrate, Read, Reading, Recall, Sample, Samples
+from hoptrail.language.tasks import Integrate, Language, Read, Reading, Recall, Sample, Samples
 from hoptrail.recipes.answering import MEMORY
+from hoptrail.recipes.catalogue import open_recipe
+from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Answer, Verdict
 from hoptrail_papers.baselines.closed_book import ClosedBook
@@ -13,6 +19,7 @@ from hoptrail_papers.baselines.cot import Cot, CotSettings
 from hoptrail_papers.baselines.raptor import Raptor, RaptorSettings
 from hoptrail_papers.baselines.voting import VotingSettings
 from recipes.chain_world import RecordingLanguage, reading
+from recipes.test_contract import Laborious
 
 QUESTION = "Who designed the Tallow Bridge?"
 DESIGNED = "It was designed by Orla Finch."
@@ -24,6 +31,16 @@ def test_an_answer_from_memory_cites_nothing_and_says_where_it_is_from(corpus: C
     assert (answer.text, answer.confidence, answer.evidence, answer.ranking) == ("Orla Finch", 0.7, (), ())
     assert [(hit.channel, hit.unit.title) for hit in answer.trail.hops[0].hits] == [(MEMORY, "from memory")]
     assert language.tasks == [Recall(QUESTION)], "no text is handed over"
+
+
+@pytest.mark.parametrize("name", ["closed-book", "sirerag:closed-book", "hirag:no-retrieval"])
+def test_what_needs_a_model_says_so_before_anything_is_searched(name: str, corpus: Corpus) -> None:
+    def ask(language: Language) -> Answer:
+        return answer_message(QUESTION, (), open_recipe(name, corpus, language, RecipeSettings()), language)
+
+    with pytest.raises(ModelUnavailable, match="`hoptrail setup` finds one"):
+        ask(OfflineLanguage())
+    assert ask(Laborious((True,))).text
 
 
 def test_who_remembers_nothing_abstains(corpus: Corpus) -> None:

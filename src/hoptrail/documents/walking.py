@@ -24,6 +24,7 @@ from pathlib import Path
 from hoptrail.documents.forms import known_ending
 from hoptrail.documents.marks import FileMark
 from hoptrail.errors import DocumentError, UsageError
+from hoptrail.types.sources import UPLOADS
 
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
 _BESIDE_A_CORPUS = re.compile(r"(questions|queries|qrels|extra_|openie).*\.(jsonl|jsonl\.gz|tsv|json)|qrels")
@@ -113,9 +114,8 @@ class SourceWalk:
             reason = "does not exist: check the path" if missing else f"cannot be reached ({error})"
             yield DocumentError(shown(source), reason)
             return
-        if OF_AN_INDEX in resolved.parts:
-            reason = "is part of an index, which holds no documents: name the folder of the documents"
-            yield DocumentError(shown(source), reason)
+        if OF_AN_INDEX in resolved.parts and resolved.parent.name != UPLOADS:  # what a server was sent waits there
+            yield DocumentError(shown(source), "is part of an index: name the folder of the documents")
         else:
             yield from self._below(resolved)
 

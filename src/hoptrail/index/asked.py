@@ -86,8 +86,7 @@ class AskedIndex:
                 f"recipe {name} needs {', '.join(missing)}, which {self.folder} does not hold. Build it with "
                 f"`hoptrail index SOURCE... --index {self.folder} --for {name}`."
             )
-        language = self.language(language)
-        return open_recipe(used, corpus, language, own, limit)
+        return open_recipe(used, corpus, self.language(language), own, limit)
 
     def corpus(self, view: View = EVERYTHING) -> Corpus:
         """What recipes search: the last committed state, restricted to `view`. It stays the same while it is referenced.
@@ -152,8 +151,7 @@ class AskedIndex:
         """
         from hoptrail.index.conversation import streamed
 
-        language = self.language(language)
-        return streamed(lambda observed: self.ask(question, recipe, observed, **choice), language)
+        return streamed(lambda observed: self.ask(question, recipe, observed, **choice), self.language(language))
 
     def conversation(self, **asking: Unpack[AskOptions]) -> Conversation:
         """A conversation, in which a question may follow up the answers before it. Answers `before` begin it."""

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Event
 from typing import TypedDict, Unpack
 
-from hoptrail.errors import TaskFailed
+from hoptrail.errors import ModelUnavailable, TaskFailed
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
 from hoptrail.language.conversation.messages import MOST_QUESTIONS, read_message
 from hoptrail.language.lazy import OFFLINE
@@ -83,8 +83,14 @@ def answer_message(
 ) -> Answer:
     """Answer a message by a recipe that uses `language`, completed from the answers `before`, oldest first. `begun` is told each
     question that is really asked.
-    Raises: UsageError: the message is empty or far too long.
+    Raises: UsageError: the message is empty or far too long. ModelUnavailable: it would be answered from a model's memory.
     """
+    effort = recipe.settings.effort
+    # What reads nothing asks a memory.
+    if language.name == OFFLINE and effort.others[0] and not effort.readings[0]:
+        raise ModelUnavailable(
+            f"recipe {recipe.name} asks a model's memory, and no model is set: `hoptrail setup` finds one for --settings."
+        )
     about = {"hoptrail.recipe": recipe.name, "hoptrail.language": language.name, **said("input", [("user", message)])}
     with span("invoke_agent", "hoptrail", {"gen_ai.agent.name": "hoptrail", **about}) as note:
         answer = _answer(message, before, recipe, language, begun)
@@ -103,18 +109,15 @@ def _answer(
         return Answer(asked, read.reply, recipe.name, language.name, kind=AnswerKind.REPLY)
     turns = turns_of(before)
     answers: list[Answer] = []
-    questions = read.questions[:MOST_QUESTIONS]
-    alone = read.introduced
+    questions, alone = read.questions[:MOST_QUESTIONS], read.introduced
     if writes and len(questions) == 1 and stands_alone(questions[0], turns):
         questions, alone = (asked,), True  # a model is shown the wishes in a message, which are left out without one
     for question in questions:
         whole = _completed(question, [] if alone and not answers else turns, language)
         begun(whole.question)
         answer = _doubted(recipe.answer(whole.question), whole.probability)
-        notes = (*answer.notes, whole.note) if whole.note else answer.notes
-        answers.append(
-            replace(answer, question=question, asked=whole.question, usage=answer.usage + whole.usage, notes=notes)
-        )
+        usage, notes = answer.usage + whole.usage, (*answer.notes, *filter(None, [whole.note]))
+        answers.append(replace(answer, question=question, asked=whole.question, usage=usage, notes=notes))
         turns.append(_turn(answers[-1]))
     left = [f"Not asked: {question}" for question in read.questions[MOST_QUESTIONS:]]
     if len(answers) == 1:
@@ -166,10 +169,9 @@ def turns_of(answers: Iterable[Answer]) -> list[Exchange]:
 
 
 def _turn(answer: Answer) -> Exchange:
-    hops = tuple(Finding(hop.question, hop.asked, hop.answer) for hop in answer.trail)
     # A guess was shown, so a message may follow it up.
     shown = answer.guess.text if answer.text is None and answer.guess else answer.text
-    return Exchange(answer.asked, shown, hops)
+    return Exchange(answer.asked, shown, tuple(Finding(hop.question, hop.asked, hop.answer) for hop in answer.trail))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +210,7 @@ def _doubted(answer: Answer, probability: float) -> Answer:
         return answer
     sure = round(answer.confidence * probability, 4)
     if probability >= LEAST_MEANT or answer.text is None:
-        guess = answer.guess and replace(answer.guess, confidence=sure)
-        return replace(answer, confidence=sure, guess=guess)
+        return replace(answer, confidence=sure, guess=answer.guess and replace(answer.guess, confidence=sure))
     said = tuple(one for one in answer.evidence if one.hop == answer.evidence[-1].hop)
     return replace(answer, text=None, items=(), confidence=sure, guess=Guess(answer.text, sure, said))
 

@@ -83,7 +83,7 @@ class HiragSettings(PassageSettings):
         turns = self.turns if self.decompose else 1
         readings, others = self.rethink.most_tasks if self.retrieval else (0, 1)
         plans = (1, 2 * turns) if self.decompose else (0, 0)
-        return Effort((1, turns * readings + 1), plans, (0, turns * others))
+        return Effort((int(self.retrieval), turns * readings + 1), plans, (int(not self.retrieval), turns * others))
 
 
 def _with(settings: HiragSettings, **rethink: object) -> HiragSettings:

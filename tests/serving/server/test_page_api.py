@@ -14,8 +14,7 @@ from fastapi.testclient import TestClient
 from fakeai.server import FakeAI, serving
 from hoptrail.serving import setup
 from hoptrail.serving.server.app import create_app
-from hoptrail.serving.server.routes_answering import question_of
-from hoptrail.types import Block, BlockKind, Document
+from hoptrail.serving.server.workspaces import EXAMPLES, examples
 from serving.server.browser.states import TABLE, make_folder
 from serving.server.served import QUESTION, SECRET, SOUTH, beside, client_of, ended, upload, workspace
 from serving.server.test_answering import told
@@ -71,14 +70,23 @@ def test_a_follow_up_is_completed_from_the_answer_before(client: TestClient) -> 
     assert unknown.status_code == 400
 
 
-def test_suggestions_are_questions_that_are_answered(client: TestClient) -> None:
-    assert client.get("/api/suggestions").json()["questions"] == []
+def test_titles_make_suggestions_once_for_each_state(client: TestClient, app: FastAPI) -> None:
+    def suggested() -> list[str]:
+        found: list[str] = client.get("/api/suggestions").json()["questions"]
+        return found
+
+    assert len(suggested()) == EXAMPLES
+    snapshot = app.state.services.workspaces["north"].read(lambda snapshot: snapshot, None)
+    assert examples(snapshot) is examples(snapshot)
     upload(
         client, ("reef.md", b"# How to reef a sail\n\nTo reef a sail, ease the halyard and tighten the reefing line.\n")
     )
-    (question,) = client.get("/api/suggestions").json()["questions"]
-    assert question == "How do I reef a sail?"
-    assert client.post("/api/ask", json={"question": question}).json()["answer"]
+    others = [one for title, one in document_ids(client).items() if title != "How to reef a sail"]
+    ended(client, client.delete("/api/documents", params={"document": others}).json())
+    upload(client, ("note.txt", b"The boiler was serviced in May."), ("due.md", b"# What is due?\n\nThe rent."))
+    about, *more = suggested()
+    assert (about, sorted(more)) == ("Tell me about How to reef a sail.", ["Tell me about note.", "What is due?"])
+    assert client.post("/api/ask", json={"question": about}).json()["answer"]
 
 
 def test_a_chat_model_on_this_machine_is_named_where_none_is_set(
@@ -103,17 +111,6 @@ def test_a_document_has_its_structure_with_the_cells_of_rows(client: TestClient)
     heading, *_, row = found["blocks"]
     assert (heading["kind"], heading["level"], row["kind"]) == ("heading", 1, "row")
     assert [found["text"][cell["start"] : cell["end"]] for cell in row["cells"]] == ["2024", "3"]
-
-
-def test_a_suggestion_is_made_of_a_heading() -> None:
-    text = "Sails\n\nHow to reef a sail:\n\nHow to mend one\n"
-    ends = (7, 28, len(text))
-    blocks = tuple(Block(BlockKind.HEADING, start, end, level=1) for start, end in zip((0, *ends), ends, strict=False))
-    documents = [
-        Document("d1", "Gannet (ferry)", "It sails.", (9,), ("gannet.txt",)),
-        Document("d2", "Sailing", text, ends, ("sailing.md",), blocks=blocks),
-    ]
-    assert list(map(question_of, documents)) == [None, "How do I reef a sail?"]
 
 
 def test_the_original_is_sent_while_it_is_what_was_indexed(client: TestClient, built: Path) -> None:
@@ -145,18 +142,19 @@ def test_uploads_and_what_belongs_to_others_have_no_original(client: TestClient)
 
 
 def folder_app(tmp_path: Path) -> FastAPI:
-    """A server over a folder with folders in it."""
+    """A server over a folder with folders in it, where the command line would put its index."""
     home = tmp_path / "home"
     (home / "choir").mkdir(parents=True)
     make_folder(home / "boat")
     (home / "choir" / "2024-05-03 minutes.md").write_text("# Minutes\n\nThe choir sings.\n" + "We sang. " * 500)
-    served = workspace("main", tmp_path / "index")
+    served = workspace("main", home / ".hoptrail")
     served.index.add([home])
     return create_app([served], warm=False)
 
 
 def test_documents_have_folders_dates_and_sizes_and_are_sorted(tmp_path: Path) -> None:
-    with client_of(folder_app(tmp_path)) as client:
+    app = folder_app(tmp_path)
+    with client_of(app) as client:
 
         def listed(**more: str) -> list[str]:
             return [one["title"] for one in client.get("/api/documents", params=more).json()["documents"]]
@@ -170,7 +168,8 @@ def test_documents_have_folders_dates_and_sizes_and_are_sorted(tmp_path: Path) -
         assert listed(sort="-length")[0] == listed(sort="folder")[-1] == "Minutes"
         assert listed(sort="date")[0] == "Minutes"
         assert listed(sort="-date")[-1] == "Minutes"
-        upload(client, ("trip/day.md", b"# First day\n\nWe walked."))
+        assert upload(client, ("trip/day.md", b"# First day\n\nWe walked."))["state"] == "done"
+        app.state.services.workspaces["main"].index.add([tmp_path / "home"], sync=True)
         assert {"path": "trip", "documents": 1} in client.get("/api/documents").json()["folders"]
         assert listed(folder="trip") == ["First day"]
         assert client.get("/api/documents", params={"sort": "colour"}).status_code == 400
@@ -205,6 +204,17 @@ def test_documents_of_another_workspace_can_neither_be_asked_nor_removed(client:
     assert (response.status_code, SECRET in response.text) == (404, False)
     assert client.delete("/api/documents", params={"document": foreign}).status_code == 404
     assert client.get(f"/api/documents/{foreign}/original").status_code == 404
+
+
+def test_a_recipe_that_needs_a_model_says_so_before_anything_is_searched(client: TestClient) -> None:
+    asked = {"question": QUESTION, "recipe": "closed-book"}
+    refused = client.post("/api/ask", json=asked)
+    fault = {"error": refused.json()["error"]}
+    assert (refused.status_code, fault["error"]["code"]) == (503, "model_unavailable")
+    assert "`hoptrail setup`" in fault["error"]["what_to_do"]
+    events = told(client.post("/api/ask", json=asked, headers={"Accept": "text/event-stream"}).text)
+    assert [name for name, _ in events] == ["question", "error"]
+    assert events[-1][1] == fault
 
 
 def test_a_recipe_says_what_it_would_take_and_is_built(client: TestClient) -> None:

@@ -68,7 +68,7 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable(f"no text found in {len(document)} pages: probably scanned; {advice}{first_note}")
     scanned = [f"{empty} of {len(document)} pages hold no text: if they are scanned, {advice}"] if empty else []
     title = str(document.get_metadata_value("Title") or "")
-    return _parsed(pages, [*scanned, *notes], limits, title, dict(_bookmarks(document)))
+    return _parsed(pages, [*scanned, *notes], limits, title, dict(_bookmarks(document, title)))
 
 
 def parse_picture(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -150,7 +150,9 @@ def _style(pages: Sequence[_Page], bookmarks: Mapping[tuple[int, str], int]) -> 
     return Style(body, levels, bold < BOLD_SHARE * total, bookmarks)
 
 
-def _bookmarks(document: Any) -> Iterator[tuple[tuple[int, str], int]]:
+def _bookmarks(document: Any, title: str) -> Iterator[tuple[tuple[int, str], int]]:
+    if words := plain_words(title):
+        yield (1, words), 1
     for bookmark in islice(document.get_toc(), _MOST_BOOKMARKS):
         target, words = bookmark.get_dest(), plain_words(bookmark.get_title() or "")
         page = target.get_index() if target else None
@@ -166,10 +168,8 @@ def _title(title: str, parts: Sequence[Part], style: Style) -> str:
     first = [part for part in parts if part.page == 1]
     if title and plain_words(title) in plain_words(" ".join(line.text for part in first for line in part.lines)):
         return title
-    headings = (part for part in first if part.kind is BlockKind.HEADING)
-    largest = max(headings, key=lambda part: part.size, default=None)
-    is_large = largest is not None and largest.size >= _TITLE_SIZE * style.body
-    return joined(largest.lines, frozenset()) if largest is not None and is_large else title
+    largest = max((one for one in first if one.kind is BlockKind.HEADING), key=lambda one: one.size, default=None)
+    return joined(largest.lines, frozenset()) if largest and largest.size >= _TITLE_SIZE * style.body else title
 
 
 def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:

@@ -57,7 +57,7 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class Style:
     """The typography of a document: the size of its body text, the heading levels of larger sizes, and whether bold lines stand
-    out. `bookmarks` has the level of each heading in the document's outline, by page and words.
+    out. `bookmarks` has the level of each heading in the document's outline, and of its title, by page and words.
     """
 
     body: float
@@ -122,8 +122,11 @@ class _Builder:
         last = self.parts[-1] if self.parts else None
         level = self._heading_level(line, before, page, leading)
         if level:
-            alike = before is not None and line.bold == before.bold
-            near = alike and before is not None and line.base - before.base < 1.7 * line.size
+            above = " ".join(one.text for one in last.lines) if last else ""
+            # What the outline or the title names is a heading by itself.
+            whole = any((page, plain_words(text)) in self._style.bookmarks for text in (above, line.text))
+            alike = before is not None and line.bold == before.bold and not differ_in_size(before, line)
+            near = alike and not whole and before is not None and line.base - before.base < 1.7 * line.size
             self._extend(BlockKind.HEADING, line, page, level, goes_on=near)
         elif line.mono:
             self._extend(BlockKind.CODE, line, page, goes_on=before is None or before.mono)
@@ -151,8 +154,7 @@ class _Builder:
             self.parts.append(Part(kind, page, [line], level))
 
     def _heading_level(self, line: Fragment, before: Fragment | None, page: int, leading: float) -> int:
-        text = line.text
-        words = plain_words(text)
+        text, words = line.text, plain_words(line.text)
         if (page, words) in self._style.bookmarks:
             return self._style.bookmarks[page, words]
         by_size = self._style.levels.get(half_points(line.size), 0)
@@ -192,8 +194,7 @@ class _Builder:
     def _belongs_to(self, last: Part, before: Fragment, line: Fragment, column: Column, leading: float) -> bool:
         if last.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM} or differ_in_size(before, line):
             return False
-        gap = line.base - before.base
-        if NOTICE.match(line.text) or (gap > 1.35 * leading and gap > 1.3 * line.size):
+        if NOTICE.match(line.text) or line.base - before.base > max(1.35 * leading, 1.3 * line.size):
             return False
         first = last.lines[0]
         if last.kind is BlockKind.ITEM and len(last.lines) == 1 and line.left > first.left + 0.3 * line.size:
@@ -241,8 +242,7 @@ def _ended_early(before: Fragment, line: Fragment, column: Column) -> bool:
     width = (line.right - line.left) / max(1, len(line.text)) * (len(word) + 1)
     fits = before.right + width < column.right - line.size
     short = before.right < column.left + 0.6 * (column.right - column.left)
-    begins = not line.text[:1].islower()
-    return fits and begins and (short or _ENDED.search(before.text) is not None)
+    return fits and not line.text[:1].islower() and (short or _ENDED.search(before.text) is not None)
 
 
 def _continues(part: Part, line: Fragment) -> bool:

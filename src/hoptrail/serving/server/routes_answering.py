@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from itertools import islice
-
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
@@ -16,16 +13,11 @@ from hoptrail.serving.server.refusals import not_found
 from hoptrail.serving.server.services import Here, Place
 from hoptrail.serving.server.streaming import EVENTS, ClientQuestion, answered, searched, stream
 from hoptrail.serving.server.wire import QuestionRequest, Search
+from hoptrail.serving.server.workspaces import examples
 from hoptrail.serving.setup import offer
-from hoptrail.types import BlockKind, Document
 from hoptrail.types.json_object import JsonObject
 
 router = APIRouter(prefix="/api", tags=["answering"])
-
-SUGGESTIONS = 4
-SAMPLED_DOCUMENTS = 60
-"""Number of documents examined, spread evenly over all."""
-_HOW = re.compile(r"how to (\w.*?)[?:.]?", re.IGNORECASE)
 
 
 @router.post("/ask", response_class=JSONResponse)
@@ -83,11 +75,8 @@ def build(here: Here, name: str) -> JsonObject:
 
 @router.get("/suggestions")
 def suggestions(here: Here) -> JsonObject:
-    """Example questions: how to do what a heading of the documents says."""
-    listed = here.workspace.by_title()
-    sample = [one.id for one in listed[:: max(1, len(listed) // SAMPLED_DOCUMENTS)][:SAMPLED_DOCUMENTS]]
-    found = filter(None, map(question_of, here.documents(sample).values() if sample else ()))
-    return {"questions": list(islice(found, SUGGESTIONS))}
+    """Example questions, made of titles."""
+    return {"questions": here.workspace.read(examples, tuple[str, ...]())}
 
 
 @router.get("/offer")
@@ -102,10 +91,3 @@ def _check(here: Place, name: str) -> None:
     if name not in recipe_names():
         raise not_found("recipe")
     here.workspace.corpus()
-
-
-def question_of(document: Document) -> str | None:
-    """`How do I X?` from the first heading `How to X`; None without one."""
-    headings = (document.text[one.start : one.end] for one in document.blocks if one.kind is BlockKind.HEADING)
-    found = next(filter(None, (_HOW.fullmatch(heading.strip()) for heading in headings)), None)
-    return f"How do I {found[1]}?" if found else None

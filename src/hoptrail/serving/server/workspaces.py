@@ -42,6 +42,7 @@ log = logging.getLogger("hoptrail.server")
 
 STOP_SECONDS = 2.0
 """Seconds that work in the background has to end itself when the server stops. What is not finished then is as after a kill."""
+EXAMPLES = 4
 LISTED = "GET /api/recipes, for agents the tool status,"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -209,6 +210,14 @@ _contents = cached_per_snapshot(contents_of)
 @cached_per_snapshot
 def _by_title(snapshot: Snapshot) -> Sequence[DocumentSummary]:
     return tuple(sorted(_contents(snapshot).documents, key=lambda one: (one.title.casefold(), one.id)))
+
+
+@cached_per_snapshot
+def examples(snapshot: Snapshot) -> tuple[str, ...]:
+    """Questions about a few documents with text, spread evenly over their titles. A title that is a question stands as it is."""
+    titles = list(dict.fromkeys(one.title for one in _by_title(snapshot) if one.passages))
+    some = titles[:: max(1, len(titles) // EXAMPLES)][:EXAMPLES]
+    return tuple(title if title.endswith("?") else f"Tell me about {title.rstrip('.')}." for title in some)
 
 
 def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:

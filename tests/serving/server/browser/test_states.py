@@ -269,11 +269,12 @@ def test_a_cited_statement_stands_marked_in_its_place(page: Page, citations: Cit
 
 
 def test_what_goes_wrong_is_said(page: Page) -> None:
-    fault = {"code": "internal", "message": "The server failed.", "what_to_do": "Its log says more."}
+    fault = {"code": "internal", "message": "The server failed.", "what_to_do": "Its log says more: `hoptrail verify`."}
     page.route("**/api/ask*", lambda route: route.fulfill(status=500, json={"error": fault}))
     page.get_by_label("Your question").fill("Who?")
     page.get_by_label("Your question").press("Enter")
     page.get_by_role("alert").filter(has_text="The server failed.").wait_for()
+    assert page.get_by_role("alert").locator("code").inner_text() == "hoptrail verify"
     look(page, "error")
     page.route("**/api/show*", lambda route: route.abort())
     page.reload()

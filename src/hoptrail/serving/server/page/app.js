@@ -5,7 +5,7 @@ import { get, session } from "./api.js";
 import { askView } from "./ask.js";
 import { documentsView, Watch } from "./documents.js";
 import { dropped } from "./files.js";
-import { h } from "./dom.js";
+import { h, prose } from "./dom.js";
 import { historyView } from "./history.js";
 import { closeSource, showSource } from "./reader.js";
 import { applyTheme, settingsView } from "./settings.js";
@@ -30,7 +30,7 @@ async function begin() {
     watch.begin().catch(() => {});
   } catch (error) {
     if (error.status !== 401) main.replaceChildren(h("div", { class: "notice fault", role: "alert" },
-      h("h1", {}, error.message), h("p", {}, error.whatToDo ?? ""), h("button", { type: "button", onclick: begin }, "Try again")));
+      h("h1", {}, error.message), h("p", {}, prose(error.whatToDo ?? "")), h("button", { type: "button", onclick: begin }, "Try again")));
   }
 }
 

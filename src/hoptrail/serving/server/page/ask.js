@@ -2,7 +2,7 @@
 
 import { ask, get } from "./api.js";
 import { choose, chosen } from "./chosen.js";
-import { fill, h, say } from "./dom.js";
+import { fill, h, prose, say } from "./dom.js";
 import { dropZone } from "./documents.js";
 import { addressOf, nowAt, shownAddress } from "./address.js";
 import { keptThread } from "./history.js";
@@ -99,7 +99,7 @@ export function askView(told, watch) {
       if (under === own) open(answers.map((answer) => ({ question: answer.question, answers: [answer] })));
     } catch (error) {
       if (under === own) fill(turns, h("div", { class: "notice fault", role: "alert" }, h("p", {}, h("strong", {}, error.status === 404 ? "This answer is not here any more." : error.message)),
-        h("p", {}, error.status === 404 ? "It was erased, a document that it came from was removed, or your key does not see all of its documents." : error.whatToDo ?? "")));
+        h("p", {}, error.status === 404 ? "It was erased, a document that it came from was removed, or your key does not see all of its documents." : prose(error.whatToDo ?? ""))));
     }
     if (under === own) under = null;
   };

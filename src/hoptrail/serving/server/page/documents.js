@@ -3,7 +3,7 @@
 import { addressOf, placeAddress } from "./address.js";
 import { get, remove } from "./api.js";
 import { choose, chosen } from "./chosen.js";
-import { count, fill, h, say } from "./dom.js";
+import { count, faultOf, fill, h, say } from "./dom.js";
 import { sure } from "./watch.js";
 
 export { Watch } from "./watch.js";
@@ -46,7 +46,7 @@ export function documentsView(limits, watch) {
       fill(list, rows(found));
       if (held) [...list.querySelectorAll(held.localName)].find((one) => nameOf(one) === nameOf(held))?.focus();
     } catch (error) {
-      fill(list, h("p", { class: "fault", role: "alert" }, `${error.message} ${error.whatToDo ?? ""}`));
+      fill(list, faultOf(error));
     }
     drawBar();
   }

@@ -22,6 +22,12 @@ function filled(element, props, children) {
   return element;
 }
 
+/** What the server says, with what stands between backticks as code. */
+export const prose = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
+
+/** An error, and what to do about it. */
+export const faultOf = (error) => h("p", { class: "fault", role: "alert" }, prose(`${error.message} ${error.whatToDo ?? ""}`));
+
 /** Say something to those who do not see the page. */
 export function say(text) {
   document.getElementById("spoken").textContent = text;

@@ -1,7 +1,7 @@
 // The folder that the server keeps in step with: how far it is indexed, and what was not read.
 
 import { get, session } from "./api.js";
-import { count, fill, h, say, stepOf } from "./dom.js";
+import { count, fill, h, prose, say, stepOf } from "./dom.js";
 
 const BUSY = 1000, QUIET = 10_000;
 const AWAY = "hoptrail-unread-put-away";
@@ -53,7 +53,7 @@ export class FolderStatus {
         h("button", { type: "button", class: "quiet", "aria-label": "Dismiss this message", onclick: away }, "Dismiss")),
       shown && h("details", { open }, h("summary", {}, "Each file"),
         h("div", { class: "items", tabindex: "0", role: "region", "aria-label": "Each file" }, h("ul", {}, unread.files.map((one) => h("li", { class: one.left_out ? "" : "failed" },
-          h("span", { class: "name" }, one.file), h("span", { class: "state" }, one.left_out ? "left out" : "not read"), h("span", { class: "fine" }, one.reason)))),
+          h("span", { class: "name" }, one.file), h("span", { class: "state" }, one.left_out ? "left out" : "not read"), h("span", { class: "fine" }, prose(one.reason))))),
         total > unread.files.length && h("p", { class: "fine" }, `and ${count(total - unread.files.length, "other")}`))));
   }
 }

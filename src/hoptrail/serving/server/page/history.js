@@ -2,7 +2,7 @@
 
 import { addressOf } from "./address.js";
 import { get, post, remove } from "./api.js";
-import { fill, h, say } from "./dom.js";
+import { faultOf, fill, h, say } from "./dom.js";
 import { asMarkdown, saveAs } from "./export.js";
 import { sure } from "./watch.js";
 
@@ -17,7 +17,7 @@ export function historyView() {
   let timer = 0;
   const search = h("input", { type: "search", placeholder: "Search questions and answers", "aria-label": "Search the history",
     oninput: () => { clearTimeout(timer); timer = setTimeout(draw, 150); } });
-  const fault = (error) => fill(list, h("p", { class: "fault", role: "alert" }, `${error.message} ${error.whatToDo ?? ""}`));
+  const fault = (error) => fill(list, faultOf(error));
   async function draw() {
     try {
       const { total, threads } = await get(`api/history?limit=${MOST}&words=${encodeURIComponent(search.value)}`);

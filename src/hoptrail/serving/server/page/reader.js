@@ -2,7 +2,7 @@
 
 import { addressOf, placeAddress, shownAddress } from "./address.js";
 import { documentOf, file } from "./api.js";
-import { fill, h } from "./dom.js";
+import { faultOf, fill, h } from "./dom.js";
 import { saveAs } from "./export.js";
 import { pageView } from "./paper.js";
 import { placeOf } from "./words.js";
@@ -61,7 +61,7 @@ export async function showSource(id, range = "") {
     first?.scrollIntoView({ block: "center" });
     (first ?? title).focus({ preventScroll: true });
   } catch (error) {
-    text.replaceChildren(h("p", { class: "fault", role: "alert" }, error.status === 404 ? "This document is not here any more." : `${error.message} ${error.whatToDo ?? ""}`));
+    text.replaceChildren(faultOf(error.status === 404 ? { message: "This document is not here any more." } : error));
   }
 }
 
@@ -77,7 +77,7 @@ function original(found, at) {
       const page = /page (\d+)/.exec(at ? placeOf(found, at.start) : "")?.[1];
       window.open(URL.createObjectURL(blob) + (page ? `#page=${page}` : ""), "_blank", "noopener");
     } catch (error) {
-      button.replaceWith(h("span", { class: "fault", role: "alert" }, ` ${error.message} ${error.whatToDo ?? ""}`));
+      button.replaceWith(faultOf(error));
     }
   } }, isPdf(found) ? "Open the original" : "Save the original");
   return button;

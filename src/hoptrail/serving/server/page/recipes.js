@@ -1,7 +1,7 @@
 // The recipes: each with a line that says what it does, those that cannot be used here yet with what it takes to build them.
 
 import { get, post } from "./api.js";
-import { count, fill, h, seconds } from "./dom.js";
+import { count, faultOf, fill, h, seconds } from "./dom.js";
 
 const KEPT = "hoptrail-recipes";
 const NONE = "";
@@ -54,7 +54,7 @@ export class Recipes {
   /** A recipe that is not built yet: first what it takes, then the building. */
   offer(one) {
     const box = h("div", { class: "offer", "aria-live": "polite" });
-    const fault = (error) => fill(box, h("p", { class: "fault" }, `${error.message} ${error.whatToDo ?? ""}`));
+    const fault = (error) => fill(box, faultOf(error));
     const begin = () => post(`api/recipes/${one.name}`).then((job) => { fill(box, h("p", { class: "fine" }, "Being built; see above.")); this.watch.follow(job.id, job); }).catch(fault);
     const ask = async () => {
       fill(box, h("p", { class: "fine" }, "Estimating the cost…"));

@@ -1,7 +1,7 @@
 // Settings of the page in this browser, and its keys.
 
 import { get, session } from "./api.js";
-import { fill, h } from "./dom.js";
+import { faultOf, fill, h, prose } from "./dom.js";
 
 const MODEL = "hoptrail-without-model";
 const OFFLINE = "offline"; // what answers without a model, wherever one is set
@@ -39,13 +39,13 @@ async function drawModel(box) {
   if (languages.length > 1) { fill(box, choices(MODEL, { "": model || "The model of this server", [OFFLINE]: "None: quotes, and nothing leaves the server" }, language() ?? "")); return; }
   const { offer } = await get("api/offer");
   fill(box, h("p", { class: "fine" }, "None is set: answers are quoted from the documents, and nothing leaves the server. ",
-    offer || "With a chat model, answers come in words of their own: `hoptrail setup` finds one and writes the settings."));
+    prose(offer || "With a chat model, answers come in words of their own: `hoptrail setup` finds one and writes the settings.")));
 }
 
 /** The view. */
 export function settingsView() {
   const model = h("div", { class: "choices" });
-  drawModel(model).catch((error) => fill(model, h("p", { class: "fault" }, `${error.message} ${error.whatToDo ?? ""}`)));
+  drawModel(model).catch((error) => fill(model, faultOf(error)));
   return h("div", { class: "narrow settings" }, h("h1", { tabindex: "-1" }, "Settings"),
     h("fieldset", {}, h("legend", {}, "Model"), model),
     h("fieldset", {}, h("legend", {}, "Light or dark"), h("div", { class: "choices" }, choices(THEME, THEMES, theme()))),

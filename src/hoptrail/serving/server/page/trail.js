@@ -1,7 +1,7 @@
 // An answer: what it says, how sure it is and what it rests on; below, folded, the trail of hops that led to it.
 
 import { documentOf, get } from "./api.js";
-import { count, h, seconds } from "./dom.js";
+import { count, fill, h, prose, seconds } from "./dom.js";
 import { exporting } from "./export.js";
 import { picture } from "./picture.js";
 import { openAt } from "./reader.js";
@@ -80,7 +80,7 @@ export class TrailView {
     this.status.hidden = true;
     this.steps.hidden = !this.hops.children.length;
     this.ending.replaceChildren(h("div", { class: "notice fault", role: "alert" },
-      h("p", {}, h("strong", {}, error.message)), error.whatToDo && h("p", {}, error.whatToDo)));
+      h("p", {}, h("strong", {}, error.message)), error.whatToDo && h("p", {}, prose(error.whatToDo))));
   }
 
   stopped() {
@@ -190,7 +190,7 @@ function abstention(answer) {
   const failed = answer.trail.some((hop) => hop.verdict === "failed");
   const guess = failed ? null : answer.guess;
   const offer = h("p", { class: "fine" }); // a chat model, where none is set
-  if (!failed && answer.language === "offline") get("api/offer").then((found) => { offer.textContent = found.offer; }).catch(() => {});
+  if (!failed && answer.language === "offline") get("api/offer").then((found) => { fill(offer, prose(found.offer)); }).catch(() => {});
   const likely = guess ? [guess.text] : contentWords(answer.question);
   return h("div", { class: "answer none" },
     h("p", { class: "label" }, guess ? "A guess, not an answer" : "No answer"),

@@ -1,7 +1,7 @@
 // What is being indexed, removed or built, and what could not be read, shown wherever the reader is.
 
 import { get, post, remove, session, upload } from "./api.js";
-import { count, fill, h, say, stepOf } from "./dom.js";
+import { count, faultOf, fill, h, prose, say, stepOf } from "./dom.js";
 import { lots } from "./files.js";
 import { FolderStatus } from "./folder.js";
 
@@ -49,7 +49,7 @@ export class Watch {
       note.remove();
       say(`${count(total, "document")} handed in.`);
     } catch (error) {
-      note.replaceChildren(h("p", { class: "fault", role: "alert" }, h("strong", {}, error.message), ` ${error.whatToDo ?? ""}`), closing(note));
+      note.replaceChildren(faultOf(error), closing(note));
     }
   }
 
@@ -69,7 +69,7 @@ export class Watch {
         job = job ?? await get(`api/jobs/${id}`);
       } catch (error) {
         this.working.delete(id);
-        box.replaceChildren(h("p", { class: "fault", role: "alert" }, error.message), closing(box));
+        box.replaceChildren(faultOf(error), closing(box));
         return;
       }
       if (session.workspace !== workspace) return;
@@ -99,12 +99,12 @@ export class Watch {
         (job.state === "waiting" || stopped) && button("Discard", () => remove(`api/jobs/${job.id}`).then(() => box.remove()).catch(() => {})),
         over && closing(box, job.id)),
       !over && h("progress", job.kind === "build" ? { "aria-label": "Building" } : { max: job.items.length, value: done || false, "aria-label": "Documents indexed" }),
-      job.error && h("p", { class: "fault" }, job.error.message, " ", job.error.what_to_do),
+      job.error && h("p", { class: "fault" }, prose(`${job.error.message} ${job.error.what_to_do}`)),
       job.kind === "add" && h("details", { open }, h("summary", {}, "Each document"),
         h("div", { class: "items", tabindex: "0", role: "region", "aria-label": "Each document" }, h("ul", {}, inOrder(job.items).map((item) => h("li", { class: item.state },
           h("span", { class: "name" }, item.name), h("span", { class: "state" }, STATES[item.state]),
-          item.reason && h("span", { class: "fine" }, item.reason),
-          item.notes.map((note) => h("span", { class: "fine" }, note))))))));
+          item.reason && h("span", { class: "fine" }, prose(item.reason)),
+          item.notes.map((note) => h("span", { class: "fine" }, prose(note)))))))));
     if (held !== null) [...box.querySelectorAll("button, summary")].find((one) => one.textContent === held)?.focus();
   }
 }
