@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to

@@ -23,8 +23,8 @@ from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.head import Head, read_head
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
+from hoptrail.corpus.locations import index_folder
 from hoptrail.corpus.names import Names
-from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.searching import Searching
 from hoptrail.corpus.segments import Family, Segments
 from hoptrail.corpus.texts import Texts, Units

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hoptrail.corpus.places import writer_now
+from hoptrail.corpus.locations import writer_now
 from hoptrail.corpus.schema import FORMAT
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import EncoderIdentity
