@@ -28,7 +28,7 @@ from benchmarks.operations import Fault, command_line, preload, run
 from benchmarks.small_world import Failure, Findings
 
 from hoptrail.corpus.arrays import ARRAYS
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError, IndexDamaged, IndexUnavailable
 

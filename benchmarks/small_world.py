@@ -19,7 +19,7 @@ from benchmarks.operations import build_command_line, command_line
 
 from hoptrail.corpus import segments
 from hoptrail.corpus.arrays import ARRAYS
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.types import Kind
 

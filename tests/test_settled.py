@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer

@@ -13,7 +13,9 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, numpy_helper
 from training.graphs import Graph
-from training.sizes import BertSizes
+from training.sizes import COLUMNS, BertSizes
+
+from hoptrail.models.reader import PIECE_HEADS, WHOLE_HEADS
 
 Matrix = NDArray[np.float64]
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "harbour", "of", "oslo", "is", "old", "##er", "?", "."]
@@ -49,6 +51,15 @@ def random_weights(seed: int = 7) -> dict[str, NDArray[np.float32]]:
     weights = {f"{name}.weight": random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     biases = {name: shape[0] for name, shape in shapes.items() if not name.endswith("_embeddings")}
     return weights | {f"{name}.bias": random.normal(size=size).astype(np.float32) for name, size in biases.items()}
+
+
+def random_heads(width: int) -> dict[str, NDArray[np.float32]]:
+    """Those of the reader."""
+    random = np.random.default_rng(3)
+    sizes = {name: COLUMNS.get(name, 1) for name in (*PIECE_HEADS, *WHOLE_HEADS)}
+    weights = {f"{name}.weight": random.normal(size=(size, width), scale=0.1) for name, size in sizes.items()}
+    weights |= {f"{name}.bias": random.normal(size=size) for name, size in sizes.items()}
+    return {name: values.astype(np.float32) for name, values in weights.items()}
 
 
 def write_network(path: Path, weights: Mapping[str, NDArray[np.float32]]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from training.examples import Example
+from training.examples import JUDGED, Example
 
 Integers = NDArray[np.int64]
 
@@ -36,8 +36,8 @@ class Pieces:
     text_at: int
     start: int
     end: int
-    verdict: int
-    helps: int
+    judged: tuple[int, ...]
+    """The labels of `JUDGED`, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Step:
 
     `ids` and `segments` (1 in a text) have shape (pieces), `starts` (sequences + 1): where each sequence begins, and the end.
     The first `len(start)` sequences are examples: `allowed`, over their pieces, is true where an answer may begin or end;
-    `start`, `end`, `verdict` and `helps` are their labels, with the places of answers counted from the start of their sequence.
+    `start` and `end` are their labels, counted from the start of their sequence, and `judged`, shape (examples, judgements).
     The other sequences are statements: `question` has the number of the question of each, `settling` for each question the
     place of its settling statement among them, or `UNTAUGHT`.
     """
@@ -65,8 +65,7 @@ class Step:
     allowed: NDArray[np.bool_]
     start: Integers
     end: Integers
-    verdict: Integers
-    helps: Integers
+    judged: Integers
     question: Integers
     settling: Integers
 
@@ -87,9 +86,7 @@ def step_of(examples: Sequence[Pieces], ranked: Sequence[Ranked]) -> Step:
     allowed[starts[1 : len(examples) + 1] - 1] = False  # the last [SEP]
     allowed[starts[: len(examples)]] = True
     firsts = np.cumsum([0, *(len(asked.statements) for asked in ranked)])
-    start, end, verdict, helps = np.array(
-        [(one.start, one.end, one.verdict, one.helps) for one in examples], np.int64
-    ).T
+    start, end, *judged = np.array([(one.start, one.end, *one.judged) for one in examples], np.int64).T
     return Step(
         ids=np.concatenate([np.array(one.ids, np.int64) for one in sequences]),
         segments=segments,
@@ -97,8 +94,7 @@ def step_of(examples: Sequence[Pieces], ranked: Sequence[Ranked]) -> Step:
         allowed=allowed,
         start=start,
         end=end,
-        verdict=verdict,
-        helps=helps,
+        judged=np.stack(judged, axis=1),
         question=np.repeat(np.arange(len(ranked)), np.diff(firsts)),
         settling=np.where([asked.is_settled for asked in ranked], firsts[:-1], UNTAUGHT),
     )
@@ -151,8 +147,7 @@ def _pieces(
         text_at=len(ids),
         start=start,
         end=end,
-        verdict=UNTAUGHT if example.verdict is None else int(example.verdict),
-        helps=UNTAUGHT if example.helps is None else int(example.helps),
+        judged=tuple(UNTAUGHT if (label := getattr(example, name)) is None else int(label) for name in JUDGED),
     )
 
 

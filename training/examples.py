@@ -24,6 +24,11 @@ VERDICTS = {"yes": Verdict.YES, "no": Verdict.NO}
 """By the answer to a yes/no question."""
 
 
+JUDGED = {"verdict": 1.0, "helps": 0.5}
+"""The judgements of a whole text that the reader's heads of these names learn from the fields of an example, with the weights
+of their losses."""
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """One question and one text. `None` marks an unknown judgement, from which nothing is learned.

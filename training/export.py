@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hoptrail.models.minilm import WEIGHTS_SHA256
 from hoptrail.models.reader import TRAINED
 from training.contrast.worlds import FOLDER, learned_names
+from training.head import HEADS, texts_of
 from training.manifest import (
     MANIFEST,
     PACKAGE,
@@ -63,6 +64,7 @@ def sources_of(data: Path) -> Iterator[Source]:
         *WRITTEN.glob("*/questions.jsonl"),
         *(FOLDER / f"{name}.jsonl" for name in learned_names()),
         *ASKED.glob("*.jsonl"),
+        *HEADS.glob("*.jsonl"),
     ]
     for path in sorted(own):
         yield Source(path=str(path.relative_to(ROOT)), sha256=digest_of_file(path), licences=(OWN_LICENCE,))
@@ -73,12 +75,13 @@ def learned_texts(data: Path, seed: int) -> Iterator[str]:
     material = read_material(data, seed)
     for examples in material.pools.training.values():
         for example in examples:
-            yield example.question
-            yield example.text
+            yield from (example.question, example.text)
     for choice in (*material.written, *material.paragraphs):
         yield from filter(None, (choice.question, choice.settling, *choice.others))
     for message in examples_of_tagger(data):
         yield from filter(None, (message.message, message.text))
+    for path in HEADS.glob("*.jsonl"):
+        yield from texts_of(read_lines(path))
     for folder in MULTI_HOP:
         yield from (line["id"] for line in read_lines(data / folder / "questions.jsonl"))
 

@@ -20,12 +20,14 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from hoptrail.models import question_tagger
 from hoptrail.models.follow_up_writer import WRITER
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
 from hoptrail.models.onnx_runtime import GRAPHS, SIGNED, UNSIGNED, ZERO, Tensors, in_eight_bits
-from hoptrail.models.question_tagger import PIECE_HEADS, QUESTIONS, WHOLE_HEADS, TimeRelation
-from hoptrail.models.reader import read_reader_weights, reader_folder
+from hoptrail.models.question_tagger import QUESTIONS, TimeRelation
+from hoptrail.models.reader import PIECE_HEADS, WHOLE_HEADS, read_reader_weights
 from hoptrail.models.weights import read_weights
+from training.manifest import PACKAGE
 from training.sizes import MINILM, BertSizes
 
 OPERATORS = 20
@@ -184,10 +186,11 @@ def reader_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     hidden = graph.trunk(*PARTS)[-1]
     first = graph.first(hidden)
     outputs: dict[str, tuple[str, Axes]] = {
-        "span": (graph.linear(hidden, "span"), ("texts", "length", 2)),
-        "verdict": (graph.linear(first, "verdict"), ("texts", 3)),
-        "helps": (graph.linear(first, "helps"), ("texts", 1)),
-        "settles": (graph.linear(first, "settles"), ("texts", 1)),
+        **{
+            name: (graph.linear(hidden, name), ("texts", "length", len(weights[f"{name}.bias"])))
+            for name in PIECE_HEADS
+        },
+        **{name: (graph.linear(first, name), ("texts", len(weights[f"{name}.bias"]))) for name in WHOLE_HEADS},
     }
     return graph.model(PARTS, outputs)
 
@@ -200,8 +203,11 @@ def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     upper = graph.node("Concat", third, second, hidden, axis=-1)
     timed = graph.layer(graph.linear(upper, "times.narrow"), present, "times.layer")
     outputs: dict[str, tuple[str, Axes]] = {
-        "pieces_tagged": (graph.linear(hidden, "pieces"), ("texts", "length", sum(PIECE_HEADS.values()))),
-        "whole_tagged": (graph.linear(first, "whole"), ("texts", sum(WHOLE_HEADS.values()))),
+        "pieces_tagged": (
+            graph.linear(hidden, "pieces"),
+            ("texts", "length", sum(question_tagger.PIECE_HEADS.values())),
+        ),
+        "whole_tagged": (graph.linear(first, "whole"), ("texts", sum(question_tagger.WHOLE_HEADS.values()))),
         "when_tagged": (graph.linear(timed, "times.when"), ("texts", "length", 3)),
         "relation_tagged": (graph.linear(graph.first(timed), "times.relation"), ("texts", len(TimeRelation))),
     }
@@ -231,9 +237,9 @@ def probe_graph() -> onnx.ModelProto:
 def shipped_graphs() -> dict[str, onnx.ModelProto]:
     """The graphs that ship by the names of their files."""
     encoder = dict(read_weights(packaged_folder() / WEIGHTS))
-    own = read_reader_weights(reader_folder())
-    asking = read_reader_weights(reader_folder(), QUESTIONS)
-    writing = read_reader_weights(reader_folder(), WRITER)
+    own = read_reader_weights(PACKAGE)
+    asking = read_reader_weights(PACKAGE, QUESTIONS)
+    writing = read_reader_weights(PACKAGE, WRITER)
     graphs = {"eight-bit-product.onnx": probe_graph()}
     for kind in (SIGNED, UNSIGNED):
         graphs[f"encoder-{kind}.onnx"] = encoder_graph(encoder | in_eight_bits(encoder, kind), MINILM)

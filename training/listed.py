@@ -56,7 +56,7 @@ def of_row(row: Row) -> QuestionExample | None:
 
 def _of_world(world: Path, draw: random.Random) -> Iterator[QuestionExample]:
     with indexed(world) as (index, files), index.reading() as snapshot:
-        units = snapshot.texts.units(snapshot.texts.origins(Kind.PASSAGE).numbers)
+        units = snapshot.numbered.units(snapshot.numbered.origins(Kind.PASSAGE).numbers)
         statements = [said for _, said in distinct_statements(units)]
         found = [tuple(part) for group in groups_in(units) for part in stretches(group)]
     stretch_of = {(said.support, said.text): stretch for stretch in found for said in stretch}

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hoptrail.models.reader import PIECE_HEADS, WHOLE_HEADS
 from training.batches import UNTAUGHT, Step
-from training.sizes import BertSizes
+from training.examples import JUDGED
+from training.sizes import COLUMNS, BertSizes
 
 WORDS = "embeddings.word_embeddings.weight"
-HEADS = ("span", "verdict", "helps", "settles")
-VERDICTS = 3
-_HELPS_WEIGHT, _SETTLES_WEIGHT = 0.5, 0.5  # of these heads' losses beside those of the reader
+HEADS = (*PIECE_HEADS, *WHOLE_HEADS)
+_SETTLES_WEIGHT = 0.5  # of this head's loss beside those of the others
 _LARGEST_SCORE = 30.0
 
 
@@ -132,40 +133,46 @@ class Reader(Trunk):
 
     def __init__(self, sizes: BertSizes, weights: Mapping[str, NDArray[np.float32]], dropped: float = 0.0) -> None:
         super().__init__(sizes, weights, dropped)
-        self.span = nn.Linear(sizes.width, 2)
-        self.verdict = nn.Linear(sizes.width, VERDICTS)
-        self.helps = nn.Linear(sizes.width, 1)
-        self.settles = nn.Linear(sizes.width, 1)
+        for name in HEADS:
+            self.add_module(name, nn.Linear(sizes.width, COLUMNS.get(name, 1)))
         tensors = {name: torch.from_numpy(np.array(values)) for name, values in weights.items()}
         missing = self.load_state_dict(tensors, strict=False).missing_keys
         if surplus := [name for name in missing if name.partition(".")[0] not in HEADS]:
             raise ValueError(f"the encoder's weights lack {', '.join(surplus)}")
 
-    def forward(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Logits: start and end, shape (pieces, 2); verdict, shape (sequences, 3); helps and settles, shape (sequences)."""
+    def forward(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> dict[str, Tensor]:
+        """The logits of each head: shape (pieces, columns) of one for word pieces, else (sequences, columns)."""
         hidden = self.hidden(ids, segments, sequences)
         first = hidden[sequences.starts[:-1]]
-        return self.span(hidden), self.verdict(first), self.helps(first).squeeze(-1), self.settles(first).squeeze(-1)
+        return {name: self.get_submodule(name)(hidden if name in PIECE_HEADS else first).float() for name in HEADS}
 
 
 def loss_of(reader: Reader, step: Step, device: torch.device) -> Tensor:
     """The mean loss of the examples, and of the questions with statements, together."""
     given = {name: torch.from_numpy(getattr(step, name)).to(device, non_blocking=True) for name in Step.__slots__}
     sequences = Sequences.of(given["starts"], step.longest, len(step.ids))
-    span, verdict, helps, settles = reader(given["ids"], given["segments"], sequences)
+    heads = reader(given["ids"], given["segments"], sequences)
     count, pieces = len(step.start), len(step.allowed)
     owner, first = sequences.owner[:pieces], sequences.starts[:count]
-    span = span[:pieces].float().masked_fill(~given["allowed"][:, None], -1e4)
-    loss = functional.cross_entropy(verdict[:count].float(), given["verdict"], ignore_index=UNTAUGHT, reduction="sum")
+    span = heads["span"][:pieces].masked_fill(~given["allowed"][:, None], -1e4)
+    loss = sum(
+        weight * judging(heads[name][:count], given["judged"][:, at]).sum()
+        for at, (name, weight) in enumerate(JUDGED.items())
+    )
     for column, name in enumerate(("start", "end")):
         right = span[first + given[name].clamp(min=0), column]
         unlikely = (_totals(span[:, column], owner, count) - right) * (given[name] != UNTAUGHT)
         loss = loss + 0.5 * unlikely.sum()
-    taught = (given["helps"] != UNTAUGHT).float()
-    loss = loss + _HELPS_WEIGHT * functional.binary_cross_entropy_with_logits(
-        helps[:count].float(), given["helps"].clamp(min=0).float(), taught, reduction="sum"
-    )
-    return loss / count + _SETTLES_WEIGHT * _choosing(settles[count:].float(), given["question"], given["settling"])
+    settles = heads["settles"][count:].squeeze(-1)
+    return loss / count + _SETTLES_WEIGHT * _choosing(settles, given["question"], given["settling"])
+
+
+def judging(logits: Tensor, labels: Tensor) -> Tensor:
+    """The loss of each judgement of a whole: a label is one of the columns, or of a single column 1 or 0."""
+    if logits.shape[1] > 1:
+        return functional.cross_entropy(logits, labels, ignore_index=UNTAUGHT, reduction="none")
+    taught, right = (labels != UNTAUGHT).float(), labels.clamp(min=0).float()
+    return functional.binary_cross_entropy_with_logits(logits.squeeze(-1), right, taught, reduction="none")
 
 
 def _totals(logits: Tensor, owner: Tensor, count: int) -> Tensor:

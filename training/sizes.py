@@ -1,4 +1,4 @@
-"""The shape of a BERT."""
+"""The shape of a BERT, and of the reader's heads."""
 
 from __future__ import annotations
 
@@ -17,3 +17,6 @@ class BertSizes:
 
 MINILM = BertSizes(layers=6, heads=12, width=384)
 """That of the encoder and of the reader."""
+
+COLUMNS = {"span": 2, "verdict": 3}
+"""Those of the heads that have more than one."""

@@ -103,7 +103,7 @@ def choices_of(world: Path) -> Iterator[Choice]:
     questions = questions_of(world)
     with indexed(world) as (index, files):
         with index.reading() as snapshot:
-            units = snapshot.texts.units(snapshot.texts.origins(Kind.PASSAGE).numbers)
+            units = snapshot.numbered.units(snapshot.numbered.origins(Kind.PASSAGE).numbers)
         statements = [said for _, said in distinct_statements(units)]
         closeness = Closeness([said.seen for said in statements], index.encoder)
     alone = [content_stems(said.alone) for said in statements]

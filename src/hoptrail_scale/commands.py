@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.locations import index_folder
 from hoptrail.serving import options
 from hoptrail.serving.options import IndexFolder, say
 from hoptrail_scale.publishing.sending import KEEP_HOURS

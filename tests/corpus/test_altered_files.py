@@ -12,7 +12,7 @@ import pytest
 
 from corpus.worlds import rows_of
 from hoptrail.corpus import segments
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits

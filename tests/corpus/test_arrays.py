@@ -82,13 +82,13 @@ def test_links_are_those_of_a_table(tmp_path: Path) -> None:
                 gone = draw.sample(sorted(standing), 2)
                 writer.remove_rows(numbers_of(gone))
                 standing -= set(gone)
-                writer.links.remove("EC", writer.snapshot().texts.ids(numbers_of([3])))
+                writer.links.remove("EC", writer.snapshot().numbered.ids(numbers_of([3])))
                 table = {ends: w for ends, w in table.items() if standing.issuperset(ends) and ends[0] != 3}
             writer.commit()
     links = sorted((*ends, weight) for ends, weight in table.items())
     with Snapshot.open(tmp_path) as snapshot:
         found = snapshot.graph
-        numbers = {id_: number for number, id_ in snapshot.texts.names(numbers_of(range(1, 31))).items()}
+        numbers = {id_: number for number, id_ in snapshot.numbered.ids_by_number(numbers_of(range(1, 31))).items()}
         few = {id_ for id_, number in numbers.items() if 5 <= number < 15}
 
         def numbered(links: Iterable[Link]) -> list[tuple[int, int, float]]:
@@ -163,21 +163,21 @@ def test_a_segment_of_which_a_fifth_is_gone_is_written_anew(tmp_path: Path) -> N
             assert [segment.rows for segment in writer._segments.of(Family.UNITS, "passage")] == [rows]
         writer.remove_documents([document.id for document in documents])
         writer.commit()
-        assert not writer.snapshot().texts.count()
+        assert not writer.snapshot().numbered.count()
 
 
 def test_a_reader_keeps_its_files_and_a_new_one_finds_the_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segments_module, "SMALL", 0)
     indexed(tmp_path, made(10))
     with Snapshot.open(tmp_path) as before, writing_to(tmp_path) as writer:
-        ids, numbers = list(before.table.ids(Kind.PASSAGE)), before.texts.origins(Kind.PASSAGE).numbers
+        ids, numbers = list(before.table.ids(Kind.PASSAGE)), before.numbered.origins(Kind.PASSAGE).numbers
         writer.remove_rows(numbers[:5])
         writer._unclean = False  # nobody waits for the reader, whose files are taken away at once
         writer.commit()
         writer._segments.sweep()
         assert len(before.search.vectors_in_order([Kind.PASSAGE], ids)) == 10
         with Snapshot.open(tmp_path) as after:
-            assert after.texts.origins(Kind.PASSAGE).numbers.tolist() == numbers[5:].tolist()
+            assert after.numbered.origins(Kind.PASSAGE).numbers.tolist() == numbers[5:].tolist()
 
 
 def test_files_are_mapped_by_name_and_told_of_when_they_are_missing_or_altered(tmp_path: Path) -> None:

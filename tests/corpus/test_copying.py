@@ -15,7 +15,7 @@ from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import write_file
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged, IndexUnavailable, StillRead, StorageError, UsageError
 from hoptrail.types import Document

@@ -20,7 +20,7 @@ from corpus.worlds import files_with
 from hoptrail.corpus import database, repairing, segments
 from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.durable import remove_files
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.splitting import PassageLimits

@@ -19,7 +19,7 @@ from filling import BIG, files_below, fill
 from hoptrail.corpus import segments
 from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to

@@ -27,7 +27,7 @@ def check(snapshot: Snapshot, documents: list[Document], seed: int) -> None:
         ids, scores = [id_ for id_, _ in found], [score for _, score in found]
         assert ids == [id_ for id_, _ in wanted], question
         assert np.allclose(scores, [score for _, score in wanted])
-        numbers = snapshot.texts.numbers(ids)
+        numbers = snapshot.numbered.numbers(ids)
         [same] = snapshot.keywords.scores([question], np.sort(numbers))
         assert np.allclose(same[np.argsort(np.argsort(numbers))], scores)
 

@@ -14,7 +14,7 @@ from corpus.test_altered_files import seen
 from corpus.worlds import add, made
 from hoptrail.corpus import segments
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to

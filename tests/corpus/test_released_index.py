@@ -15,7 +15,7 @@ import pytest
 
 from hoptrail.corpus import arrays, carrying_over
 from hoptrail.corpus.database import Database
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.schema import FORMAT, OLD_FORMAT
 from hoptrail.corpus.snapshot import Snapshot

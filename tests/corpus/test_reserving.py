@@ -20,7 +20,7 @@ def link(writer: Writer, source: int, target: int) -> None:
 
 def linked(snapshot: Snapshot) -> list[tuple[str, str]]:
     edges = snapshot.graph.edges("tree")
-    names = snapshot.texts.names(np.concatenate([edges.sources, edges.targets]))
+    names = snapshot.numbered.ids_by_number(np.concatenate([edges.sources, edges.targets]))
     return [(names[a], names[b]) for a, b in zip(edges.sources.tolist(), edges.targets.tolist(), strict=True)]
 
 
@@ -33,8 +33,8 @@ def test_a_unit_that_comes_later_has_the_number_that_links_name(tmp_path: Path) 
         assert writer.links.reserve([late.id, make_passage(first).id]).tolist() == [reserved, number]
         link(writer, number, reserved)
         writer.commit()
-        assert writer.snapshot().texts.numbers([late.id]).tolist() == [0]
-        assert writer.snapshot().texts.numbers([late.id], reserved=True).tolist() == [reserved]
+        assert writer.snapshot().numbered.numbers([late.id]).tolist() == [0]
+        assert writer.snapshot().numbered.numbers([late.id], reserved=True).tolist() == [reserved]
         assert linked(writer.snapshot()) == [(make_passage(first).id, late.id)]
         assert add(writer, [second]) == [reserved]
         writer.commit()
@@ -55,7 +55,7 @@ def test_links_of_a_unit_that_went_are_kept_for_it_if_asked(tmp_path: Path) -> N
             writer.remove_rows(numbers_of([second]), keep_links=keep)
             writer.commit()
         with writing_to(folder) as writer:
-            assert writer.snapshot().texts.numbers([passages[1].id]).tolist() == [0]
+            assert writer.snapshot().numbered.numbers([passages[1].id]).tolist() == [0]
             assert linked(writer.snapshot()) == [(passages[0].id, passages[1].id)] * keep
             (again,) = writer.put_units(passages[1:], vectors_of(passages[1:])).tolist()
             assert (again == second) == keep
@@ -84,5 +84,5 @@ def test_names_with_null_characters_are_looked_up_as_others(tmp_path: Path) -> N
         add(writer, made(1))
         odd, plain = writer.links.reserve(["a\0b", "a"]).tolist()
         assert odd != plain
-        assert writer.snapshot().texts.numbers(["a\0b", "a", "b"], reserved=True).tolist() == [odd, plain, 0]
+        assert writer.snapshot().numbered.numbers(["a\0b", "a", "b"], reserved=True).tolist() == [odd, plain, 0]
         assert writer.snapshot().register.at(["\0"]) == writer.snapshot().register.titled(["\0", "x"]) == []

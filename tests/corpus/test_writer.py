@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.repairing import repair
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import Writer, writing_to
@@ -331,7 +331,7 @@ def test_passages_are_found_by_their_words_before_they_have_vectors(tmp_path: Pa
         with Snapshot.open(tmp_path) as snapshot:
             assert [unit.title for unit, _ in snapshot.search.keywords("Aar", 5)] == ["Aar"]
             assert snapshot.count(Kind.PASSAGE) == 0
-            assert len(snapshot.texts.unencoded()) == 2
+            assert len(snapshot.numbered.unencoded()) == 2
             assert set(snapshot.table.passages_by_document()) == {document.id for document in documents[:2]}
             assert snapshot.table.documents_without(Kind.PASSAGE, None) == [documents[2].id]
         writer.put_vectors(units[:1], encoder.encode([units[0].searchable]))
@@ -342,7 +342,7 @@ def test_passages_are_found_by_their_words_before_they_have_vectors(tmp_path: Pa
         writer.publish(Usage())
     with Snapshot.open(tmp_path) as snapshot:
         assert snapshot.search.keywords("Aar", 5) == []
-        assert len(snapshot.texts.unencoded()) == 0
+        assert len(snapshot.numbered.unencoded()) == 0
 
 
 def test_to_drop_passages_takes_those_without_vectors_along(tmp_path: Path, encoder: HashingEncoder) -> None:
@@ -367,4 +367,4 @@ def test_repairing_leaves_what_waits_for_its_vectors_to_the_run(tmp_path: Path, 
         writer.checkpoint()
     repair(tmp_path, encoder.encode)
     with Snapshot.open(tmp_path) as snapshot:
-        assert len(snapshot.texts.unencoded()) == 1
+        assert len(snapshot.numbered.unencoded()) == 1

@@ -18,8 +18,8 @@ from hoptrail.corpus import segments as segments_module
 from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder
+from hoptrail.corpus.locations import DATABASE, check_file_system
 from hoptrail.corpus.names import NameList
-from hoptrail.corpus.places import DATABASE, check_file_system
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.schema import FORMAT, OLD_FORMAT
 from hoptrail.corpus.snapshot import Snapshot

@@ -17,7 +17,7 @@ import numpy as np
 
 from hoptrail.corpus import segments
 from hoptrail.corpus.keywords import keyword_words
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Kind, Unit, content_id

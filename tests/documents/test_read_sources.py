@@ -15,7 +15,7 @@ from documents.file_makers import text_pdf, word_file
 from documents.streaming import traced_peaks
 from hoptrail.documents import child, file_contents
 from hoptrail.documents.blocks import pack
-from hoptrail.documents.file_contents import snapshot
+from hoptrail.documents.file_contents import bytes_at_rest
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.read_sources import Findings, read_sources
 from hoptrail.documents.splitting import passages
@@ -382,7 +382,7 @@ def test_c11_a_file_that_changes_once_is_read_again(tmp_path: Path, monkeypatch:
         return data
 
     monkeypatch.setattr(file_contents, "_read_bytes", read_then_change)
-    assert snapshot(path, 100)[0] == b"After it."
+    assert bytes_at_rest(path, 100)[0] == b"After it."
 
 
 @pytest.mark.parametrize("leaves_its_time", [False, True], ids=["another-time", "the-same-time"])
@@ -405,7 +405,7 @@ def test_c11_a_file_that_keeps_changing_is_reported(
 
     monkeypatch.setattr(file_contents, "_read_bytes", read_then_change)
     with pytest.raises(Unreadable, match="keeps changing"):
-        snapshot(path, 100)
+        bytes_at_rest(path, 100)
 
 
 def test_c11_a_file_deleted_meanwhile_is_reported(tmp_path: Path) -> None:

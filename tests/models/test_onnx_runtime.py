@@ -24,7 +24,7 @@ from hoptrail.models.onnx_runtime import (
     kind_of_weights,
 )
 from hoptrail.models.weights import Weights, read_weights
-from tiny_bert import HEADS, LAYERS, WIDTH, random_weights
+from tiny_bert import HEADS, LAYERS, WIDTH, random_heads, random_weights
 
 PIECES = np.array([[101, 1037, 2773, 102]], np.int64)
 BATCH: Tensors = {"pieces": PIECES, "positions": np.arange(4), "mask": np.ones((1, 4), np.float32)}
@@ -47,11 +47,7 @@ def test_the_graphs_that_ship_are_those_that_training_writes() -> None:
 
 @pytest.mark.parametrize("kind", ["", SIGNED, UNSIGNED])
 def test_graphs_are_valid_to_the_reference_checker(kind: str) -> None:
-    plain = random_weights()
-    random = np.random.default_rng(1)
-    for name, count in (("span", 2), ("verdict", 3), ("helps", 1), ("settles", 1)):
-        plain[f"{name}.weight"] = random.normal(size=(count, WIDTH)).astype(np.float32)
-        plain[f"{name}.bias"] = random.normal(size=count).astype(np.float32)
+    plain = random_weights() | random_heads(WIDTH)
     every: Tensors = plain | in_eight_bits(plain, kind) if kind else plain
     for model in (encoder_graph(every, SIZES), reader_graph(every, SIZES)):
         for tensor in model.graph.initializer:

@@ -19,7 +19,7 @@ from hoptrail.models.minilm import packaged_folder
 from hoptrail.models.reader import Reader, Remembered, ToRead, read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
 from language.offline.scripted_reader import ScriptedReader
-from tiny_bert import plain_bert
+from tiny_bert import plain_bert, random_heads
 
 WORDS = "embeddings.word_embeddings.weight"
 ASKED = ToRead("Who keeps it?", "Harbour\nIda Berg keeps it.")
@@ -30,11 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("reader")
     encoder = read_weights(packaged_folder() / "model.safetensors")
     trunk = {name: values for name, values in encoder.items() if name != WORDS and not name.startswith("pooler.")}
-    random = np.random.default_rng(3)
-    for name, count in (("span", 2), ("verdict", 3), ("helps", 1), ("settles", 1)):
-        trunk[f"{name}.weight"] = random.normal(size=(count, 384), scale=0.1).astype(np.float32)
-        trunk[f"{name}.bias"] = random.normal(size=count).astype(np.float32)
-    np.savez(found / "weights.npz", allow_pickle=False, **in_eight_bits(trunk))
+    np.savez(found / "weights.npz", allow_pickle=False, **in_eight_bits(trunk | random_heads(384)))
     return found
 
 

@@ -72,7 +72,7 @@ def test_where_a_reader_looked_is_shown_second() -> None:
     found = tuple(Hit(unit, 1.0, "test") for unit in units(PIECES))
     sails = next(said for hit in found for said in statements_of(hit.unit) if "tan" in said.text)
     corpus = cast("Corpus", SimpleNamespace(encoder=HashingEncoder(), sources=lambda _ids: {}))
-    told = closest(question, found, corpus, NO_LANGUAGE, leads=sails.support)
+    told = closest(question, found, corpus, NO_LANGUAGE, promising=sails.support)
     assert "outer quay" in told[0].said
     assert told[1].said == "All sails are tan."
     assert shown(question)[1].said != "All sails are tan."

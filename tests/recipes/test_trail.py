@@ -76,7 +76,7 @@ def test_an_abstention_shows_the_statement_that_a_reading_leads_to(corpus: Corpu
     settings = TrailSettings(chain=NO_CHAIN, wide=False)
     last = TrailRecipe(corpus, ScriptedLanguage([]), settings).retrieve(QUESTION)[-1].unit
     led_to = statements_of(last)[0]
-    recipe = TrailRecipe(corpus, ScriptedLanguage([(Read, Reading(None, leads=led_to.support))]), settings)
+    recipe = TrailRecipe(corpus, ScriptedLanguage([(Read, Reading(None, promising=led_to.support))]), settings)
     answer = recipe.answer(QUESTION)
     assert answer.text is None
     assert answer.ranking[2].unit == last

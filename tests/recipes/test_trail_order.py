@@ -73,7 +73,7 @@ def test_no_other_uncited_passage_is_moved(opinion: Opinion) -> None:
 
 def test_where_a_reading_leads_follows_what_is_cited() -> None:
     opinion = Opinion("yes", 0.9, [hop("ABCDEF", answer="yes", cites="F")])
-    unsure = Opinion(None, 0.0, [hop("ABCDEF", answer=None)], leads=cite("G", "E", "H"))
+    unsure = Opinion(None, 0.0, [hop("ABCDEF", answer=None)], promising=cite("G", "E", "H"))
     assert ordered(opinion, unsure) == "ABFGECDH"
 
 

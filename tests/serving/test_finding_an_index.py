@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from command import Hoptrail
-from hoptrail.corpus import places
-from hoptrail.corpus.places import find_index, new_index
+from hoptrail.corpus import locations
+from hoptrail.corpus.locations import find_index, new_index
 from hoptrail.index.index import Index
 from waiting import wait_until
 
@@ -21,7 +21,7 @@ def notes(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "below").mkdir(parents=True)
     (folder / "isk.txt").write_text("The river Isk rises in Hallin.", encoding="utf-8")
     monkeypatch.setenv("HOPTRAIL_SETTINGS", str(tiny))
-    monkeypatch.setattr(places, "user_data_path", lambda name: tmp_path / "data" / name)
+    monkeypatch.setattr(locations, "user_data_path", lambda name: tmp_path / "data" / name)
     monkeypatch.chdir(folder)
     return folder
 

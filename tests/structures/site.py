@@ -44,7 +44,7 @@ class Rules:
 def names_of(snapshot: Snapshot, kind: str) -> set[tuple[str, str]]:
     """The names of a kind, each with the id of a unit."""
     names = snapshot.names.of(kind)
-    return {(key.decode(), id_) for row, key in enumerate(names) for id_ in snapshot.texts.ids(names.numbers(row))}
+    return {(key.decode(), id_) for row, key in enumerate(names) for id_ in snapshot.numbered.ids(names.numbers(row))}
 
 
 @dataclass

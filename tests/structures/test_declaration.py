@@ -127,7 +127,7 @@ def test_every_structure_writes_nothing_twice_and_discards_what_is_its_own(
     commit, encoded = site.snapshot.commit, len(site.encoder.texts)
     site.build(*structures, language=Rules())
     assert (site.snapshot.commit, len(site.encoder.texts)) == (commit, encoded)
-    before = site.snapshot.texts.count()
+    before = site.snapshot.numbered.count()
     assert all(before[kind] for structure in structures for kind in structure.units)
     for structure in structures:
         with writing_to(tmp_path, site.encoder.identity) as writer:
@@ -138,7 +138,7 @@ def test_every_structure_writes_nothing_twice_and_discards_what_is_its_own(
             assert len(left.register) == len(documents)
             assert (not set(left.table.extracted())) == (structure.name in {PASSAGES, EXTRACTIONS})
             expected = {kind: count for kind, count in before.items() if kind not in structure.units}
-            assert {**left.texts.count(), Kind.SUMMARY: 0} == {**expected, Kind.SUMMARY: 0}, structure.name
+            assert {**left.numbered.count(), Kind.SUMMARY: 0} == {**expected, Kind.SUMMARY: 0}, structure.name
 
 
 @pytest.mark.parametrize("structure", [one.name for one in fields(StructureSettings)])

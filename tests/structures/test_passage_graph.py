@@ -78,7 +78,7 @@ def test_a_view_makes_its_own(site: Site) -> None:
 @pytest.mark.parametrize("family", [Family.GRAPHS, Family.NAMES])
 def test_it_comes_back_after_a_repair(site: Site, family: Family) -> None:
     with writing_to(site.folder, site.encoder.identity) as writer:
-        [graph] = writer.snapshot().texts._segments.of(family, "names")
+        [graph] = writer.snapshot().numbered._segments.of(family, "names")
         writer._database.run("UPDATE arrays SET checksum = checksum + 1 WHERE segment = ?", graph.number)
         writer._segments.changed = True
         writer.commit()

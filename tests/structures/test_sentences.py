@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.corpus import texts
+from hoptrail.corpus import units
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.structures import sentences
@@ -77,7 +77,7 @@ def test_only_what_is_missing_is_encoded_and_what_is_removed_goes(tmp_path: Path
 def test_places_rise_by_id_and_are_read_once(
     tmp_path: Path, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "_ROWS", 3)
+    monkeypatch.setattr(units, "_ROWS", 3)
     monkeypatch.setattr(sentences, "READ", 2)
     update(tmp_path, documents)
     snapshot = Snapshot.open(tmp_path)

@@ -219,12 +219,12 @@ def test_pieces_say_where_the_answer_stands() -> None:
     judged = Example("test", "It is old.", BERG, before="It rained.", verdict=Verdict.YES)
     silent = example().unanswered_by("It rained.", "test")
     found = encode([judged, silent], tokenizer, 112, random.Random(0))
-    assert [(one.verdict, one.start) for one in found] == [(int(Verdict.YES), UNTAUGHT), (UNTAUGHT, 0)]
+    assert [(one.judged, one.start) for one in found] == [((Verdict.YES, UNTAUGHT), UNTAUGHT), ((UNTAUGHT, 0), 0)]
 
 
 def pieces_of(length: int, start: int = UNTAUGHT) -> Pieces:
     """A question of one piece and a text."""
-    return Pieces([101, 7, 102, *range(8, 5 + length), 102][:length], 3, start, start, UNTAUGHT, 1)
+    return Pieces([101, 7, 102, *range(8, 5 + length), 102][:length], 3, start, start, (UNTAUGHT, 1))
 
 
 def test_a_step_has_its_sequences_end_to_end() -> None:
@@ -241,6 +241,7 @@ def test_a_step_has_its_sequences_end_to_end() -> None:
         assert step.segments[begin : begin + len(one.ids)].tolist() == [0] * 3 + [1] * (len(one.ids) - 3)
     assert step.allowed.tolist() == [True, False, False, True, True, True, False, True, False, False, True, True, False]
     assert step.start.tolist() == [4, 0]
+    assert step.judged.tolist() == [[UNTAUGHT, 1], [UNTAUGHT, 1]]
     assert step.question.tolist() == [0, 0, 1, 2, 2]
     assert step.settling.tolist() == [0, UNTAUGHT, 3]
 

@@ -10,7 +10,7 @@ import apsw
 
 from hoptrail.corpus.arrays import ARRAYS, ArrayRecord, StoredArray, file_name, is_intact, packed_sums
 from hoptrail.corpus.connecting import damaged, set_up, translating_errors
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.schema import FORMAT
 from hoptrail.corpus.sums import ROWS, checksum_of
 

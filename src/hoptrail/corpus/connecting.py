@@ -11,7 +11,7 @@ from urllib.parse import quote
 import apsw
 import numpy as np
 
-from hoptrail.corpus.places import DATABASE, is_read_only, users_of
+from hoptrail.corpus.locations import DATABASE, is_read_only, users_of
 from hoptrail.corpus.sums import use_checksums
 from hoptrail.errors import HoptrailError, IndexBusy, IndexDamaged, IndexUnavailable, StillRead, StorageError, exhausted
 
@@ -42,7 +42,7 @@ def set_up(connection: apsw.Connection) -> None:
     keep = ctypes.c_int(1)
     connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(keep))
     connection.set_busy_timeout(_OPENING)
-    connection.execute(_SETTINGS).fetchall()  # some return a row; the statements after it run only when it is fetched
+    connection.execute(_SETTINGS).fetchall()  # some return a row; the commands after it run only when it is fetched
 
 
 def open_read_only(path: Path) -> apsw.Connection:

@@ -19,7 +19,7 @@ from hoptrail.corpus.links import LinkWriter
 from hoptrail.corpus.names import NameWriter
 from hoptrail.corpus.segments import Family, Segments, SegmentWriter, live_column
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.texts import Texts, Units
+from hoptrail.corpus.units import NumberedUnits, Units
 from hoptrail.execution.executor import batched
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Document, Extraction, Kind, Unit
@@ -72,11 +72,11 @@ class Content:
         self._unclean = False
         """Whether text that was removed may still be in the log or in files."""
         self._segments = SegmentWriter(self._database)
-        self._texts = Texts(self._database, self._segments)
+        self._numbered = NumberedUnits(self._database, self._segments)
         self._postings = PostingWriter(self._segments)
         self.documents = DocumentWriter(self._segments)
-        self.links = LinkWriter(self._segments, self._texts)
-        self.names = NameWriter(self._segments, self._texts)
+        self.links = LinkWriter(self._segments, self._numbered)
+        self.names = NameWriter(self._segments, self._numbered)
 
     def put_documents(self, documents: Sequence[Document]) -> None:
         """Add documents, or update the sources and dates of stored ones (the same id is the same text)."""
@@ -92,7 +92,7 @@ class Content:
         self._note(removed=removed)
         for entry in self.documents.of(removed):
             self.documents.note_removed([entry.id, entry.title, *entry.sources])
-        within = _kinds(self._database, self._texts.within(removed))
+        within = _kinds(self._database, self._numbered.within(removed))
         once = numbers_of([number for kind, number in within if kind not in REMADE])
         self.remove_rows(once)
         self.remove_rows(numbers_of([number for kind, number in within if kind in REMADE]), keep_links=True)
@@ -122,8 +122,8 @@ class Content:
         if missing := sorted(sources - documents.keys()):
             raise KeyError(f"units are made from documents that are not stored: {', '.join(missing[:5])}")
         self._segments.changed |= len(units) > 0
-        replaced = self._texts.known([unit.id for unit in units])
-        extractions = {id_: extraction for _, id_, extraction in self._texts.extractions(replaced)}
+        replaced = self._numbered.known([unit.id for unit in units])
+        extractions = {id_: extraction for _, id_, extraction in self._numbered.extractions(replaced)}
         self.remove_rows(replaced, keep_links=True)
         numbers = numbers_of(self.links.assign([unit.id for unit in units]))
         placed = list(zip(numbers.tolist(), units, strict=True))
@@ -141,12 +141,12 @@ class Content:
 
     def put_vectors(self, units: Sequence[Unit], vectors: FloatMatrix) -> None:
         """Add the vectors of passages that have none, in the order in which they were added: shape (len(units), dimension)."""
-        self._put_arrays(Kind.PASSAGE, self._texts.numbers([unit.id for unit in units]), vectors)
+        self._put_arrays(Kind.PASSAGE, self._numbered.numbers([unit.id for unit in units]), vectors)
 
     def put_extractions(self, extractions: Mapping[str, Extraction]) -> None:
         """Add or replace extractions from passages, by their ids. Raises: KeyError: a passage is not stored."""
         if extractions:
-            numbers = self._texts.numbers(list(extractions)).tolist()
+            numbers = self._numbered.numbers(list(extractions)).tolist()
             if not all(numbers):
                 raise KeyError("there are extractions from passages that are not stored")
             self._segments.changed = True
@@ -169,8 +169,8 @@ class Content:
         count = 0
         for batch in batched(ids, BATCH):
             count += len(batch)
-            self.links.forget(self._texts.numbers(batch, reserved=True))
-            self.remove_rows(Units(self._database, self._texts).numbers(kind, batch))
+            self.links.forget(self._numbered.numbers(batch, reserved=True))
+            self.remove_rows(Units(self._database, self._numbered).numbers(kind, batch))
         return count
 
     def drop_units(self, kind: Kind) -> None:
@@ -222,7 +222,7 @@ class Content:
         if stored - {vectors.shape[1]}:
             raise ValueError(f"vectors of {kind.value} units do not all have {vectors.shape[1]} numbers")
         rising = np.asarray(vectors, np.float32)[np.argsort(numbers, kind="stable")]
-        self._segments.add(Family.UNITS, kind, {**self._texts.origins_of(numbers)._asdict(), "vectors": rising})
+        self._segments.add(Family.UNITS, kind, {**self._numbered.origins_of(numbers)._asdict(), "vectors": rising})
 
 
 def _kinds(database: Database, numbers: Numbers) -> list[tuple[str, int]]:

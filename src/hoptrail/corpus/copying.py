@@ -10,7 +10,7 @@ from hoptrail.corpus.arrays import ARRAYS, missing
 from hoptrail.corpus.connecting import translating_errors
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_file, sync_folder, write_file
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.segments import array_files
 from hoptrail.errors import UsageError
 

@@ -30,7 +30,7 @@ from hoptrail.corpus.connecting import (
     translating_errors,
 )
 from hoptrail.corpus.durable import make_folder, sync_file
-from hoptrail.corpus.places import DATABASE, check_file_system, of_older_format, refuse_old_index
+from hoptrail.corpus.locations import DATABASE, check_file_system, of_older_format, refuse_old_index
 from hoptrail.corpus.schema import APPLICATION, FORMAT, OLD_FORMAT, TABLES
 from hoptrail.corpus.sums import ROWS, altered, insert, is_sealed, keep_sums, row_checksum, seal
 from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
@@ -55,7 +55,7 @@ _CACHE = "PRAGMA cache_size = -65536"
 
 
 class Connection:
-    """Runs queries and statements, one thread at a time."""
+    """Runs queries and commands, one thread at a time."""
 
     def __init__(self, folder: Path, connection: apsw.Connection) -> None:
         self.folder = folder
@@ -85,11 +85,11 @@ class Connection:
                 batch = list(islice(cursor, _READ_AHEAD))
 
     def run(self, sql: str, *values: Value) -> None:
-        """Run a statement."""
+        """Run a command."""
         self.rows(sql, *values)
 
     def run_each(self, sql: str, rows: Iterable[tuple[apsw.SQLiteValue, ...]]) -> None:
-        """Run a statement for each row of values."""
+        """Run a command for each row of values."""
         with self._alone():
             self._connection.executemany(sql, rows)
 

@@ -27,7 +27,7 @@ import apsw
 from hoptrail.corpus.connecting import connected, translating_errors
 from hoptrail.corpus.database import Row
 from hoptrail.corpus.durable import make_folder, remove_files
-from hoptrail.corpus.places import HISTORY, JOBS, is_read_only
+from hoptrail.corpus.locations import HISTORY, JOBS, is_read_only
 from hoptrail.corpus.sums import altered, keep_sums, seal
 from hoptrail.errors import IndexDamaged
 

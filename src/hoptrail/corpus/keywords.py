@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import NONE, Numbers, Places, Rows, numbers_of, rows_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.segments import Family, Segment, SegmentWriter, live_column
-from hoptrail.corpus.texts import Found, Texts
+from hoptrail.corpus.units import Found, NumberedUnits
 from hoptrail.text.words import LETTERS, unspaced_pieces
 from hoptrail.types import Kind
 
@@ -88,10 +88,10 @@ class Keywords:
     whole: WordCounts | None = None
     """The counts of the corpus that this is a part of; None: this is all of it."""
 
-    def __init__(self, database: Database, segments: Sequence[Segment], texts: Texts) -> None:
+    def __init__(self, database: Database, segments: Sequence[Segment], numbered: NumberedUnits) -> None:
         self._database = database
         self._segments = segments
-        self._texts = texts
+        self._numbered = numbered
 
     def as_part_of(self, whole: WordCounts) -> Keywords:
         """The same keyword index, with scores by the counts of a larger corpus."""
@@ -106,7 +106,7 @@ class Keywords:
             rows = np.flatnonzero(row_scores)
             numbers.append(segment.arrays["numbers"][rows])
             scores.append(row_scores[rows])
-        return self._texts.best(np.concatenate(numbers), np.concatenate(scores), limit)
+        return self._numbered.best(np.concatenate(numbers), np.concatenate(scores), limit)
 
     def scores(self, questions: Sequence[str], numbers: Numbers) -> NDArray[np.float64]:
         """The scores of `search` for each question and each passage, which must be sorted: shape (questions, passages)."""
@@ -139,7 +139,7 @@ class Keywords:
         found: dict[str, list[Numbers]] = {word: [NONE] for word in words}
         for word, segment, rows, _ in self._postings(tuple(found)):
             found[word].append(segment.arrays["numbers"][rows])
-        documents = [np.unique(self._texts.origins_of(np.concatenate(units)).documents) for units in found.values()]
+        documents = [np.unique(self._numbered.origins_of(np.concatenate(units)).documents) for units in found.values()]
         return reduce(np.intersect1d, documents) if documents else NONE
 
     def _scores(self, questions: Sequence[str]) -> Iterator[tuple[Segment, NDArray[np.float64]]]:

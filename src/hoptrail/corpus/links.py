@@ -17,16 +17,16 @@ from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import Directed, Numbers, Places, joined, numbers_of, ranges, rows_of
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter
-from hoptrail.corpus.texts import Texts
+from hoptrail.corpus.units import NumberedUnits
 from hoptrail.types import Link
 
 
 class Links:
     """The links of a snapshot: `edges` by the numbers of the units that they join, the other methods by their ids."""
 
-    def __init__(self, segments: Segments, texts: Texts) -> None:
+    def __init__(self, segments: Segments, numbered: NumberedUnits) -> None:
         self._segments = segments
-        self._texts = texts
+        self._numbered = numbered
 
     def count(self) -> Counter[str]:
         """How many links there are of each kind."""
@@ -50,13 +50,13 @@ class Links:
         return self._touching(ids, kind, entering)
 
     def _touching(self, ids: Collection[str], kind: str, side: Callable[[Segment, Numbers], Places]) -> Iterator[Link]:
-        nodes = self._texts.known(ids, reserved=True)
+        nodes = self._numbered.known(ids, reserved=True)
         parts = [edges_at(part, part.live(side(part, nodes))) for part in self._segments.of(Family.LINKS, kind)]
         return self._links(kind, joined([part for part in parts if len(part)]).in_order())
 
     def rows(self, kind: str, ids: Sequence[str]) -> Directed:
         """Links of one kind with both ends among `ids`, between positions in `ids`."""
-        numbers = self._texts.numbers(list(ids), reserved=True)
+        numbers = self._numbered.numbers(list(ids), reserved=True)
         known = np.flatnonzero(numbers)
         order = known[np.argsort(numbers[known], kind="stable")]
         edges, rising = self.edges(kind), numbers[order]
@@ -67,7 +67,7 @@ class Links:
         )
 
     def _links(self, kind: str, edges: Directed) -> Iterator[Link]:
-        names = self._texts.names(np.concatenate([edges.sources, edges.targets]))
+        names = self._numbered.ids_by_number(np.concatenate([edges.sources, edges.targets]))
         columns = (edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist())
         return (
             Link(names[source], names[target], kind, weight) for source, target, weight in zip(*columns, strict=True)
@@ -109,10 +109,10 @@ class LinkWriter:
     assigns the numbers of units, and keeps those that links name for units that are yet to come, or to come back.
     """
 
-    def __init__(self, segments: SegmentWriter, texts: Texts) -> None:
+    def __init__(self, segments: SegmentWriter, numbered: NumberedUnits) -> None:
         self._segments = segments
         self._database: Database = segments.database
-        self._texts = texts
+        self._numbered = numbered
 
     def assign(self, ids: Sequence[str]) -> list[int]:
         """The numbers of new units."""
@@ -124,7 +124,7 @@ class LinkWriter:
 
     def reserve(self, ids: Sequence[str]) -> Numbers:
         """The numbers of units by their ids, in the same order. Numbers are reserved for units that are not stored."""
-        numbers = self._texts.numbers(ids, reserved=True)
+        numbers = self._numbered.numbers(ids, reserved=True)
         if numbers.all():
             return numbers
         missing = sorted({id_ for id_, number in zip(ids, numbers.tolist(), strict=True) if not number})
@@ -132,7 +132,7 @@ class LinkWriter:
         self._database.run_each("INSERT INTO reserved (number, id) VALUES (?, ?)", new)
         self._database.run("DELETE FROM sqlite_sequence WHERE name = 'units'")  # the new ones count as assigned
         self._database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('units', ?)", new[-1][0])
-        return self._texts.numbers(ids, reserved=True)
+        return self._numbered.numbers(ids, reserved=True)
 
     def keep(self, numbers: Numbers) -> None:
         """Reserve the numbers of units to be removed: those that come back get them again, and their links."""
@@ -172,7 +172,7 @@ class LinkWriter:
 
     def remove(self, kind: str, sources: Collection[str]) -> None:
         """Remove the links of one kind that lead from one of these units."""
-        numbers = self._texts.known(sources, reserved=True)
+        numbers = self._numbered.known(sources, reserved=True)
         for segment in self._segments.of(Family.LINKS, kind):
             self._segments.mark_gone(segment, leaving(segment, numbers))
 
@@ -189,7 +189,7 @@ class LinkWriter:
 
     def release(self) -> None:
         """Release the numbers reserved for units that no link leads from or to."""
-        links = Links(self._segments, self._texts)
+        links = Links(self._segments, self._numbered)
         edges = joined([links.edges(kind) for kind in self._segments.kinds(Family.LINKS)])
         reserved = numbers_of(self._database.column("SELECT number FROM reserved"))
         unused = np.setdiff1d(reserved, np.concatenate([edges.sources, edges.targets]))

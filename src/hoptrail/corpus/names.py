@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import NONE, Numbers, bounds_of, paired, ranges, unpaired
 from hoptrail.corpus.segments import Family, Segment, Segments, SegmentWriter
-from hoptrail.corpus.texts import Texts
+from hoptrail.corpus.units import NumberedUnits
 from hoptrail.execution.executor import batched
 
 
@@ -161,9 +161,9 @@ BATCH = 1 << 16
 class NameWriter:
     """Writes names in a transaction."""
 
-    def __init__(self, segments: SegmentWriter, texts: Texts) -> None:
+    def __init__(self, segments: SegmentWriter, numbered: NumberedUnits) -> None:
         self._segments = segments
-        self._texts = texts
+        self._units = numbered
 
     def put(self, kind: str, names: NameList) -> None:
         """Add keys with the numbers of units that have or mention the name; pairs that are stored already remain."""
@@ -189,7 +189,7 @@ class NameWriter:
         """
         new = NameList.of(self._numbered(pairs))
         if among is not None:
-            self.forget(self._texts.numbers(list(among)), kind)
+            self.forget(self._units.numbers(list(among)), kind)
         elif Names(self._segments).of(kind) == new:
             return
         else:
@@ -198,7 +198,7 @@ class NameWriter:
 
     def _numbered(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[bytes, int]]:
         for batch in batched(pairs, BATCH):
-            numbers = self._texts.numbers([unit for _, unit in batch]).tolist()
+            numbers = self._units.numbers([unit for _, unit in batch]).tolist()
             for (key, _), number in zip(batch, numbers, strict=True):
                 if number:
                     yield key.encode(errors="surrogatepass"), number

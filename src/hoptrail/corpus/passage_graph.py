@@ -16,7 +16,7 @@ from hoptrail.corpus.arrays import Array
 from hoptrail.corpus.columns import Numbers, Rows, bounds_of, paired, ranges, rows_of, unpaired
 from hoptrail.corpus.names import NameList
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.texts import Origins
+from hoptrail.corpus.units import Origins
 from hoptrail.text.title_scanning import MOST_NAMESAKES
 from hoptrail.types import Kind
 
@@ -110,7 +110,7 @@ def stored_graph(snapshot: Snapshot) -> GraphArrays | None:
 
 def make_graph(snapshot: Snapshot) -> GraphArrays:
     """The graph of the passages, sentences and names of a snapshot."""
-    passages, sentences = (snapshot.texts.origins(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE))
+    passages, sentences = (snapshot.numbered.origins(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE))
     keys, size = snapshot.names.of(NAMES), len(passages.numbers)
     passage_of = _containing_passages(passages, sentences)
     starts = passages.starts[passage_of] if size else np.zeros(len(passage_of), np.int32)

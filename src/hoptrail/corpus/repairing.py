@@ -18,7 +18,7 @@ from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.durable import remove_files, remove_folder, sync_folder
 from hoptrail.corpus.head import Head, read_head, write_head
 from hoptrail.corpus.journal import damaged_journal, drop_damaged_journal
-from hoptrail.corpus.places import DATABASE, HISTORY, JOBS
+from hoptrail.corpus.locations import DATABASE, HISTORY, JOBS
 from hoptrail.corpus.segments import Family, array_files, damaged_segments, delete_segment, unknown_arrays
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.blocks import document_id

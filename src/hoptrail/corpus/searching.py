@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Numbers, Places, highest, numbers_of, rows_of
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.segments import Family, Segment, Segments, live_column
-from hoptrail.corpus.texts import Found, Texts, Units
+from hoptrail.corpus.units import Found, NumberedUnits, Units
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
 
@@ -38,10 +38,12 @@ def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
 class Searching:
     """Search by vectors and by words, in terms of unit ids."""
 
-    def __init__(self, segments: Segments, texts: Texts, units: Units, keywords: Keywords, dimension: int) -> None:
+    def __init__(
+        self, segments: Segments, numbered: NumberedUnits, units: Units, keywords: Keywords, dimension: int
+    ) -> None:
         """`dimension`: the length of vectors, where none is stored."""
         self._segments = segments
-        self._texts = texts
+        self._numbered = numbered
         self._units = units
         self._keywords = keywords
         self._dimension = dimension
@@ -68,12 +70,12 @@ class Searching:
         else:  # only these are read
             numbers = self._units.numbers(kind, among)
             products = matrix.products(rows_of(numbers, matrix.numbers), vectors.T)
-        return [self._texts.best(numbers, cosines, limit) for cosines in products.T]
+        return [self._numbered.best(numbers, cosines, limit) for cosines in products.T]
 
     def keywords(self, words: str, limit: int) -> list[tuple[Unit, float]]:
         """The `limit` passages with the highest BM25 scores for `words`, without operators, by falling score, then rising id."""
         found = self._keywords.search(words, limit)
-        units = self._texts.in_order([id_ for id_, _ in found])
+        units = self._numbered.in_order([id_ for id_, _ in found])
         return list(zip(units, (score for _, score in found), strict=True))
 
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
@@ -82,7 +84,7 @@ class Searching:
         vectors = np.zeros(
             (len(ids), next((matrix.width for matrix in matrices if len(matrix)), self._dimension)), np.float32
         )
-        numbers = self._texts.numbers(list(ids))
+        numbers = self._numbered.numbers(list(ids))
         found = np.zeros(len(ids), np.bool_)
         for matrix in matrices:
             rows = rows_of(numbers, matrix.numbers)

@@ -23,11 +23,11 @@ from hoptrail.corpus.documents import Documents
 from hoptrail.corpus.head import Head, read_head
 from hoptrail.corpus.keywords import Keywords
 from hoptrail.corpus.links import Links
+from hoptrail.corpus.locations import index_folder
 from hoptrail.corpus.names import Names
-from hoptrail.corpus.places import index_folder
 from hoptrail.corpus.searching import Searching
 from hoptrail.corpus.segments import Family, Segments
-from hoptrail.corpus.texts import Texts, Units
+from hoptrail.corpus.units import NumberedUnits, Units
 from hoptrail.corpus.view import EVERYTHING, NOTHING, Hidden, View, hidden_by
 from hoptrail.errors import IndexUnavailable
 from hoptrail.types import Document, Extraction, Kind, Link, Unit
@@ -45,7 +45,7 @@ VIEWS = 16
 class Snapshot:
     """A commit of an index or, inside a writer, its current state. Use `open`, or a writer's `snapshot`.
 
-    `register` (documents), `table` (units), `graph` (links) and `search` use ids; `texts`, `names` and `keywords` numbers.
+    `register` (documents), `table` (units), `graph` (links), `search` use ids; `numbered` (units), `names`, `keywords` numbers.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Snapshot:
         self.is_view = hidden is not NOTHING
         """Whether it is restricted to a view."""
         self.register = Documents(database)
-        self.texts = Texts(database, segments, hidden, dated=not borrowed)
-        self.table = Units(database, self.texts)
-        self.graph = Links(segments, self.texts)
+        self.numbered = NumberedUnits(database, segments, hidden, dated=not borrowed)
+        self.table = Units(database, self.numbered)
+        self.graph = Links(segments, self.numbered)
         self.names = Names(segments, hidden.units)
-        self.keywords = Keywords(database, segments.of(Family.KEYWORDS, Kind.PASSAGE), self.texts)
-        self.search = Searching(segments, self.texts, self.table, self.keywords, self.head.encoder.dimension)
+        self.keywords = Keywords(database, segments.of(Family.KEYWORDS, Kind.PASSAGE), self.numbered)
+        self.search = Searching(segments, self.numbered, self.table, self.keywords, self.head.encoder.dimension)
         self._derived: dict[Hashable, object] = {}
         self._making = RLock()
 
@@ -134,7 +134,7 @@ class Snapshot:
 
     def units(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
         """Units of a kind as a stream, all or those of `ids`, by number."""
-        return self.texts.stream(self.table.numbers(kind, ids))
+        return self.numbered.stream(self.table.numbers(kind, ids))
 
     def links(self, kind: str | None = None) -> Iterator[Link]:
         """All links, or those of one kind."""
@@ -142,12 +142,12 @@ class Snapshot:
 
     def count(self, kind: Kind) -> int:
         """The number of units of a kind that have vectors."""
-        return self.texts.count()[kind]
+        return self.numbered.count()[kind]
 
     def extractions(self, ids: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
         """Ids of passages with their extractions, all or those of `ids`."""
-        numbers = None if ids is None else self.texts.known(ids)
-        return ((id_, extraction) for _, id_, extraction in self.texts.extractions(numbers))
+        numbers = None if ids is None else self.numbered.known(ids)
+        return ((id_, extraction) for _, id_, extraction in self.numbered.extractions(numbers))
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         """The result of `make`, called once and cached as long as the snapshot lives; threads wait for one another."""

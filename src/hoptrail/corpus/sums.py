@@ -108,7 +108,7 @@ def _lacking(connection: apsw.Connection) -> dict[str, dict[str, str]]:
 
 
 def seal(connection: apsw.Connection) -> None:
-    """Store the sums of SEALED: the last statement before a commit."""
+    """Store the sums of SEALED: the last command before a commit."""
     connection.executemany(
         "INSERT OR REPLACE INTO sums (name, rows, sum) VALUES (?, ?, ?)",
         [(name, *_summed(connection, name)) for name in _sealed(connection)],

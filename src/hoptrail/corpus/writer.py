@@ -16,7 +16,7 @@ from hoptrail.corpus.connecting import still_read
 from hoptrail.corpus.content import Change, Content
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.head import NO_ENCODER, Head, check_encoder, read_head, write_head
-from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.locations import index_folder
 from hoptrail.corpus.segments import Family, in_order
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import HoptrailError, IndexBusy

@@ -1,4 +1,4 @@
-"""Reads the unparsed contents of files: a consistent snapshot of their bytes, or the lines of JSONL files.
+"""Reads the unparsed contents of files: their bytes at one moment, or the lines of JSONL files.
 
 A gzip file is read as the file within it, named without `.gz`. Lines of JSON have our layout (`id`, `title`, `text`,
 `sentences`, `date`) or BEIR's (`_id`); other keys are ignored. A broken line is reported with its number, and the others are
@@ -173,7 +173,7 @@ def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileCon
 def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: Findings) -> FileContent:
     """A file without a known form is text; a JSONL file read as a whole holds records, like JSON."""
     largest = limits.file if form is not None and form.packed else limits.text
-    data, times = snapshot(path, largest)
+    data, times = bytes_at_rest(path, largest)
     findings.marks[shown(path)] = mark_of(times, data)
     if without_packing(path) != path and data.startswith(_GZIP_MARK):
         data = _gunzip(data, largest, limits)
@@ -214,7 +214,7 @@ def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[JsonlDocument | Do
     return has_lines and not failed
 
 
-def snapshot(path: Path, largest: int) -> tuple[bytes, tuple[int, int, int]]:
+def bytes_at_rest(path: Path, largest: int) -> tuple[bytes, tuple[int, int, int]]:
     """The bytes of a file at one moment, and its size and times then. A file that changes meanwhile is read once more; one that
     changed within a tick of a coarse clock is read twice to compare.
     Raises: Unreadable: the file is larger than `largest` bytes, or changed again. OSError: it could not be opened or read.

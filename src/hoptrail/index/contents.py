@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hoptrail.corpus.places import writer_now
+from hoptrail.corpus.locations import writer_now
 from hoptrail.corpus.schema import FORMAT
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.models.encoder import EncoderIdentity
@@ -67,7 +67,7 @@ def reached(snapshot: Snapshot) -> Reached | None:
     """The progress of the last run; None where it has ended."""
     if snapshot.head.whole:
         return None
-    encoded, waiting = snapshot.count(Kind.PASSAGE), len(snapshot.texts.unencoded())
+    encoded, waiting = snapshot.count(Kind.PASSAGE), len(snapshot.numbered.unencoded())
     searchable = len(snapshot.table.passages_by_document())
     writer = writer_now(snapshot.folder)
     return Reached(len(snapshot.register), searchable, encoded + waiting, encoded, writer)
@@ -82,7 +82,7 @@ def contents_of(snapshot: Snapshot) -> Contents:
     )
     head = snapshot.head
     units = {kind: snapshot.count(kind) for kind in snapshot.table.kinds}
-    if waiting := len(snapshot.texts.unencoded()):
+    if waiting := len(snapshot.numbered.unencoded()):
         units[Kind.PASSAGE] = units.get(Kind.PASSAGE, 0) + waiting
     return Contents(
         format=FORMAT,

@@ -19,7 +19,7 @@ from hoptrail.language.conversation.follow_ups import complete_follow_up, stands
 from hoptrail.language.conversation.messages import MOST_QUESTIONS, read_message
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.listener import Listener, ObservedLanguage
-from hoptrail.language.tasks import Exchange, Finding, FollowUp, Language
+from hoptrail.language.tasks import Finding, FollowUp, Language, Turn
 from hoptrail.models.tracing import said, span
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
@@ -152,9 +152,9 @@ def completed(message: str, before: Sequence[Answer], language: Language) -> str
     return _completed(question, [] if read.introduced else turns_of(before), language).question
 
 
-def turns_of(answers: Iterable[Answer]) -> list[Exchange]:
+def turns_of(answers: Iterable[Answer]) -> list[Turn]:
     """The last turns, oldest first; replies are none. What was not completed yet, as in messages that a client sends, is."""
-    turns: list[Exchange] = []
+    turns: list[Turn] = []
     for answer in [one for whole in answers for one in (whole.parts or (whole,))][-MOST_TURNS:]:
         if answer.kind is AnswerKind.REPLY:
             continue
@@ -168,10 +168,10 @@ def turns_of(answers: Iterable[Answer]) -> list[Exchange]:
     return turns
 
 
-def _turn(answer: Answer) -> Exchange:
+def _turn(answer: Answer) -> Turn:
     # A guess was shown, so a message may follow it up.
     shown = answer.guess.text if answer.text is None and answer.guess else answer.text
-    return Exchange(answer.asked, shown, tuple(Finding(hop.question, hop.asked, hop.answer) for hop in answer.trail))
+    return Turn(answer.asked, shown, tuple(Finding(hop.question, hop.asked, hop.answer) for hop in answer.trail))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class _Asked:
     usage: Usage = field(default_factory=Usage)
 
 
-def _completed(question: str, turns: Sequence[Exchange], language: Language) -> _Asked:
+def _completed(question: str, turns: Sequence[Turn], language: Language) -> _Asked:
     if not turns:
         return _Asked(question)
     written = complete_follow_up(question, turns)

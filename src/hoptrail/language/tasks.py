@@ -77,7 +77,7 @@ class Complete(Task[str]):
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class Turn:
     """A question of a conversation, as completed, with its answer (None: none was given) and the hops that led to it."""
 
     asked: str
@@ -90,7 +90,7 @@ class FollowUp(Task[str | None]):
     """Rewrite `message` so that it stands alone, from the turns before it, the latest last. None: it cannot be done well."""
 
     message: str
-    turns: tuple[Exchange, ...]
+    turns: tuple[Turn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Reading:
     """The result of reading evidence: the answer (None: an abstention), its steps in order, and a confidence from 0 to 1.
 
     The last step yields `answer`. The `support` of every step lies inside a source of the evidence. `items` are the parts of an
-    answer of the kind list or steps, in order. `leads` are the spans that may settle the question, most probable first, to be
+    answer of the kind list or steps, in order. `promising` are the spans that may settle the question, most probable first, to be
     shown if no answer is sure enough. `withheld` is the step of an answer with a confidence too low to give it. `notes` say what
     else a reader must know.
     """
@@ -127,7 +127,7 @@ class Reading:
     confidence: float = 0.0
     kind: AnswerKind = AnswerKind.SHORT
     items: tuple[str, ...] = ()
-    leads: tuple[Span, ...] = ()
+    promising: tuple[Span, ...] = ()
     withheld: Step | None = None
     notes: tuple[str, ...] = ()
 

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 TRAINED = "trained.bin"
 _PACKAGE = "hoptrail_reader"
 _FILE = "weights.npz"
-_HEADS = ("span", "verdict", "helps", "settles")
+PIECE_HEADS, WHOLE_HEADS = ("span",), ("verdict", "helps", "settles")
+"""The heads that judge each word piece, and those that judge the whole at [CLS]."""
 _SCALE = ".scale"
 _LONGEST = 512  # word pieces, as many as the trunk has positions
 _LONGEST_QUESTION, _LONGEST_BEFORE = 64, 96
@@ -120,25 +121,24 @@ class Reader:
         """The readings, in order. Each pair is its own batch, because rounding to eight bits depends on the batch."""
         readings = []
         for pieces in self._encode(pairs):
-            span, verdict, helps, settles = self._run(pieces)
-            shares = np.exp(verdict - verdict.max())
+            heads = self._run(pieces)
+            shares = np.exp(heads["verdict"] - heads["verdict"].max())
             yes, no, neither = map(float, shares / shares.sum())
-            found = _answers(pieces, span)
-            readings.append(TextReading(found, yes, no, neither, _logistic(float(helps[0])), float(settles[0])))
+            helps, settles = _logistic(float(heads["helps"][0])), float(heads["settles"][0])
+            readings.append(TextReading(_answers(pieces, heads["span"]), yes, no, neither, helps, settles))
         return readings
 
-    def _run(self, pieces: _Pieces) -> list[FloatMatrix]:
-        """The logits of the heads span, verdict, helps and settles: shapes (length, 2), (3), (1) and (1)."""
+    def _run(self, pieces: _Pieces) -> dict[str, FloatMatrix]:
+        """The logits of each head: shape (length, columns) of one for word pieces, else (columns)."""
         length = len(pieces.ids)
-        segments = np.zeros((1, length), np.int64)
-        segments[0, pieces.text_at :] = 1
         given: Tensors = {
             "pieces": np.array([pieces.ids], np.int64),
             "positions": np.arange(length),
             "mask": np.ones((1, length), np.float32),
-            "segments": segments,
+            "segments": (np.arange(length) >= pieces.text_at).astype(np.int64)[None],
         }
-        return [values[0] for values in self._session.run(_HEADS, given)]
+        names = [*PIECE_HEADS, *WHOLE_HEADS]
+        return {name: values[0] for name, values in zip(names, self._session.run(names, given), strict=True)}
 
     def _encode(self, pairs: Sequence[ToRead]) -> Iterator[_Pieces]:
         for pair in pairs:

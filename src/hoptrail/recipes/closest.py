@@ -34,19 +34,19 @@ def closest(
     found: Ranking,
     corpus: Corpus,
     language: Language,
-    leads: Sequence[Span] = (),
+    promising: Sequence[Span] = (),
 ) -> tuple[Statement, ...]:
     """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
     Closeness counts words, meaning, and whether `language` judges that a statement settles the question. After the first
-    statement, those at the `leads` of a reading alternate with the next closest. Adjacent
+    statement, those at the `promising` spans of a reading alternate with the next closest. Adjacent
     statements are joined if they are short enough.
     """
     units = _citable([hit.unit for hit in found], corpus)
     near = tuple(units[:UNITS])
     close = judged(language, question, near) or close_statements(question, near, encoder_similarity(corpus.encoder))
     asked = asked_words(question)
-    runs = _runs(_with_leads([one.said for one in close], _statements_at(leads, units)))
+    runs = _runs(_with_promising([one.said for one in close], _statements_at(promising, units)))
     sources = corpus.sources({run.unit.document for run in runs})
     return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
 
@@ -58,8 +58,8 @@ def _statements_at(spans: Sequence[Span], units: Sequence[Unit]) -> list[UnitSta
     return [places[span] for span in spans if span in places]
 
 
-def _with_leads(close: Sequence[UnitStatement], led: Sequence[UnitStatement]) -> list[UnitStatement]:
-    """The closest statement, then the first one that a reading leads to, the next closest, and so on."""
+def _with_promising(close: Sequence[UnitStatement], led: Sequence[UnitStatement]) -> list[UnitStatement]:
+    """The closest statement, then the first one that a reading found promising, the next closest, and so on."""
     alternating = itertools.chain.from_iterable(zip(close, led, strict=False))
     return list(dict.fromkeys((*alternating, *close)))
 

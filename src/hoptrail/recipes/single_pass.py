@@ -74,7 +74,7 @@ class SinglePass(ABC):
             *(question, reading.answer, name, language, evidence, trail, meter.total, ranking, reading.confidence),
             kind=reading.kind,
             items=reading.items,
-            closest=closest(question, ranking, self.corpus, self.language, reading.leads),
+            closest=closest(question, ranking, self.corpus, self.language, reading.promising),
             guess=guess_of(withheld_hop(question, reading, ranking), reading.confidence, self.corpus, len(hops) - 1),
             notes=reading.notes,
         )

@@ -109,22 +109,22 @@ class TrailRecipe:
         meter = Meter(self.language, self.settings.abstain)
         found = self.retrieve(question)
         opinions = self._opinions(question, found, meter)
-        best, belief = best_opinion(opinions)
-        text = best.answer if belief >= self.settings.least_confidence else None
+        best, combined = best_opinion(opinions)
+        text = best.answer if combined >= self.settings.least_confidence else None
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else left_open(best, opinions)
         evidence = cite(hops, self.corpus)
-        unsure = max([(belief, concluding_hop(best)), *(one.withheld for one in opinions)], key=lambda one: one[0])
+        unsure = max([(combined, concluding_hop(best)), *(one.withheld for one in opinions)], key=lambda one: one[0])
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
         ordered = order_by_reading(found, shown, opinions)
-        confidence = belief if text is not None else unsure[0]
+        confidence = combined if text is not None else unsure[0]
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, meter.total, ordered, confidence),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, shown, self.corpus, self.language, _leads_of(opinions)),
+            closest=closest(question, shown, self.corpus, self.language, _promising_of(opinions)),
             guess=guess_of(unsure[1], unsure[0], self.corpus, len(hops) - 1) if text is None else None,
             notes=best.notes or opinions[0].notes,
         )
@@ -162,11 +162,11 @@ class TrailRecipe:
         confidence = reading.confidence if reading.answer is not None else 0.0
         withheld = (reading.confidence, withheld_hop(question, reading, packed))
         return Opinion(
-            reading.answer, confidence, hops, reading.kind, reading.items, reading.leads, withheld, reading.notes
+            reading.answer, confidence, hops, reading.kind, reading.items, reading.promising, withheld, reading.notes
         )
 
 
-def _leads_of(opinions: Sequence[Opinion]) -> tuple[Span, ...]:
-    """The leads of all opinions: first of those with several hops, whose last hop asks what is left of the question."""
+def _promising_of(opinions: Sequence[Opinion]) -> tuple[Span, ...]:
+    """The promising spans of all opinions: first of those with several hops, whose last hop asks what is left of the question."""
     by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < 2)
-    return tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.leads))
+    return tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.promising))

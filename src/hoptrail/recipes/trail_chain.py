@@ -37,9 +37,8 @@ from hoptrail.types import AnswerKind, Hop, Ranking, Span, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and its reading's leads and
-    notes.
-    `withheld` is the hop of an answer that the reading was not sure enough to give, with its probability.
+    """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and the promising spans and the
+    notes of its reading. `withheld` is the hop of an answer that the reading was not sure enough to give, with its probability.
     """
 
     answer: str | None
@@ -47,7 +46,7 @@ class Opinion:
     hops: list[CitedHop]
     kind: AnswerKind = AnswerKind.SHORT
     items: tuple[str, ...] = ()
-    leads: tuple[Span, ...] = ()
+    promising: tuple[Span, ...] = ()
     withheld: tuple[float, CitedHop | None] = (0.0, None)
     notes: tuple[str, ...] = ()
 
@@ -134,11 +133,11 @@ class ChainSettings(Limited):
 
 @dataclass(frozen=True, slots=True)
 class HopAttempt:
-    """A sub-question's hop after one try, the confidence of its answer (0 without one), and the leads of its reading."""
+    """A sub-question's hop after one try, the confidence of its answer (0 without one), and what its reading found promising."""
 
     cited: CitedHop
     confidence: float = 0.0
-    leads: tuple[Span, ...] = ()
+    promising: tuple[Span, ...] = ()
 
 
 @dataclass(slots=True)
@@ -163,7 +162,7 @@ class Chain:
         if not hops:
             return
         if any(cited.hop.answer is None for cited in hops):
-            yield Opinion(None, 0.0, hops, leads=self.attempts[-1].leads if self.attempts else ())
+            yield Opinion(None, 0.0, hops, promising=self.attempts[-1].promising if self.attempts else ())
             return
         sure = min(attempt.confidence for attempt in self.attempts)
         if self.settings.conclude != "answers":
@@ -210,7 +209,7 @@ class Chain:
             return HopAttempt(failed_hop(question, asked, hits))
         if not holds:
             return HopAttempt(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
-        return HopAttempt(cited, reading.confidence if reading.answer is not None else 0.0, reading.leads)
+        return HopAttempt(cited, reading.confidence if reading.answer is not None else 0.0, reading.promising)
 
     def _holds(self, asked: str, reading: Reading, hits: Ranking) -> bool:
         """Whether an answer may stand: it is sure, is not to be verified, or its evidence supports it."""
@@ -231,4 +230,4 @@ class Chain:
             )
         confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
         shown = [*hops, *report_hops(concluding, self.budget.meter)]
-        return Opinion(reading.answer, confidence, shown, leads=self.attempts[-1].leads)
+        return Opinion(reading.answer, confidence, shown, promising=self.attempts[-1].promising)

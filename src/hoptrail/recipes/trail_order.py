@@ -27,7 +27,7 @@ def order_by_reading(found: Ranking, shown: Ranking, opinions: Sequence[Opinion]
     confident = sorted(opinions, key=lambda opinion: -opinion.confidence)
     support = ([span for cited in opinion.hops for span in cited.support] for opinion in confident)
     cited = chain.from_iterable(_of_spans(shown, spans) for spans in support)
-    led = _of_spans(shown, [span for one in confident if one.answer is None for span in one.leads])[:_LED]
+    led = _of_spans(shown, [span for one in confident if one.answer is None for span in one.promising])[:_LED]
     order = without_repeats((*found[:KEPT], *cited, *_asked_on(opinions), *led, *found))[: len(found)]
     return tuple(replace(hit, score=1 / position) for position, hit in enumerate(order, start=1))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hoptrail.corpus.places import find_index, index_folder, other_file, refuse_old_index
+from hoptrail.corpus.locations import find_index, index_folder, other_file, refuse_old_index
 from hoptrail.errors import UsageError
 from hoptrail.index.index import Index
 from hoptrail.plugins import found, loaded

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console, RenderableType
 
-from hoptrail.corpus.places import find_index, index_folder, index_here, make_index_folder, new_index, writer_now
+from hoptrail.corpus.locations import find_index, index_folder, index_here, make_index_folder, new_index, writer_now
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexUnavailable, UsageError, disk_errors
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor

@@ -52,10 +52,10 @@ def estimated_steps(structures: Sequence[Structure], context: BuildContext) -> I
 
 
 def _passages(structure: Structure, snapshot: Snapshot) -> BuildStep:
-    waiting = snapshot.texts.unencoded()
+    waiting = snapshot.numbered.unencoded()
     uncut = snapshot.register.sizes(snapshot.table.documents_without(Kind.PASSAGE, None))
     count = len(waiting) + uncut.documents + uncut.characters // _PASSAGE
-    sample = snapshot.texts.units(waiting[:: max(1, len(waiting) // SAMPLE)])
+    sample = snapshot.numbered.units(waiting[:: max(1, len(waiting) // SAMPLE)])
     cost = len(waiting) * _mean_cost(sample) + uncut.characters + TEXT * (count - len(waiting))
     return BuildStep(structure.name, cost, count, Kind.PASSAGE, _majority(snapshot, waiting))
 
@@ -67,7 +67,7 @@ def _mean_cost(units: Iterable[Unit]) -> float:
 
 def _majority(snapshot: Snapshot, passages: Numbers) -> str:
     """The document with more than half of these passages, and their number; empty where there is none."""
-    documents, counts = np.unique(snapshot.texts.origins_of(passages).documents, return_counts=True)
+    documents, counts = np.unique(snapshot.numbered.origins_of(passages).documents, return_counts=True)
     if len(documents) < 2 or 2 * counts.max() <= len(passages):
         return ""
     [entry] = snapshot.register.of(snapshot.register.ids(documents[[counts.argmax()]]))

@@ -195,8 +195,8 @@ class _UnitDiffer:
 
     def __init__(self, snapshot: Snapshot, kind: Kind, *, by_id: bool, whole: bool) -> None:
         """`by_id`: a stored unit with the id of a new one stays as it is. `whole`: the others become outdated."""
-        self._kind, self._texts, self._by_id = kind, snapshot.texts, by_id
-        self._stored = snapshot.texts.origins(kind).numbers if whole else NONE
+        self._kind, self._texts, self._by_id = kind, snapshot.numbered, by_id
+        self._stored = snapshot.numbered.origins(kind).numbers if whole else NONE
         self._kept = np.zeros(len(self._stored), np.bool_)
         """The stored units that have been put."""
         self._new: set[str] = set()

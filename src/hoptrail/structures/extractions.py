@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import EXTRACTIONS, FACTS, PASSAGES
-from hoptrail.corpus.texts import in_document_order
+from hoptrail.corpus.units import in_document_order
 from hoptrail.corpus.writer import Writer
 from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import batched, is_remote_safe
@@ -107,7 +107,7 @@ class PassageTasks(Structure, Generic[T]):
         self, context: BuildContext, language: Language, passages: Sequence[str]
     ) -> Iterator[tuple[Unit, T | TaskFailed]]:
         snapshot = context.writer.snapshot()
-        batch = list(snapshot.texts.in_order(passages))
+        batch = list(snapshot.numbered.in_order(passages))
         before: dict[str, Unit] = {}
         if self.looks_back and not is_remote_safe(language):  # the rules get the passages alone
             near = snapshot.table.within(Kind.PASSAGE, {unit.document for unit in batch})
@@ -171,7 +171,7 @@ def stored_in_order(snapshot: Snapshot, documents: Collection[str] | None = None
     """The passages that have an extraction, with it, in document order, as a stream; of all documents or of these."""
     for ids in batched(in_document_order(snapshot.table.first_sources(Kind.PASSAGE, documents)), READ):
         extractions = dict(snapshot.extractions(ids))
-        yield from ((unit, extractions[unit.id]) for unit in snapshot.texts.in_order(ids) if unit.id in extractions)
+        yield from ((unit, extractions[unit.id]) for unit in snapshot.numbered.in_order(ids) if unit.id in extractions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from functools import cached_property
 from itertools import groupby
 
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.texts import in_document_order
+from hoptrail.corpus.units import in_document_order
 from hoptrail.structures.json_lines import LinesFile, Unfit, parsed
 from hoptrail.text.normal_forms import folded, squeeze
 from hoptrail.text.sentences import unit_sentences
@@ -75,7 +75,7 @@ def import_extractions(
     Raises: UsageError: the file cannot be read.
     """
     lines = _lines_by_document(file, snapshot)
-    units_in_order = snapshot.texts.in_order(in_document_order(passages))
+    units_in_order = snapshot.numbered.in_order(in_document_order(passages))
     for document, same in groupby(units_in_order, key=lambda unit: unit.document):
         units = list(same)  # also without any of `ids`, so that all faults are found
         places = _Places(units)

@@ -39,14 +39,14 @@ class Passages(Structure):
         """
         snapshot = context.writer.snapshot()
         added = context.change.added if context.change else None
-        waiting = snapshot.texts.unencoded()
+        waiting = snapshot.numbered.unencoded()
         uncut = snapshot.table.documents_without(Kind.PASSAGE, added)
         fresh = [unit for units in self._cut(context, uncut) for unit in units]
         total = len(waiting) + len(fresh)
         if not total:
             return
         size, done = kept_at_once(context, total, declaration.BATCH), 0
-        batches = chain(whole_documents(snapshot.texts.stream(waiting), size), whole_documents(fresh, size))
+        batches = chain(whole_documents(snapshot.numbered.stream(waiting), size), whole_documents(fresh, size))
         for batch, vectors in encode_batches(context, batches, total):
             put = context.writer.put_vectors if done < len(waiting) else context.writer.put_units
             put(batch, vectors)

@@ -193,14 +193,14 @@ def _sentences_with(names: Collection[str], snapshot: Snapshot) -> Iterator[str]
         may_have_one = not text.isascii() or any(pattern.search(text) for pattern in patterns)
         return may_have_one and bool(names_in(text, usable.__contains__))
 
-    return (unit.id for unit in snapshot.texts.stream(_near(usable, snapshot)) if has_name(unit.text))
+    return (unit.id for unit in snapshot.numbered.stream(_near(usable, snapshot)) if has_name(unit.text))
 
 
 def _near(names: Collection[str], snapshot: Snapshot) -> Numbers:
     """The sentences of documents that have all words of a name; all sentences where that cannot be looked up (words that are not
     indexed, letters that the keyword index may write differently) or costs more than reading (many names).
     """
-    sentences = snapshot.texts.origins(Kind.SENTENCE)
+    sentences = snapshot.numbered.origins(Kind.SENTENCE)
     words = [keyword_words(name) for name in names if name.isascii()]
     if len(words) < len(names) or not all(words) or len(names) > FEW_NAMES:
         return sentences.numbers

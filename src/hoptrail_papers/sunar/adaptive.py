@@ -121,13 +121,13 @@ def _hybrid_scorer(corpus: Corpus, question: str) -> Scorer:
     """The mean of the cosine (negative: 0) and the BM25 score as a share of the best in the corpus."""
     snapshot = corpus.snapshot
     vector = corpus.encoder.encode([question])
-    passages = snapshot.texts.origins(Kind.PASSAGE).numbers
+    passages = snapshot.numbered.origins(Kind.PASSAGE).numbers
     [scores] = snapshot.keywords.scores([question], passages)
     all_shares = scores / (float(scores.max(initial=0)) or 1.0)
 
     def score(names: Sequence[str]) -> list[float]:
         cosines = dict(snapshot.search.nearest(Kind.PASSAGE, vector, len(names), among=names)[0])
-        shares = all_shares[rows_of(snapshot.texts.numbers(names), passages)].tolist()
+        shares = all_shares[rows_of(snapshot.numbered.numbers(names), passages)].tolist()
         return [(min(max(cosines[name], 0.0), 1.0) + share) / 2 for name, share in zip(names, shares, strict=True)]
 
     return score

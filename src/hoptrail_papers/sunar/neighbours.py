@@ -194,7 +194,7 @@ class Bm25Neighbours(Neighbours):
     links = (BM25_NEIGHBOURS,)
 
     def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> ByKeywords:
-        statistics = KeywordStatistics.of(unit.searchable for unit in snapshot.texts.in_order(ids))
+        statistics = KeywordStatistics.of(unit.searchable for unit in snapshot.numbered.in_order(ids))
         return ByKeywords(statistics, self.settings, context.pause, context.executor)
 
 

@@ -21,7 +21,7 @@ from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.connecting import translating_errors
 from hoptrail.corpus.copying import check_empty, copy_index
 from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_folder, write_file
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail_scale.publishing.manifest import (
     CHUNKS,

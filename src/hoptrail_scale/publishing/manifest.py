@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.errors import IndexDamaged, IndexMismatch
 from hoptrail.types.json_object import reader_of
 from hoptrail_scale.publishing.objects import Objects, StoreAddress

@@ -24,7 +24,7 @@ from hoptrail.corpus.connecting import translating_errors
 from hoptrail.corpus.copying import open_file
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.head import read_head
-from hoptrail.corpus.places import DATABASE
+from hoptrail.corpus.locations import DATABASE
 from hoptrail.corpus.segments import array_files
 from hoptrail.errors import IndexBusy, IndexDamaged, StorageError
 from hoptrail_scale.publishing.manifest import (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import rows_of
 from hoptrail.corpus.head import Head
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.texts import Found
+from hoptrail.corpus.units import Found
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, Source, Walk, promising_bridges
 from hoptrail.retrieval.paths.graph import PassageGraph
@@ -169,21 +169,21 @@ class Shard:
         promise = walk.promise.copy()  # a call may be repeated
         walk.add_bridged(here, vectors[known])
         rows, walk.promise = walk.best(most), promise
-        return tuple(self._snapshot.texts.ids(graph.passage_numbers[rows]))
+        return tuple(self._snapshot.numbered.ids(graph.passage_numbers[rows]))
 
     def contents(self, ids: Collection[str], *, sentences: bool) -> ShardContents:
         """The passages among `ids` that are here, with their `sentences` if they are asked for."""
         snapshot = self._snapshot
-        passages = tuple(snapshot.texts.in_order(sorted(snapshot.table.stored(Kind.PASSAGE, ids))))
+        passages = tuple(snapshot.numbered.in_order(sorted(snapshot.table.stored(Kind.PASSAGE, ids))))
         names = [unit.id for unit in passages]
         vectors = snapshot.search.vectors_in_order([Kind.PASSAGE], names)
         documents = tuple(snapshot.documents({span.document for unit in passages for span in unit.sources}))
         if not sentences or not passages:
             return ShardContents(documents, passages, vectors, {}, frozenset())
         graph = PassageGraph.of(snapshot)
-        rows = rows_of(snapshot.texts.numbers(names), graph.passage_numbers)
+        rows = rows_of(snapshot.numbered.numbers(names), graph.passage_numbers)
         _, within = graph.sentences.of_all(rows)
-        read = snapshot.texts.units(graph.sentence_vectors.numbers[within])
+        read = snapshot.numbered.units(graph.sentence_vectors.numbers[within])
         together = np.concatenate([vectors, graph.sentence_vectors[within]])
         titled = frozenset(name for name, title in zip(names, graph.titles[rows].tolist(), strict=True) if title >= 0)
         return ShardContents(documents, (*passages, *read), together, dict(snapshot.extractions(names)), titled)
@@ -194,7 +194,7 @@ class Shard:
             return ()
         graph = walk.scores.graph
         sources = walk.sources(walk.best(walk.settings.first_sources))
-        passages = self._snapshot.texts.ids(graph.passage_numbers[[source.row for source in sources]])
+        passages = self._snapshot.numbered.ids(graph.passage_numbers[[source.row for source in sources]])
         departures = []
         for passage, source in zip(passages, sources, strict=True):
             title = graph.name(source.title) if source.title >= 0 else ""

@@ -25,7 +25,7 @@ from hoptrail.corpus.keywords import WordCounts, keyword_words
 from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import MENTIONS
-from hoptrail.corpus.texts import Found
+from hoptrail.corpus.units import Found
 from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import UsageError
 from hoptrail.index.settings import Settings

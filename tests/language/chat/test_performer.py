@@ -17,7 +17,6 @@ from hoptrail.language.tasks import (
     Decompose,
     Decomposition,
     Equate,
-    Exchange,
     Extract,
     Finding,
     FollowUp,
@@ -30,6 +29,7 @@ from hoptrail.language.tasks import (
     Step,
     Summarise,
     Task,
+    Turn,
     Verify,
 )
 from hoptrail.types import Fact, Kind, Span, Triple, Unit
@@ -139,7 +139,7 @@ def test_complete_stands_alone(fake: FakeAI, speaking: Speaking) -> None:
 
 
 def test_a_follow_up_is_completed_unless_a_name_is_made_up(fake: FakeAI, speaking: Speaking) -> None:
-    turns = (Exchange("When was Orla Finch born?", "1871"),)
+    turns = (Turn("When was Orla Finch born?", "1871"),)
     language = speaking(by_task({"follow_up": {"question": "Where was Orla  Finch born?"}}))
     reply = language.perform(FollowUp("and where?", turns))
     assert (reply.value, reply.usage.calls) == ("Where was Orla Finch born?", 1)

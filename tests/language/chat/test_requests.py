@@ -21,7 +21,6 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Equate,
-    Exchange,
     Extract,
     Finding,
     FollowUp,
@@ -31,6 +30,7 @@ from hoptrail.language.tasks import (
     Sample,
     Summarise,
     Task,
+    Turn,
     Verify,
 )
 from hoptrail.types import Kind, Span, Unit
@@ -77,7 +77,7 @@ TASKS: dict[str, Task[Any]] = {
     "decompose_next": Decompose(QUESTION, (DESIGNER, BORN), one_at_a_time=True),
     "equate": Equate(QUESTION, "the Isk", "the river Isk"),
     "extract": Extract(ODD, BRIDGE),
-    "follow_up": FollowUp("and where?", (Exchange("When was Orla Finch born?", "1871"),)),
+    "follow_up": FollowUp("and where?", (Turn("When was Orla Finch born?", "1871"),)),
     "integrate": Integrate(QUESTION, (DESIGNER, TOWN)),
     "integrate_evidence": Integrate(QUESTION, (DESIGNER, TOWN), (APART,), Abstain.NEVER),
     "recall": Recall(QUESTION),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
-from hoptrail.language.tasks import Exchange, Finding
+from hoptrail.language.tasks import Finding, Turn
 
 RIVER = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
 DESIGNER = "Who designed the Candlerock Lighthouse?"
@@ -23,7 +23,7 @@ BOOKS = "How many books may guests borrow?"
 TEAM = "Who leads the PR team?"
 
 
-def completed(message: str, before: Sequence[Exchange]) -> str | None:
+def completed(message: str, before: Sequence[Turn]) -> str | None:
     """What is asked."""
     written = complete_follow_up(message, before)
     return written.text if written else None
@@ -72,7 +72,7 @@ def completed(message: str, before: Sequence[Exchange]) -> str | None:
     ],
 )
 def test_what_a_follow_up_asks(before: str, answer: str | None, message: str, asked: str) -> None:
-    assert completed(message, [Exchange(before, answer)]) == asked
+    assert completed(message, [Turn(before, answer)]) == asked
 
 
 @pytest.mark.xfail(strict=False, reason="the writer takes another piece, or a word too few")
@@ -91,7 +91,7 @@ def test_what_a_follow_up_asks(before: str, answer: str | None, message: str, as
     ],
 )
 def test_what_a_follow_up_should_ask(before: str, answer: str | None, message: str, asked: str) -> None:
-    assert completed(message, [Exchange(before, answer)]) == asked
+    assert completed(message, [Turn(before, answer)]) == asked
 
 
 @pytest.mark.parametrize(
@@ -103,19 +103,19 @@ def test_what_a_follow_up_should_ask(before: str, answer: str | None, message: s
     ],
 )
 def test_what_cannot_be_completed_well_is_not(before: str, answer: str | None, message: str) -> None:
-    turns = [Exchange(before, answer)]
+    turns = [Turn(before, answer)]
     assert completed(message, turns) is None
     assert not stands_alone(message, turns)
 
 
 def test_hops_say_whom_a_question_is_about() -> None:
     hops = ((DESIGNER, "Ilse Marrow"), ("Where was Ilse Marrow born?", "Tarnwick"))
-    turn = Exchange(RIVER, "River Lathe", tuple(Finding(asked, asked, answer) for asked, answer in hops))
+    turn = Turn(RIVER, "River Lathe", tuple(Finding(asked, asked, answer) for asked, answer in hops))
     assert completed("Where did she live?", [turn]) == "Where did Ilse Marrow live?"
 
 
 def test_an_earlier_turn_is_meant_where_the_latest_has_nobody() -> None:
-    turns = [Exchange(AARHUS, "Aarhus"), Exchange("How much is the deposit?", "50 EUR")]
+    turns = [Turn(AARHUS, "Aarhus"), Turn("How much is the deposit?", "50 EUR")]
     assert completed("When did she die?", turns) == "When did Tessa Lund die?"
 
 

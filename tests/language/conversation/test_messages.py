@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
 from hoptrail.language.conversation.messages import HELP, WRITING, read_message
-from hoptrail.language.tasks import Exchange
+from hoptrail.language.tasks import Turn
 from hoptrail.models.follow_up_writer import SMALL
 
 BORN = "Where was Peter Hahn born?"
@@ -136,7 +136,7 @@ WORDS = [
 @settings(max_examples=60, deadline=None)
 def test_any_words_are_read_and_followed_up(message: list[str], before: list[str]) -> None:
     """Nothing fails, and what is completed says nothing that nobody said."""
-    text, turn = " ".join(message), Exchange(" ".join(before), " ".join(before[:3]) or None)
+    text, turn = " ".join(message), Turn(" ".join(before), " ".join(before[:3]) or None)
     read = read_message(text)
     assert read.reply or len(read.questions) >= 1
     completed = complete_follow_up(text, [turn])
@@ -151,7 +151,7 @@ def test_a_long_message_is_read_in_bounded_time() -> None:
     started = time.process_time()
     for text in (", please" * 900, "who is it and " * 500, "a: b, " * 1300, "I am. " * 1300, "(" * 8000):
         read_message(text)
-        stands_alone(text, [Exchange(BORN, text)])
+        stands_alone(text, [Turn(BORN, text)])
     assert time.process_time() - started < 15
 
 

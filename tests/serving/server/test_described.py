@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,12 @@ def operations(app: FastAPI) -> dict[Route, dict[str, Any]]:
     }
 
 
-def test_errors_are_described_on_every_route(app: FastAPI) -> None:
-    described = operations(app)
+def test_every_route_is_on_the_page_and_has_its_errors_described(app: FastAPI) -> None:
+    described, page = operations(app), (Path(__file__).parents[3] / "docs" / "serving.md").read_text("utf-8")
     assert len(described) > 15
     for route, operation in described.items():
+        path = re.sub(r"\\{\w+\\}", "[A-Z]+", re.escape(route[1]))
+        assert re.search(rf"`{route[0]} {path}[`?]", page), f"{route} is not in docs/serving.md"
         assert "422" not in operation["responses"], "invalid fields are answered with 400"
         for statuses in ("4XX", "5XX"):
             schema = operation["responses"][statuses]["content"]["application/json"]["schema"]

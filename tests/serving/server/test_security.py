@@ -129,7 +129,7 @@ OF_WORKSPACES = sorted(route for route in GUARDED if route[1] not in WITHOUT_WOR
 
 def test_every_route_is_known_here(app: FastAPI) -> None:
     found = set(routes_of(app.routes))
-    assert found == set(REQUESTS)
+    assert found == set(REQUESTS), "add the route to REQUESTS"
     described = app.openapi()["paths"]
     assert {(method.upper(), path) for path, methods in described.items() for method in methods} <= found
 

@@ -15,7 +15,7 @@ from itertools import accumulate, islice, pairwise, takewhile
 from math import inf
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.tasks import Exchange, Finding
+from hoptrail.language.tasks import Finding, Turn
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.text.dates import find_date, unit_date
 from hoptrail.text.normal_forms import squeeze
@@ -176,7 +176,7 @@ def shown_sentences(unit: Unit, before: Unit | None, closing: str, tokens: int) 
     return {"before": led_by, "sentences": text}, (unit,)
 
 
-def show_findings(findings: Sequence[Finding | Exchange]) -> str:
+def show_findings(findings: Sequence[Finding | Turn]) -> str:
     """One line for each, numbered as sub-questions refer to them."""
     lines = [
         f"#{number} {squeeze(finding.asked)} -> {'(not found)' if finding.answer is None else squeeze(finding.answer)}"

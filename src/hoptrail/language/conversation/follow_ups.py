@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hoptrail.language.tasks import Exchange
+from hoptrail.language.tasks import Turn
 from hoptrail.models.follow_up_writer import WrittenFollowUp, write_follow_up
 from hoptrail.text.words import words
 
@@ -16,7 +16,7 @@ LEAST_LIKELY = 0.2
 """Below this probability a message is asked as it stands: of what is written less likely, one in five was meant."""
 
 
-def complete_follow_up(message: str, before: Sequence[Exchange]) -> WrittenFollowUp | None:
+def complete_follow_up(message: str, before: Sequence[Turn]) -> WrittenFollowUp | None:
     """`message` completed from the turns before, the latest last, with the probability that this is meant; None: it cannot be
     completed well. What stands alone only loses what ties it to the message before: `and where is Tarnwick?` asks `Where is
     Tarnwick?`.
@@ -28,7 +28,7 @@ def complete_follow_up(message: str, before: Sequence[Exchange]) -> WrittenFollo
     return written if likely and (before or _adds_nothing(written, message)) else None
 
 
-def stands_alone(message: str, before: Sequence[Exchange]) -> bool:
+def stands_alone(message: str, before: Sequence[Turn]) -> bool:
     """Whether a message needs nothing from the turns before. Raises: ModelUnavailable: as for `FollowUpWriter`."""
     whole = complete_follow_up(message, before) if before else None
     return not before or (whole is not None and _adds_nothing(whole, message))
@@ -39,7 +39,7 @@ def _adds_nothing(written: WrittenFollowUp, message: str) -> bool:
     return mine <= said
 
 
-def _turns(before: Sequence[Exchange]) -> Iterator[tuple[str, str]]:
+def _turns(before: Sequence[Turn]) -> Iterator[tuple[str, str]]:
     """Questions and answers, oldest first."""
     for turn in before:
         yield from ((hop.asked, hop.answer or "") for hop in turn.hops[:-1])  # the last one has the answer

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
-from hoptrail.language.tasks import Exchange, Finding
+from hoptrail.language.tasks import Finding, Turn
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
 from hoptrail.text.mentions import find_names
 from hoptrail.text.questions import Wanted, type_of_noun, wanted_by
@@ -135,7 +135,7 @@ def is_completion(question: str, completed: str, findings: Sequence[Finding]) ->
     return names <= after and not answered.isdisjoint(after - before)
 
 
-def names_nothing_new(completed: str, message: str, turns: Sequence[Exchange]) -> bool:
+def names_nothing_new(completed: str, message: str, turns: Sequence[Turn]) -> bool:
     """Whether every name of a completed message is in the message or in the turns before."""
     said = _bag(" ".join([message, *(f"{turn.asked} {turn.answer or ''}" for turn in turns)]))
     return _bag(" ".join(name for _, name in _names(completed))) <= said

@@ -56,7 +56,7 @@ def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, readi
     """The surer of `quoted`, which may confirm the reader's answer, and the enumeration that has this answer."""
     given = content_stems(reading.answer or "")
     if not given or reading.confidence <= quoted.confidence:
-        return replace(quoted, leads=reading.leads)
+        return replace(quoted, promising=reading.promising)
     if len(quoted.items) >= _FEWEST and any(given == content_stems(item) for item in quoted.items):
         return replace(quoted, confidence=reading.confidence)
     support = reading.steps[-1].support
@@ -66,7 +66,7 @@ def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, readi
             if len(items) >= _FEWEST and short and any(given & content_stems(item) for item in items):
                 listed = list_reading(question, [said], items, AnswerKind.LIST, 1.0)
                 return replace(listed, confidence=reading.confidence)
-    return replace(quoted, leads=reading.leads)
+    return replace(quoted, promising=reading.promising)
 
 
 def list_reading(

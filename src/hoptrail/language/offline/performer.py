@@ -52,7 +52,7 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
 _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps}
 _ALLOWED_SHARE = 0.25  # factor on the least confidence when abstaining is only allowed if nothing helps
-_LEADS = 3  # statements of the likeliest answers that are shown if none is given
+_PROMISING = 3  # statements of the likeliest answers that are shown if none is given
 _LIKELY = 0.5  # confidence of an answer that is a sample
 _UNANSWERED_SHARE = 0.3  # the highest assessment without an answer, if the evidence covers all words of the question
 
@@ -155,10 +155,10 @@ class OfflineLanguage:
             reading = _all_of(question, disputed)
         answered_by = (step.support[0] for step in reversed(reading.steps) if step.support)
         at_once = (
-            span for one in self._statements.ranked(question, evidence.units)[:_LEADS] for span in one.support[:1]
+            span for one in self._statements.ranked(question, evidence.units)[:_PROMISING] for span in one.support[:1]
         )
-        leads = tuple(dict.fromkeys((*answered_by, *at_once)))[:_LEADS]
-        return replace(reading if reading.confidence >= least else _withheld(reading), leads=leads)
+        promising = tuple(dict.fromkeys((*answered_by, *at_once)))[:_PROMISING]
+        return replace(reading if reading.confidence >= least else _withheld(reading), promising=promising)
 
     def _assess(self, task: tasks.Assess | tasks.Verify) -> float:
         evidence = open_evidence(task.evidence, self._settings)

@@ -37,7 +37,7 @@ class PassageGraph:
         self.sentence_vectors = snapshot.search.matrix(Kind.SENTENCE)
         self.keys: NameList = snapshot.names.of(NAMES)
         """The names, in alphabetical order."""
-        self._texts, self._read = snapshot.texts, dict[int, Unit]()
+        self._texts, self._read = snapshot.numbered, dict[int, Unit]()
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> PassageGraph:

@@ -74,5 +74,5 @@ def hybrid_search(
         dict(snapshot.search.nearest(Kind.PASSAGE, vector, depth)[0]),
     ]
     best = best_first(settings.fused(rankings, [1 - settings.dense_weight, settings.dense_weight], depth), limit)
-    units = snapshot.texts.in_order(list(best))  # includes units without a vector yet
+    units = snapshot.numbered.in_order(list(best))  # includes units without a vector yet
     return ranked(Hit(unit, best[unit.id], CHANNEL) for unit in units)

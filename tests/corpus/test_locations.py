@@ -8,7 +8,7 @@ import pytest
 
 from command import Hoptrail
 from hoptrail import Index
-from hoptrail.corpus.places import index_folder
+from hoptrail.corpus.locations import index_folder
 from hoptrail.errors import IndexMismatch, UsageError
 
 

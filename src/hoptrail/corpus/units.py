@@ -31,7 +31,7 @@ Found = list[tuple[str, float]]
 """Ids of units with scores, by falling score, then rising id."""
 
 
-class Texts:
+class NumberedUnits:
     """The units of a snapshot by number, and the extractions from them."""
 
     def __init__(self, database: Database, segments: Segments, hidden: Hidden = NOTHING, *, dated: bool = True) -> None:
@@ -75,14 +75,13 @@ class Texts:
         numbers = self.numbers(list(ids), reserved=reserved)
         return np.unique(numbers[numbers > 0])
 
-    def names(self, numbers: Numbers) -> dict[int, str]:
+    def ids_by_number(self, numbers: Numbers) -> dict[int, str]:
         """Ids by number, also of units that only links refer to."""
-        names: dict[int, str] = {}
-        distinct = np.unique(numbers)
+        ids: dict[int, str] = {}
         for table in ("units", "reserved"):
             sql = f"SELECT t.number, t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value"
-            names |= dict(self._database.rows(sql, distinct))
-        return names
+            ids |= dict(self._database.rows(sql, np.unique(numbers)))
+        return ids
 
     def ids(self, numbers: Numbers) -> list[str]:
         """The ids of these units, in the order of `numbers`; missing units are left out."""
@@ -131,20 +130,20 @@ _ROWS = 1024
 class Units:
     """The units of a snapshot by id."""
 
-    def __init__(self, database: Database, texts: Texts) -> None:
+    def __init__(self, database: Database, numbered: NumberedUnits) -> None:
         self._database = database
-        self._texts = texts
+        self._numbered = numbered
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds that have units with vectors."""
-        counts = self._texts.count()
+        counts = self._numbered.count()
         return tuple(kind for kind in Kind if counts[kind])
 
     def passages_by_document(self) -> Counter[str]:
         """The number of passages, also without vectors, of each document."""
-        encoded = self._texts.origins(Kind.PASSAGE).documents
-        waiting = self._texts.origins_of(self._texts.unencoded()).documents
+        encoded = self._numbered.origins(Kind.PASSAGE).documents
+        waiting = self._numbered.origins_of(self._numbered.unencoded()).documents
         numbers, counts = np.unique(np.concatenate([encoded, waiting]), return_counts=True)
         return Counter(dict(zip(rows.ids_of(self._database, "documents", numbers), counts.tolist(), strict=True)))
 
@@ -157,33 +156,32 @@ class Units:
 
     def first_sources(self, kind: Kind, documents: Collection[str] | None = None) -> Iterator[tuple[str, Span]]:
         """Ids of units of a kind, of all or of those within these documents, with their first sources, without reading texts."""
-        texts = self._texts
-        every = documents is None
-        origins = texts.origins(kind) if every else texts.origins_of(self.numbers(kind, within=documents))
+        among = None if documents is None else self.numbers(kind, within=documents)
+        origins = self._numbered.origins(kind) if among is None else self._numbered.origins_of(among)
         distinct = np.unique(origins.documents)
         names = dict(zip(distinct.tolist(), rows.ids_of(self._database, "documents", distinct), strict=True))
         for first in range(0, len(origins.numbers), _ROWS):
             part = slice(first, first + _ROWS)
             columns = (column[part].tolist() for column in (origins.documents, origins.starts, origins.ends))
-            for id_, document, start, end in zip(texts.ids(origins.numbers[part]), *columns, strict=True):
+            for id_, document, start, end in zip(self._numbered.ids(origins.numbers[part]), *columns, strict=True):
                 yield id_, Span(names[document], start, end)
 
     def within(self, kind: Kind, documents: Collection[str] | None) -> Iterator[Unit]:
         """The units of a kind as a stream, all or those with a source in one of these documents."""
-        return self._texts.stream(self.numbers(kind, within=documents))
+        return self._numbered.stream(self.numbers(kind, within=documents))
 
     def titles(self, kind: Kind) -> Iterator[tuple[str, str]]:
         """Ids and titles of all units of a kind, without reading texts."""
         sql = "SELECT u.id, u.title FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
-        return iter(self._database.rows(sql, self._texts.origins(kind).numbers))
+        return iter(self._database.rows(sql, self._numbered.origins(kind).numbers))
 
     def ids(self, kind: Kind, within: Collection[str] | None = None) -> Iterator[str]:
         """Ids of the units of a kind, all or those with a source in one of these documents, without reading the units."""
-        return iter(self._texts.ids(self.numbers(kind, within=within)))
+        return iter(self._numbered.ids(self.numbers(kind, within=within)))
 
     def stored(self, kind: Kind, ids: Collection[str]) -> set[str]:
         """The ids among these with a stored unit of a kind."""
-        return set(self._texts.ids(self.numbers(kind, ids)))
+        return set(self._numbered.ids(self.numbers(kind, ids)))
 
     def extracted(self) -> Iterator[str]:
         """Ids of the passages with stored extractions."""
@@ -194,10 +192,10 @@ class Units:
         self, kind: Kind, ids: Collection[str] | None = None, *, within: Collection[str] | None = None
     ) -> Numbers:
         """The numbers of the units of a kind, sorted: all, those of `ids`, or those with a source `within` these documents."""
-        every = self._texts.origins(kind).numbers
+        every = self._numbered.origins(kind).numbers
         if ids is None and within is None:
             return every
-        few = self._texts.within(within) if ids is None and within is not None else self._texts.known(ids or ())
+        few = self._numbered.within(within) if ids is None and within is not None else self._numbered.known(ids or ())
         return numbers_of(few[is_among(few, every)])
 
 

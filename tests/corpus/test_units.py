@@ -43,15 +43,17 @@ def test_documents_and_units_come_back_as_they_were(tmp_path: Path) -> None:
     with Snapshot.open(tmp_path) as snapshot:
         assert list(snapshot.register.read()) == [document, *made(1)]
         assert list(snapshot.register.read(["d1", "unknown"])) == [document]
-        assert snapshot.texts.units(numbers[::-1]) == [summary, plain, dated], "as asked: with the date of the document"
+        assert snapshot.numbered.units(numbers[::-1]) == [summary, plain, dated], (
+            "as asked: with the date of the document"
+        )
         assert passage.blocks[0].cells
-        assert snapshot.texts.ids(numbers) == ["p1", plain.id, "s1"]
-        assert snapshot.texts.numbers(["s1", "unknown", "p1"]).tolist() == [numbers[2], 0, numbers[0]]
-        assert snapshot.texts.within(["d1"]).tolist() == [numbers[0], numbers[2]]
-        assert snapshot.texts.within([plain.document]).tolist() == numbers[1:].tolist()
-        assert snapshot.texts.count() == {Kind.PASSAGE: 2, Kind.SUMMARY: 1}
+        assert snapshot.numbered.ids(numbers) == ["p1", plain.id, "s1"]
+        assert snapshot.numbered.numbers(["s1", "unknown", "p1"]).tolist() == [numbers[2], 0, numbers[0]]
+        assert snapshot.numbered.within(["d1"]).tolist() == [numbers[0], numbers[2]]
+        assert snapshot.numbered.within([plain.document]).tolist() == numbers[1:].tolist()
+        assert snapshot.numbered.count() == {Kind.PASSAGE: 2, Kind.SUMMARY: 1}
         assert list(snapshot.units(Kind.PASSAGE)) == [dated, plain]
-        origins = snapshot.texts.origins(Kind.PASSAGE)
+        origins = snapshot.numbered.origins(Kind.PASSAGE)
         assert (origins.starts.tolist(), origins.ends.tolist()) == ([15, 0], [len(document.text), len(plain.text)])
         assert snapshot.register.ids(origins.documents) == ["d1", plain.document]
 
@@ -86,12 +88,12 @@ def test_what_was_found_in_units(tmp_path: Path) -> None:
         passages = [make_passage(document).id for document in made(2)]
         writer.put_extractions(dict(zip(passages, (found, Extraction((), ())), strict=True)))
         writer.commit()
-        assert [(number, kept) for number, _, kept in writer.snapshot().texts.extractions()] == [
+        assert [(number, kept) for number, _, kept in writer.snapshot().numbered.extractions()] == [
             (first, found),
             (second, Extraction((), ())),
         ]
-        writer.remove_rows(writer.snapshot().texts.numbers([make_passage(made(2)[0]).id]))
-        assert [number for number, *_ in writer.snapshot().texts.extractions()] == [second]
+        writer.remove_rows(writer.snapshot().numbered.numbers([make_passage(made(2)[0]).id]))
+        assert [number for number, *_ in writer.snapshot().numbered.extractions()] == [second]
 
 
 def test_a_unit_of_an_id_that_is_there_replaces_it_and_keeps_its_links(tmp_path: Path) -> None:
