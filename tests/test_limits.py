@@ -95,7 +95,7 @@ LINES = {
     "evaluation": 2312,
     "execution": 87,
     "hoptrail": 46_170,
-    "hoptrail_papers": 11_737,
+    "hoptrail_papers": 11_692,
     "hoptrail_scale": 2111,
     "index": 2284,
     "language": 6414,
@@ -113,7 +113,7 @@ LINES = {
 COUNTS = {
     "settings": 335,
     "settings of the engine": 108,
-    "presets": 108,
+    "presets": 107,
     "patterns in language": 82,
     "words in language": 1146,
     "patterns in text": 47,
