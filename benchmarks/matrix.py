@@ -27,7 +27,7 @@ DATA = ("2wiki", "hotpotqa", "musique", "multihoprag", "strategyqa")
 QUESTIONS, ORACLE_QUESTIONS = 200, 100
 RECIPES = (
     "bm25", "dense", "hybrid", "closed-book", "cot", "selfask", "ircot", "iter-retgen", "flare", "hipporag", "graphrag",
-    "lightrag", "raptor", "sirerag", "chainrag", "hirag", "comprag:triples", "sunar", "trail",
+    "lightrag", "raptor", "sirerag", "chainrag", "hirag", "comprag", "sunar", "trail",
 )  # fmt: skip
 RESULTS = ROOT / "results" / "matrix.json"
 README = ROOT / "README.md"

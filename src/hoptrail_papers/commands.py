@@ -297,10 +297,7 @@ def probe_entities(
     from hoptrail_papers.sirerag.tree_coverage import entity_statistics
 
     options.check_writable(out)
-    trees = (
-        "similarity_summaries",
-        "relatedness_summaries",
-    )  # they are not counted, and a model is paid for their summaries
+    trees = ("similarity_summaries", "relatedness_summaries")  # not counted, and a model is paid for their summaries
     keys = options.Given([f"recipes.sirerag.{tree}=false" for tree in trees], ["sirerag"])
     with _indexed(data, "sirerag", work, settings, language, keys) as (corpus, _, _):
         found = entity_statistics(corpus.snapshot)

@@ -166,11 +166,7 @@ def tables_named(names: Sequence[str]) -> tuple[Table, ...]:
 
 
 def cells_of(
-    table: Table,
-    found: Values | None = None,
-    data: Collection[str] = (),
-    *,
-    printed: bool = True,
+    table: Table, found: Values | None = None, data: Collection[str] = (), *, printed: bool = True
 ) -> tuple[PublishedValue, ...]:
     """Every cell, row by row; with `printed`, only those with a value. `found`: what was measured here by row and column; `data`:
     the data sets at hand.

@@ -29,16 +29,7 @@ from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.hirag.wikipedia.corpora import COUNTS
 from hoptrail_papers.long_answers import MEASURES, measured_answers
 from hoptrail_papers.presets import PREFIX
-from hoptrail_papers.published_tables import (
-    SHARES,
-    Measured,
-    Place,
-    PublishedValue,
-    Status,
-    Table,
-    cells_of,
-    derived,
-)
+from hoptrail_papers.published_tables import SHARES, Measured, Place, PublishedValue, Status, Table, cells_of, derived
 
 OUT_FOLDER = "reproduced"
 

@@ -8,7 +8,7 @@ from hoptrail.errors import ModelUnavailable
 from hoptrail.index.conversation import answer_message
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
-from hoptrail.language.tasks import Integrate, Language, Read, Reading, Recall, Sample, Samples
+from hoptrail.language.tasks import Abstain, Integrate, Language, Read, Reading, Recall, Sample, Samples
 from hoptrail.recipes.answering import MEMORY
 from hoptrail.recipes.catalogue import open_recipe
 from hoptrail.recipes.settings import RecipeSettings
@@ -67,10 +67,13 @@ def test_the_commonest_chain_wins_and_is_cited_where_it_stands(corpus: Corpus) -
 
 
 def test_the_reading_stands_where_chains_are_divided(corpus: Corpus) -> None:
-    settings = CotSettings(voting=VotingSettings(replies=3))
-    language = ScriptedLanguage([(Read, reading("Orla Finch", DESIGNED)), (Sample, Samples(("a heron", None)))])
-    answer = Cot(corpus, language, settings).answer(QUESTION)
-    assert (answer.text, [item.text for item in answer.evidence]) == ("Orla Finch", [DESIGNED])
+    for abstain in Abstain:
+        settings = CotSettings(voting=VotingSettings(replies=3), abstain=abstain)
+        scripted = ScriptedLanguage([(Read, reading("Orla Finch", DESIGNED)), (Sample, Samples(("a heron", None)))])
+        language = RecordingLanguage(scripted)
+        answer = Cot(corpus, language, settings).answer(QUESTION)
+        assert (answer.text, [item.text for item in answer.evidence]) == ("Orla Finch", [DESIGNED])
+        assert [task.abstain for task in language.tasks if isinstance(task, Read | Sample)] == [abstain] * 2
 
 
 def test_chains_that_mostly_abstain_are_an_abstention(corpus: Corpus) -> None:

@@ -17,8 +17,16 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import Directed
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail_papers.sirerag.clustering import ClusteringSettings, halves, leiden, open_clusterer
-from hoptrail_papers.sirerag.clustering.leiden import join_small, nearest, neighbour_graph, second_memberships
+from hoptrail_papers.sirerag import clustering
+from hoptrail_papers.sirerag.clustering import (
+    ClusteringSettings,
+    halves,
+    join_small,
+    nearest,
+    neighbour_graph,
+    open_clusterer,
+    second_memberships,
+)
 
 LEIDEN = ClusteringSettings()
 SIZES = [1, 2, 4, 5, 11, 12, 20, 60]
@@ -186,7 +194,7 @@ def test_groups_are_about_as_large_as_wanted() -> None:
 def test_no_group_is_smaller_than_the_smallest_where_there_are_enough_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = scattered(200, dimension=3)
     assert min(map(len, grouped(vectors, replace(LEIDEN, smallest=5)))) >= 5
-    monkeypatch.setattr(leiden, "SECOND_SHARE", 1.1)
+    monkeypatch.setattr(clustering, "SECOND_SHARE", 1.1)
     assert min(map(len, grouped(vectors, replace(LEIDEN, smallest=1, target=3)))) < 5
 
 
@@ -196,7 +204,7 @@ def test_a_row_between_two_groups_is_in_both(monkeypatch: pytest.MonkeyPatch) ->
     vectors = np.concatenate([clusters, between])
 
     assert sum(24 in group for group in grouped(vectors)) == 2
-    monkeypatch.setattr(leiden, "SECOND_SHARE", 1.1)
+    monkeypatch.setattr(clustering, "SECOND_SHARE", 1.1)
     assert sum(24 in group for group in grouped(vectors)) == 1
 
 
@@ -212,7 +220,7 @@ def test_nearest_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch) -> No
     np.fill_diagonal(similarity, -2)
     expected = np.argsort(-similarity, axis=1)[:, :6]
 
-    monkeypatch.setattr(leiden, "_BLOCK", 170)  # links whose similarity is computed anew at a time
+    monkeypatch.setattr(clustering, "_BLOCK", 170)  # links whose similarity is computed anew at a time
     edges = nearest(vectors, 6)
 
     assert edges.sources.tolist() == np.repeat(np.arange(50), 6).tolist()
@@ -232,8 +240,8 @@ def test_neighbours_of_many_rows_are_not_held_with_all_similarities() -> None:
 def test_above_a_number_of_rows_neighbours_are_sought_in_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = scattered(2000)
     exact = nearest(vectors, 5)
-    monkeypatch.setattr(leiden, "_EXACT_UP_TO", 1000)
-    monkeypatch.setattr(leiden, "PROBES", 3)
+    monkeypatch.setattr(clustering, "_EXACT_UP_TO", 1000)
+    monkeypatch.setattr(clustering, "PROBES", 3)
     found = nearest(vectors, 5)
     same = set(zip(exact.sources.tolist(), exact.targets.tolist(), strict=True)) & set(
         zip(found.sources.tolist(), found.targets.tolist(), strict=True)
@@ -302,7 +310,7 @@ def test_a_mixture_that_cannot_be_fitted_is_tried_with_more_variance() -> None:
     pytest.importorskip("sklearn")
     from sklearn.mixture import GaussianMixture
 
-    from hoptrail_papers.sirerag.clustering.raptor import responsibilities
+    from hoptrail_papers.sirerag.clustering import responsibilities
 
     generator = np.random.default_rng(0)
     line = generator.normal(size=(40, 1)) * generator.normal(size=(1, 10)) * 3e5
@@ -317,7 +325,7 @@ def test_a_mixture_that_cannot_be_fitted_is_tried_with_more_variance() -> None:
 
 def test_no_mixture_at_all_is_an_error() -> None:
     pytest.importorskip("sklearn")
-    from hoptrail_papers.sirerag.clustering.raptor import responsibilities
+    from hoptrail_papers.sirerag.clustering import responsibilities
 
     with pytest.raises(UsageError, match=r"no mixture fits these 12 rows.*NaN"):
         responsibilities(np.full((12, 10), np.nan))

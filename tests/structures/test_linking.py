@@ -13,8 +13,7 @@ import pytest
 from hoptrail.corpus.columns import Directed, Rows
 from hoptrail_papers import nearest
 from hoptrail_papers.chainrag import linking
-from hoptrail_papers.chainrag.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs
-from hoptrail_papers.chainrag.sentence_entities import Mentions
+from hoptrail_papers.chainrag.linking import Mentions, SharedEntities, adjacent_pairs, key_entities, mutual_pairs
 from hoptrail_papers.nearest import Nearest
 
 

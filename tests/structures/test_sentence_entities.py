@@ -9,7 +9,7 @@ from hoptrail.structures.sentences import SentencePlaces
 from hoptrail.structures.title_mentions import shape_of
 from hoptrail.text.mentions import Shape
 from hoptrail.types import Extraction, Fact, Span
-from hoptrail_papers.chainrag.sentence_entities import Mentions, _digest_of, mentions_in
+from hoptrail_papers.chainrag.linking import Mentions, _digest_of, mentions_in
 
 PLACES = SentencePlaces([("s1", Span("d", 10, 20)), ("s2", Span("d", 0, 9)), ("s3", Span("e", 0, 9))])
 

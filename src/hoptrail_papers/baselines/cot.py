@@ -55,4 +55,4 @@ class Cot(SinglePass):
         """The commonest answer or abstention of a reading and sampled chains. Raises: TaskFailed: from the language."""
         units = tuple(hit.unit for hit in packed)
         reading = SinglePass.read(self, question, packed, meter)
-        return vote(reading, question, units, self.corpus, self.settings.voting, meter)
+        return vote(reading, question, units, self.corpus, self.settings.voting, meter, meter.abstain)

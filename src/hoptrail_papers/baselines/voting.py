@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Equate, Reading, Sample, Step
+from hoptrail.language.tasks import Abstain, Equate, Reading, Sample, Step
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.text.normal_forms import folded, same_words, stands_in
@@ -37,12 +37,20 @@ class VotingSettings(Limited):
 
 
 def vote(
-    reading: Reading, question: str, evidence: Sequence[Unit], corpus: Corpus, settings: VotingSettings, meter: Meter
+    reading: Reading,
+    question: str,
+    evidence: Sequence[Unit],
+    corpus: Corpus,
+    settings: VotingSettings,
+    meter: Meter,
+    abstain: Abstain = Abstain.ALWAYS,
 ) -> Reading:
-    """The reading if it has the majority, else a reading of the majority's answer. Raises: TaskFailed: from the language."""
+    """The reading if it has the majority, else a reading of the majority's answer. The other replies abstain as the reading did.
+    Raises: TaskFailed: from the language.
+    """
     if settings.replies == 1:
         return reading
-    drawn = meter.perform(Sample(question, tuple(evidence), settings.replies - 1)).answers
+    drawn = meter.perform(Sample(question, tuple(evidence), settings.replies - 1, abstain)).answers
     replies = [reply or ABSTENTION for reply in (reading.answer, *drawn)]
 
     def same(one: str, other: str) -> bool:

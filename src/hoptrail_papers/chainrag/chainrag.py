@@ -21,10 +21,10 @@ Deviations: the graph covers the corpus (the paper's covers the passages that co
 Whole words mark a sub-question that points back (the released code: substrings), and a completion that loses a name, or adds
 nothing from an earlier answer, is rejected. The completed sub-questions are integrated (the code: those before completion). A
 step of expansion keeps its best five neighbours (like the code; the presets keep a hundred, the paper all), because the
-corpus's graph is far larger than a question's. Sentences of one document are read as one text. No cross-encoder is included:
-name one in `search.reranker`; without one, CxtInt's contexts keep the order of the hops. Where no sub-question has an answer,
-AnsInt reads the contexts under `never`, as its questions always have one. The entity finder is set under [offline], or is the
-language that builds the index.
+corpus's graph is far larger than a question's, and there are at most two steps (the presets: three). Sentences of one document
+are read as one text. No cross-encoder is included: name one in `search.reranker`; without one, CxtInt's contexts keep the order
+of the hops. Where no sub-question has an answer, AnsInt reads the contexts under `never`, as its questions always have one. The
+entity finder is set under [offline], or is the language that builds the index.
 """
 
 from __future__ import annotations

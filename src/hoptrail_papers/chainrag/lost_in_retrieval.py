@@ -34,7 +34,7 @@ from hoptrail.index.indexing import Watcher
 from hoptrail.language.conversation.references import complete
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search
+from hoptrail.retrieval.units.unit_search import dense_search, hybrid_search
 from hoptrail.text.words import content_stems
 from hoptrail.types import Ranking
 from hoptrail.types.json_object import JsonObject
@@ -47,10 +47,7 @@ LATER = "later"
 UNITS_A_PASSAGE = 10
 """Units retrieved per passage needed, because a document that was split into several passages counts once."""
 
-RETRIEVERS: dict[str, Callable[[Corpus, str, int], Ranking]] = {
-    "dense": dense_search,
-    "hybrid": lambda corpus, text, limit: hybrid_search(corpus, text, limit, HybridSearchSettings()),
-}
+RETRIEVERS: dict[str, Callable[[Corpus, str, int], Ranking]] = {"dense": dense_search, "hybrid": hybrid_search}
 
 
 class SubQuestionWording(StrEnum):

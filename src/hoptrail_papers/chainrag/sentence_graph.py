@@ -39,8 +39,15 @@ from hoptrail.structures.declaration import Structure
 from hoptrail.structures.sentences import SentencePlaces, sentence_places, sentences_inside
 from hoptrail.text.mentions import Shape
 from hoptrail.types import Kind, Unit
-from hoptrail_papers.chainrag.linking import SharedEntities, adjacent_pairs, key_entities, mutual_pairs, unordered
-from hoptrail_papers.chainrag.sentence_entities import Mentions, mentions_in
+from hoptrail_papers.chainrag.linking import (
+    Mentions,
+    SharedEntities,
+    adjacent_pairs,
+    key_entities,
+    mentions_in,
+    mutual_pairs,
+    unordered,
+)
 from hoptrail_papers.nearest import PROBES, Nearest
 
 EC = "EC"

@@ -47,9 +47,8 @@ def to_markdown(comparison: RunComparison) -> str:
     for table in tables_of(comparison):
         lines += [f"## {table.title}", ""]
         for cells in (table.header, ["---"] * len(table.header), *table.rows):
-            shown = (
-                " ".join(cell.split()).replace("|", "\\|") for cell in cells
-            )  # also line breaks of types in the data
+            # also line breaks of types in the data
+            shown = (" ".join(cell.split()).replace("|", "\\|") for cell in cells)
             lines.append(f"| {' | '.join(shown)} |")
         lines += ["", *([table.note, ""] if table.note else [])]
     return "\n".join(lines)

@@ -5,6 +5,7 @@ There is no part-of-speech tagger: a word is taken for a verb by its ending, its
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.conversation.references import REFERENCE
@@ -68,7 +69,12 @@ def tokens_of(question: str) -> tuple[Token, ...]:
         before = NAMED_AFTER_OF.search(question, 0, mention.start)
         start = before.start() if before else mention.start - quoted
         spans.append((start, mention.end + quoted))
-    plain = [word for word in words(question) if not any(start <= word.start < end for start, end in spans)]
-    tokens = [Token(question[start:end], start, end, name=True) for start, end in spans]
+    return tokens_around(question, spans)
+
+
+def tokens_around(text: str, names: Sequence[tuple[int, int]]) -> tuple[Token, ...]:
+    """The spans of names in a text and all other words, in order."""
+    plain = [word for word in words(text) if not any(start <= word.start < end for start, end in names)]
+    tokens = [Token(text[start:end], start, end, name=True) for start, end in names]
     tokens += [Token(word.text, word.start, word.end, name=False) for word in plain]
     return tuple(sorted(tokens, key=lambda token: token.start))

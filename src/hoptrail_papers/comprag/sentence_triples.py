@@ -16,9 +16,8 @@ from hoptrail.text import lexicon
 from hoptrail.text.lexicon import ARTICLES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, word_set
 from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import base_title, folded, squeeze
-from hoptrail.text.words import words
 from hoptrail.types import Fact, Triple
-from hoptrail_papers.comprag.phrases import Token
+from hoptrail_papers.comprag.phrases import Token, tokens_around
 
 _PARENTHESIS = re.compile(r"(\([^)]*\))\s*")
 _NEAR = 120  # where the parenthesis begins, at the latest
@@ -95,17 +94,6 @@ def _is_argument(mention: Mention) -> bool:
     return not (opener or spelt or lower in lexicon.DEMONYMS)
 
 
-def tokens_between(text: str, mentions: Sequence[Mention]) -> tuple[Token, ...]:
-    """The mentions and all other words, in order."""
-    named = [Token(mention.text, mention.start, mention.end, name=True) for mention in mentions]
-    plain = (
-        Token(word.text, word.start, word.end, name=False)
-        for word in words(text)
-        if not any(mention.start <= word.start < mention.end for mention in mentions)
-    )
-    return tuple(sorted((*named, *plain), key=lambda token: token.start))
-
-
 @dataclass
 class _Walk:
     """The state while reading a sentence from left to right."""
@@ -121,7 +109,7 @@ class _Walk:
     def along(self, text: str, mentions: Sequence[Mention]) -> Iterator[Triple]:
         """The triples of a sentence with these mentions."""
         shapes = {mention.start: mention.shape for mention in mentions}
-        for token in tokens_between(text, mentions):
+        for token in tokens_around(text, [(mention.start, mention.end) for mention in mentions]):
             if not token.name:
                 self.between.append(token)
                 continue

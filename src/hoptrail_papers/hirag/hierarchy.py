@@ -276,10 +276,8 @@ class HierarchicalSearch:
                 Chunk(hit.unit, hit.unit, hit.score)
                 for hit in nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
             ]
-        snapshot, cut_page = (
-            self._corpus.snapshot,
-            HierarchicalSearch(self._corpus.without_lease, self._settings).cut_page,
-        )
+        snapshot = self._corpus.snapshot
+        cut_page = HierarchicalSearch(self._corpus.without_lease, self._settings).cut_page
         cached = snapshot.derived(("chunks", self._settings), lambda: lru_cache(CACHED_PAGES)(cut_page))
         pairs, vectors = cached(page)
         chunks = (Chunk(*pair, float(row @ vector)) for pair, row in zip(pairs, vectors, strict=True))

@@ -8,7 +8,8 @@ Answering"). Not the HiRAG that retrieves from hierarchies of knowledge graphs, 
     section 4.4   Filter: verifying, two-level rethinking, the model's own knowledge         rethinking.py
 
 Deviations: a sub-question that points back is completed (task complete; the paper leaves this to the Decomposer). The name it
-is about is the longest title in it, found without a model; the pages of other names follow. The model's memory counts from a
+is about is the longest title in it, found without a model; the pages of other names follow. Titles are ranked by the rare words,
+then the letters that they share with the name (the paper: BM25). The model's memory counts from a
 stated confidence of `acceptance` on. An answer is verified against its evidence (the paper asks only
 whether the question is answered). Algorithm 1 follows the paper's text, because as printed it never stays on a page. An
 ambiguous name whose enriched question finds no answer is still looked up page by page. The fallback engine is the corpus unless
@@ -118,11 +119,12 @@ REFERENCE = HiragSettings(
         last_resort=1,
         lead_chunk=True,
         profile_tries=2,
+        memory=True,
         pages=HierarchySettings(names="question", search="keyword", chunk_characters=400, chunk_words=100),
     ),
 )
-"""Like the released code: five attempts on one page, titles compared with the whole sub-question. Its web search is left out:
-name an engine under `rethink.online` for that."""
+"""Like the released code: five attempts on one page, titles compared with the whole sub-question; the code asks memory as if an
+attempt fewer had failed. Its web search is left out: name an engine under `rethink.online` for that."""
 
 
 @dataclass(frozen=True)

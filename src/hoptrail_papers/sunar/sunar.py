@@ -9,7 +9,8 @@
                                                                                                 complete, answer
     MER                      path and evidence of all sub-questions give the final answer       task integrate
 
-Deviations: sub-questions come from the task `decompose` and are completed before anything is retrieved, as in `selfask`. Without
+Deviations: the first stage is BM25 or dense search, and the other links neighbours (the released code: SPLADE v2 and ColBERTv2).
+Sub-questions come from the task `decompose` and are completed before anything is retrieved, as in `selfask`. Without
 MER the task `integrate` concludes from the findings and the last hop's evidence. No cross-encoder is included: cosine and BM25
 (`scorer = "hybrid"`) score passages, but in `paper-models`. No entailment classifier is included: rules compare answers, unless
 the paper's is in this machine's cache of models or `equivalence = "nli:MODEL"` names one, as in `paper-models`. A reranker's
@@ -157,7 +158,6 @@ class Sunar(Hopwise):
         "paper-rerank-only": replace(PAPER, nar="off"),
         "paper-no-mer": replace(PAPER, meta_reasoning=False),
         "guided": SunarSettings(nar="guided"),
-        "vanilla": SunarSettings(nar="vanilla"),
         "rerank-only": SunarSettings(nar="off"),
         "no-mer": SunarSettings(meta_reasoning=False),
         "dense": SunarSettings(first_stage="dense"),

@@ -25,13 +25,13 @@ from hoptrail.language.tasks import (
     Reading,
     Recall,
     Sample,
-    Samples,
     Step,
     Summarise,
     Task,
     Turn,
     Verify,
 )
+from hoptrail.models.chat import Rung
 from hoptrail.types import Fact, Kind, Span, Triple, Unit
 from language_chat import ANSWER, QUESTION, Speaking, passage
 
@@ -82,24 +82,37 @@ def test_integrate_without_any_answer_is_reading(fake: FakeAI, speaking: Speakin
     assert len(fake.log) == 1, "the same request"
 
 
-@pytest.mark.parametrize(
-    ("abstain", "said"),
-    [
-        (Abstain.ALWAYS, "A guess is worse than null."),
-        (Abstain.ALLOWED, "If nothing in"),
-        (Abstain.NEVER, "never null"),
-    ],
-)
-def test_whether_it_may_abstain_is_said_to_the_model(
-    fake: FakeAI, speaking: Speaking, isk: Unit, abstain: Abstain, said: str
+@pytest.mark.parametrize("rung", Rung)
+def test_a_form_offers_a_null_only_where_the_task_may_abstain(
+    fake: FakeAI, speaking: Speaking, isk: Unit, rung: Rung
 ) -> None:
-    language = speaking(by_task({"answer": ANSWER, "integrate": {"answer": "the Isk"}, "integrate_evidence": ANSWER}))
-    language.perform(Read(QUESTION, (isk,), abstain))
-    language.perform(Integrate(QUESTION, (FOUND,), (), abstain))
-    language.perform(Integrate(QUESTION, (FOUND,), (isk,), abstain))
-    assert [asked.prompt.splitlines()[-1].count(said) for asked in fake.log] == [1, 1, 1]
-    guessing = [asked.prompt.count("guess") for asked in fake.log]
-    assert guessing == [1, 1, 1] if abstain is Abstain.ALWAYS else guessing == [0, 0, 0]
+    """The words, the form that the model is shown, and the schema that is sent agree."""
+    found = {task: {"answer": "the Isk"} for task in ("integrate", "recall", "sample")}
+    in_json = by_task({**found, "answer": ANSWER, "integrate_evidence": ANSWER})
+    brain = (lambda _: "It says so.\nANSWER: the Isk") if rung is Rung.PLAIN else in_json
+    language = speaking(brain, structured=rung.value)
+    for abstain, said in (
+        (Abstain.ALWAYS, "A guess is worse than null."),
+        (Abstain.ALLOWED, "If nothing "),
+        (Abstain.NEVER, "never null."),
+    ):
+        for task in (
+            Read(QUESTION, (isk,), abstain),
+            Integrate(QUESTION, (FOUND,), (), abstain),
+            Integrate(QUESTION, (FOUND,), (isk,), abstain),
+            Recall(QUESTION, abstain),
+            Sample(QUESTION, (isk,), 1, abstain),
+        ):
+            assert language.perform(task).value
+            told = fake.log[-1].prompt
+            if not isinstance(task, Sample) or abstain is not Abstain.ALWAYS:  # where nothing helps, a sample is null
+                assert said in told
+            assert ("guess" in told) == (abstain is Abstain.ALWAYS and not isinstance(task, Sample))
+            never = abstain is Abstain.NEVER
+            assert ((", or none" if rung is Rung.PLAIN else " or null") in told) == (not never)
+            sent = json.dumps(fake.log[-1].body.get("response_format")) + told
+            schema = sent.rpartition('"answer": {')[2]
+            assert rung is Rung.PLAIN or schema.startswith('"type": "string"' if never else '"anyOf": ')
 
 
 @pytest.mark.parametrize(
@@ -254,26 +267,6 @@ def test_recall_answers_from_memory_or_not(speaking: Speaking) -> None:
     assert language.perform(Recall("capital of France?")).value == Reading("Paris", (), 0.8)
     language = speaking(by_task({"recall": {"answer": "I don't know", "confidence": 0.8}}))
     assert language.perform(Recall("something else?")).value == Reading(None)
-
-
-def test_memory_may_guess_where_a_question_must_be_answered(fake: FakeAI, speaking: Speaking) -> None:
-    language = speaking(by_task({"recall": {"answer": "Paris", "confidence": "low"}}))
-    for abstain in Abstain:
-        language.perform(Recall("capital of France?", abstain))
-    strict, helpful, guessing = (asked.prompt for asked in fake.log)
-    assert "A guess is worse than null" in strict
-    assert "If nothing you know helps" in helpful
-    assert "never null" in guessing
-    assert "worse than null" not in guessing
-
-
-def test_samples_that_may_not_abstain_have_no_null(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:
-    language = speaking(by_task({"sample": {"reasoning": "so", "answer": "Oslo"}}))
-    assert language.perform(Sample(QUESTION, (isk,), 2, Abstain.NEVER)).value == Samples(("Oslo", "Oslo"))
-    form = fake.log[0].body["response_format"]["json_schema"]["schema"]
-    assert form["properties"]["answer"]["type"] == "string"
-    assert "never null" in fake.log[0].prompt
-    assert "nothing in the passages helps" not in fake.log[0].prompt
 
 
 def test_a_summary_may_be_as_long_as_was_asked(fake: FakeAI, speaking: Speaking, isk: Unit) -> None:

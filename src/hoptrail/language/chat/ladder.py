@@ -105,7 +105,7 @@ class Ladder:
         self, task: str, draft: Draft, rung: Rung, room: Room, form: type[ReplyForm], seed: int | None
     ) -> ChatRequest:
         """The request for a draft on a rung."""
-        schema = schema_of(form, limited=rung is Rung.SCHEMA)
+        schema = schema_of(form, limited=rung is Rung.SCHEMA, answered=draft.answered)
         messages = draft.plain if rung is Rung.PLAIN else draft.messages
         if rung is Rung.PROMPT:
             told = load_prompt("schema").fill({"schema": schema})[-1].text

@@ -202,8 +202,7 @@ class _TaskRun:
         """
         if not task.evidence:
             return Samples((None,))
-        draft, ladder = self.ladder.drafter(task, self.origins), self.ladder
-        form = schemas.GuessReply if task.abstain is tasks.Abstain.NEVER else schemas.SampleReply
+        draft, ladder, form = self.ladder.drafter(task, self.origins), self.ladder, schemas.SampleReply
 
         def climb(seed: int) -> Climb[schemas.SampleReply] | TaskFailed:
             try:

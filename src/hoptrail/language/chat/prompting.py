@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.resources import files
 from string import Template
@@ -39,7 +39,7 @@ _FOLDER = files("hoptrail.language.chat") / "prompts"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A parsed prompt file, and the names that it uses."""
+    """A parsed prompt file, and the names that it uses. `answered`: its forms offer no null."""
 
     name: str
     names: tuple[str, ...]
@@ -51,6 +51,7 @@ class Prompt:
     example: str
     plain: str
     given: str
+    answered: bool = field(default=False, kw_only=True)
 
     def fill(self, values: Mapping[str, str], *, short: bool = False) -> tuple[Message, ...]:
         """The two messages. A `$` in `values` has no meaning."""
@@ -75,7 +76,7 @@ def load_prompt(name: str) -> Prompt:
     head = dict(line.partition(": ")[::2] for line in opening.strip().splitlines())
     names = tuple(sorted(Template(sections["given"]).get_identifiers()))
     phrases = {title: body for title, body in sections.items() if title not in _PARTS}
-    return Prompt(name, names, head["reply"], phrases, **{part: sections.get(part, "") for part in _PARTS})
+    return Prompt(name, names, head["reply"], phrases, *(sections.get(part, "") for part in _PARTS))
 
 
 def known_prompts() -> tuple[str, ...]:
@@ -86,13 +87,14 @@ def known_prompts() -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A prompt ready to send, the units it shows in the order of their numbers, the documents that its words come from by way of
-    earlier replies (`origins`), and the same prompt for a plain-text reply (may be empty).
+    earlier replies (`origins`), the same prompt for a plain-text reply (may be empty), and whether a null is no answer to it.
     """
 
     messages: tuple[Message, ...] = ()
     units: tuple[Unit, ...] = ()
     origins: tuple[str, ...] = ()
     plain: tuple[Message, ...] = ()
+    answered: bool = False
 
     @property
     def documents(self) -> tuple[str, ...]:
@@ -115,7 +117,7 @@ class Drafter:
         texts, units = self.shown(self.tokens_left(room))
         values, short = {**self.values, **texts}, room.small
         plain = self.prompt.fill_plain(values, short=short)
-        return Draft(self.prompt.fill(values, short=short), units, self.origins, plain)
+        return Draft(self.prompt.fill(values, short=short), units, self.origins, plain, self.prompt.answered)
 
     def tokens_left(self, room: Room) -> int:
         """The tokens for evidence in a room, beside the prompt without it and the reply. Raises: TaskFailed: there are none."""
@@ -130,6 +132,9 @@ class Drafter:
 def drafter_of(task: object, prompt: Prompt, origins: tuple[str, ...] = ()) -> Drafter:
     """Drafts a prompt for a task: with its fields of the names that the prompt declares, and as much as fits of its evidence."""
     values = {}
+    if getattr(task, "abstain", None) is Abstain.NEVER:
+        form, plain = prompt.form.replace(" or null", ""), prompt.plain.replace(", or none", "")
+        prompt = replace(prompt, form=form, plain=plain, answered=True)
     for name in prompt.names:
         value = getattr(task, name, None)
         if isinstance(value, Abstain):
@@ -140,6 +145,5 @@ def drafter_of(task: object, prompt: Prompt, origins: tuple[str, ...] = ()) -> D
             values[name] = show_findings(value or ())
     if "evidence" not in prompt.names:
         return Drafter(prompt, values, origins=origins)
-    return Drafter(
-        prompt, values, partial(shown_units, prompt.name, "evidence", getattr(task, "evidence", ())), origins
-    )
+    shown = partial(shown_units, prompt.name, "evidence", getattr(task, "evidence", ()))
+    return Drafter(prompt, values, shown, origins)

@@ -243,11 +243,16 @@ class ReadingReply(ReplyForm):
     confidence: Confidence = UNSURE
 
 
-class ConclusionReply(ReplyForm):
-    """What earlier answers come to, and the answer, or none."""
+class SampleReply(ReplyForm):
+    """A thought, and the answer that it leads to, or none."""
 
     reasoning: OptionalText = None
     answer: OptionalText
+
+
+class ConclusionReply(SampleReply):
+    """What earlier answers come to, and the answer, or none."""
+
     confidence: Confidence = UNSURE
 
 
@@ -272,19 +277,6 @@ class RecallReply(ReplyForm):
     confidence: Confidence = UNSURE
 
 
-class SampleReply(ReplyForm):
-    """A thought, and the answer that it leads to, or none."""
-
-    reasoning: OptionalText = None
-    answer: OptionalText
-
-
-class GuessReply(SampleReply):
-    """The same where a null is not wanted; if it comes nevertheless, asking again would cost more than it is worth."""
-
-    answer: Annotated[OptionalText, WithJsonSchema({"type": "string"})]
-
-
 class EquateReply(ReplyForm):
     """What sets two answers apart, and whether they mean the same."""
 
@@ -293,9 +285,14 @@ class EquateReply(ReplyForm):
 
 
 @cache
-def schema_of(reply: type[BaseModel], *, limited: bool = False) -> str:
-    """The JSON schema as strict endpoints demand it; `limited`: with `maxLength` and `maxItems` for servers that decode by it."""
-    return json.dumps(_strict(reply.model_json_schema(), limited=limited))
+def schema_of(reply: type[BaseModel], *, limited: bool = False, answered: bool = False) -> str:
+    """The JSON schema as strict endpoints demand it; `limited`: with `maxLength` and `maxItems` for servers that decode by it;
+    `answered`: the answer is no null (one that comes nevertheless is read: asking again would cost more than it is worth).
+    """
+    schema = _strict(reply.model_json_schema(), limited=limited)
+    if answered:
+        schema["properties"]["answer"] = schema["properties"]["answer"]["anyOf"][0]
+    return json.dumps(schema)
 
 
 def _strict(part: Any, field: str = "", *, limited: bool) -> Any:

@@ -261,11 +261,7 @@ def _check_same(out: Path, task: str, wanted: str) -> None:
 def _identity(dump: Path) -> dict[str, str | int]:
     """Name, size in bytes, and SHA-256 of the first MiB."""
     with disk_errors(f"the dump {dump} cannot be read"), dump.open("rb") as file:
-        return {
-            "name": dump.name,
-            "bytes": dump.stat().st_size,
-            "first": hashlib.sha256(file.read(MIB)).hexdigest(),
-        }
+        return {"name": dump.name, "bytes": dump.stat().st_size, "first": hashlib.sha256(file.read(MIB)).hexdigest()}
 
 
 def lines_of(counts: Counts, most: int = 10) -> Sequence[str]:
