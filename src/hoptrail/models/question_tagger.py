@@ -1,5 +1,5 @@
-"""The trained tagger: which words of a message are questions, what a message wants that asks nothing; which words of a question
-describe something that has to be found first; and which words of a text answer a question.
+"""The trained tagger: which words of a message are questions, what a message wants that asks nothing; what kind of answer a
+question wants, and which of its words describe something that has to be found first; and which words of a text answer it.
 
     [CLS] message [SEP]
     [CLS] question [SEP] text [SEP]
@@ -9,6 +9,7 @@ reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [C
 
     asked    pieces that begin a question, belong to it, or stand around it    (Ramshaw and Marcus 1995, section 3, for tags)
     inner    first and last piece of the innermost description                 (Devlin et al. 2019, section 4.2, for spans)
+    kind     what kind of answer a question wants
     form     whether a question is to be taken apart
     reply    what a message wants that asks nothing
     items    pieces of the text that answer the question, as in `asked`
@@ -16,7 +17,7 @@ reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [C
     relation how what is asked for lies to this time
 
 The last two stand on a narrow layer of their own over the last three, which they taught nothing. Further heads were trained and
-are not used yet: the kind of answer, the sides of a comparison and which value wins it (docs/decisions/reading.md). It reads
+are not used yet: the sides of a comparison and which value wins it (docs/decisions/reading.md). It reads
 English. Longer messages are tagged in stretches of 96 word pieces.
 """
 
@@ -34,6 +35,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.onnx_runtime import Tensors
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.reader import open_network, read_reader_weights, reader_folder
+from hoptrail.types import AnswerKind
 
 QUESTIONS = "questions.npz"
 PIECE_HEADS = {"asked": 3, "inner": 2, "items": 3, "sides": 3}
@@ -45,9 +47,12 @@ LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 TIMES = 192
 """The width of the layer for times."""
 _SURE = 0.7
-"""A less likely relation is none."""
+"""A less likely relation is none, a less likely kind a short answer."""
 _COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0}
 """Of a place in log probability; between 1 and 4 the judged rows hardly change."""
+
+KINDS = (AnswerKind.SHORT, AnswerKind.LIST, AnswerKind.YES_NO, AnswerKind.STEPS, AnswerKind.PASSAGE)
+"""The kinds of answers in the order of the head's columns."""
 
 Extent = tuple[int, int]
 """Characters of a text: start and end."""
@@ -94,8 +99,11 @@ class MessageTags:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTags:
-    """Whether a question is to be taken apart, and the place of the innermost description of a chain."""
+    """What kind of answer a question wants, whether it is to be taken apart, and the place of the innermost description of a
+    chain.
+    """
 
+    kind: AnswerKind
     form: QuestionForm
     inner: Extent | None = None
 
@@ -129,14 +137,16 @@ class QuestionTagger:
         return MessageTags(tuple(asked), replies[0] if replies else WantedReply.OTHER)
 
     def tag_question(self, question: str) -> QuestionTags:
-        """Whether and where a question is to be taken apart."""
+        """What kind of answer a question wants, and whether and where it is to be taken apart."""
         offsets, heads = self._heads(question)
+        odds = _log_shares(heads["kind"])
+        kind = KINDS[int(odds.argmax())] if odds.max() >= np.log(_SURE) else AnswerKind.SHORT
         form, inner = QuestionForm(int(heads["form"].argmax())), heads["inner"]
         if form is not QuestionForm.CHAIN or not offsets:
-            return QuestionTags(form)
+            return QuestionTags(kind, form)
         spans = np.where(np.tri(len(offsets), k=-1, dtype=bool), -np.inf, inner[:, :1] + inner[:, 1])
         first, last = divmod(int(spans.argmax()), len(offsets))
-        return QuestionTags(form, (offsets[first][0], offsets[last][1]))
+        return QuestionTags(kind, form, (offsets[first][0], offsets[last][1]))
 
     def tag_text(self, question: str, text: str) -> tuple[tuple[Extent, float], ...]:
         """The places in the first `LONGEST_TEXT` word pieces of a text that answer a question, each with the log probability of
@@ -148,7 +158,7 @@ class QuestionTagger:
     def tag_time(self, question: str) -> TimeTags:
         """Whether a question asks for a time, and the words for it."""
         offsets, heads = self._heads(question)
-        odds = heads["relation"] - np.logaddexp.reduce(heads["relation"])
+        odds = _log_shares(heads["relation"])
         places = _marked("when", heads, offsets, question)
         found = TimeRelation(int(odds.argmax()))
         if found is TimeRelation.NONE or not places or odds.max() < np.log(_SURE):
@@ -210,7 +220,7 @@ def tag_message(message: str) -> MessageTags:
 
 @lru_cache(1024)
 def tag_question(question: str) -> QuestionTags:
-    """How a question is to be taken apart, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
+    """What a question wants, and its parts, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
     return _installed().tag_question(question)
 
 
@@ -224,6 +234,12 @@ def tag_time(question: str) -> TimeTags:
 def tag_text(question: str, text: str) -> tuple[tuple[Extent, float], ...]:
     """The words of a text that answer a question, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
     return _installed().tag_text(question, text)
+
+
+def _log_shares(logits: FloatMatrix) -> FloatMatrix:
+    """The log probability of each column."""
+    shares: FloatMatrix = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+    return shares
 
 
 def _marked(
@@ -262,7 +278,7 @@ def _words(logits: FloatMatrix, offsets: Sequence[Extent], text: str) -> list[tu
     it.
     """
     found: list[tuple[Extent, FloatMatrix]] = []
-    scores = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+    scores = _log_shares(logits)
     for (start, end), (around, begins, belongs) in zip(offsets, scores, strict=True):
         if (
             found

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
-from hoptrail.language.closeness import Close, is_covered
 from hoptrail.language.offline.evidence import text_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.evidence_groups import Group, groups_of
@@ -21,10 +21,8 @@ from hoptrail.types import AnswerKind, BlockKind, Cell, Unit
 
 _LEAST = 0.6
 _MOST_WORDS = 5  # words of an item in a sentence
-_FEWEST = 2  # items of a list
 _LONGEST_ITEM = 160  # characters of the longest paragraph or part of a sentence that is an item
-_FREE_TEXT = 0.15  # penalty on paragraphs and enumerations in sentences, compared with rows and items
-_CLOSE = 5  # number of closest statements that are searched for an enumeration
+_FREE_TEXT = 0.15  # penalty on paragraphs, compared with rows and items
 
 _COMMAND = re.compile(
     r"^\s*(?:please )?(?:list|name|show me|show|give me|enumerate|tell me|which|what)?\s*"
@@ -43,30 +41,32 @@ _SERIES = re.compile(
 _PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
 
 
-def listing(question: str, units: Sequence[Unit], close: Sequence[Close]) -> Reading:
-    """The items, rows or enumerated values that the question asks for; an abstention if no list matches."""
+def listing(question: str, units: Sequence[Unit]) -> Reading:
+    """The items, rows or values after a colon that the question asks for; an abstention if no list matches."""
     asked = _list_question(question)
-    by_group, by_line = _of_groups(question, asked, units), _of_keyed_lines(question, asked, units)
-    found = [*by_group, *by_line, *_of_sentences(question, asked, close)]
+    found = [*_of_groups(question, asked, units), *_of_keyed_lines(question, asked, units)]
     score, reading = max(found, key=lambda pair: pair[0], default=(0.0, Reading(None)))
     return reading if score >= _LEAST else Reading(None, kind=AnswerKind.LIST)
 
 
-def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, reading: Reading) -> Reading:
-    """The surer of `quoted`, which may confirm the reader's answer, and the enumeration that has this answer."""
-    given = content_stems(reading.answer or "")
+def list_by_reading(units: Sequence[Unit], quoted: Reading, reading: Reading) -> Reading:
+    """The surer of `quoted`, which may confirm the reader's answer, and the enumeration that this answer is or belongs to. Where
+    nothing is listed, the reader's answer is all there is.
+    """
+    answer, kept = reading.answer or "", reading if quoted.answer is None else replace(quoted, leads=reading.leads)
+    given = content_stems(answer)
     if not given or reading.confidence <= quoted.confidence:
-        return replace(quoted, leads=reading.leads)
-    if len(quoted.items) >= _FEWEST and any(given == content_stems(item) for item in quoted.items):
+        return kept
+    if len(quoted.items) > 1 and any(given == content_stems(item) for item in quoted.items):
         return replace(quoted, confidence=reading.confidence)
-    support = reading.steps[-1].support
-    for said in (said for unit in units for said in statements_of(unit) if said.support[:1] == support[:1]):
-        for items in _enumerated_in(said.text):
-            short = all(len(words(item)) <= _MOST_WORDS for item in items)
-            if len(items) >= _FEWEST and short and any(given & content_stems(item) for item in items):
-                listed = list_reading(question, [said], items, AnswerKind.LIST, 1.0)
-                return replace(listed, confidence=reading.confidence)
-    return replace(quoted, leads=reading.leads)
+    *before, last = reading.steps
+    texts = (said.text for unit in units for said in statements_of(unit) if said.support[:1] == last.support[:1])
+    for items in chain.from_iterable(map(_enumerated_in, (answer, *texts))):
+        short = all(len(words(item)) <= _MOST_WORDS for item in items)
+        if short and len(items) > 1 and given <= content_stems(" ".join(items)):
+            step = replace(last, answer="; ".join(items))
+            return Reading(step.answer, (*before, step), reading.confidence, AnswerKind.LIST, items, reading.leads)
+    return kept
 
 
 def list_reading(
@@ -164,26 +164,6 @@ def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) 
                 stems = content_stems(f"{said.seen.partition(': ')[0]} {found['key']}")
                 share = len(asked.words & stems) / max(1, len(asked.words))
                 yield share + 0.03, list_reading(question, [said], _parts_of(found["values"]), AnswerKind.LIST, share)
-
-
-def _of_sentences(question: str, asked: _ListQuestion, close: Sequence[Close]) -> Iterator[tuple[float, Reading]]:
-    """`It runs on Linux, macOS and FreeBSD.`, in the statements closest to the question."""
-    for said in (one.said for one in close[:_CLOSE]):
-        if said.block is not None and (said.block.cells or said.block.kind is BlockKind.CODE):
-            continue
-        for items in _enumerated_in(said.text):
-            stems = content_stems(said.seen)
-            conditions = asked.words - asked.noun or asked.words
-            share = sum(is_covered(word, stems) for word in conditions) / max(1, len(conditions))
-            new = all(item and not content_stems(item) <= asked.words for item in items)
-            if new and _is_list(items) and all(len(words(item)) <= _MOST_WORDS for item in items):
-                share -= _FREE_TEXT
-                yield share, list_reading(question, [said], items, AnswerKind.LIST, share)
-
-
-def _is_list(items: Sequence[str]) -> bool:
-    """Whether the parts are a list: three or more, or two names; `its mission and purposes` is none."""
-    return len(items) > _FEWEST or (len(items) == _FEWEST and not any(item[0].islower() for item in items))
 
 
 def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:
