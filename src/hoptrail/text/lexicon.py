@@ -173,6 +173,16 @@ NOT_PERSONS = word_set(
     "butter server filter shutter counter meter diameter perimeter crater boiler propeller reservoir corridor anchor elevator "
     "mirror manor terror honor honour humor humour supplier customer vendor provider printer router adapter"
 )
+
+
+def is_person_noun(word: str) -> bool:
+    """Whether `word` names people by kinship, office or trade (`mother`, `king`, `designer`)."""
+    lower, singular = word.lower(), word.lower().removesuffix("s")
+    if lower in PERSON_NOUNS or singular in PERSON_NOUNS:
+        return True
+    return len(singular) > 4 and singular.endswith(PERSON_ENDINGS) and singular not in NOT_PERSONS
+
+
 PLACE_NOUNS = word_set(
     "place city town village country state county province region district island continent location birthplace "
     "capital municipality territory kingdom nation area borough suburb neighborhood hometown prefecture republic "
@@ -183,7 +193,6 @@ ORGANISATION_NOUNS = word_set(
     "orchestra employer organisation organization institution museum newspaper magazine museum agency bank brand "
     "headquarters birthplace"
 )
-DATE_NOUNS = word_set("year date day month century decade time")
 
 COUNTRIES = {
     "afghanistan": "afghan", "albania": "albanian", "algeria": "algerian", "argentina": "argentine argentinian",

@@ -17,7 +17,6 @@ from hoptrail.language.questions.choices import find_choice
 from hoptrail.text import lexicon
 from hoptrail.text.mentions import Mention, find_names
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.text.questions import is_person_noun
 from hoptrail.text.values import date_order, read_date, read_number, same_value
 from hoptrail.text.words import content_stems, stem, words
 
@@ -109,7 +108,7 @@ def _choice(text: str) -> Comparison | None:
         return None
     role = _role(ask)
     side = "{found}" if role else "{side}"
-    asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role))
+    asked, by = _attribute(ask, ordering, side, person=bool(role) and lexicon.is_person_noun(role))
     return _comparison(choice.sides, role, asked, by)
 
 
@@ -117,7 +116,7 @@ def _comparison(
     sides: tuple[str, str], role: str, asked: Sequence[str], by: ComparisonRule, *, claimed: bool = False
 ) -> Comparison | None:
     """The comparison that first resolves the `role` of each side, if any; None if nothing is `asked`."""
-    leading = (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
+    leading = (f"{'Who' if lexicon.is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
     return Comparison(sides, (*leading, *asked), len(leading), by, claimed) if asked else None
 
 
@@ -156,7 +155,9 @@ def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tup
 
 
 def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, person: bool) -> str:
-    person = person or ask.lower().startswith("who") or any(is_person_noun(word.text) for word in words(ask)[1:3])
+    person = (
+        person or ask.lower().startswith("who") or any(lexicon.is_person_noun(word.text) for word in words(ask)[1:3])
+    )
     if "birth" in stems or (ordering in lexicon.AGES and person):
         return f"When was {side} born?"
     if "death" in stems:
@@ -262,7 +263,7 @@ def _are_persons(role: str, leads: Sequence[str], sides: Sequence[str]) -> bool:
     """Whether the sides are persons: by their noun, else unless a name has an article or the noun of a place or organisation."""
     noun = role or next((lead.split()[-1] for lead in leads if lead not in {"", "the "}), "")
     if noun:
-        return is_person_noun(noun)
+        return lexicon.is_person_noun(noun)
     things = lexicon.PLACE_NOUNS | lexicon.ORGANISATION_NOUNS | lexicon.ARTICLES
     return not any(word.lower in things for side in sides for word in words(side))
 
