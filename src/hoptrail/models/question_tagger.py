@@ -12,13 +12,14 @@ reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [C
     kind     what kind of answer a question wants
     form     whether a question is to be taken apart
     reply    what a message wants that asks nothing
+    sides    pieces of the things that a question compares, as in `asked`
     items    pieces of the text that answer the question, as in `asked`
     when     pieces for a time, as in `asked`
     relation how what is asked for lies to this time
 
-The last two stand on a narrow layer of their own over the last three, which they taught nothing. Further heads were trained and
-are not used yet: the sides of a comparison and which value wins it (docs/decisions/reading.md). It reads
-English. Longer messages are tagged in stretches of 96 word pieces.
+The last two stand on a narrow layer of their own over the last three, which they taught nothing. A further head was trained and
+is not used yet: which value wins a comparison (docs/decisions/reading.md). It reads English. Longer messages are tagged in
+stretches of 96 word pieces.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ TIMES = 192
 """The width of the layer for times."""
 _SURE = 0.7
 """A less likely relation is none, a less likely kind a short answer."""
-_COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0}
+_COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 1.0}
 """Of a place in log probability; between 1 and 4 the judged rows hardly change."""
 
 KINDS = (AnswerKind.SHORT, AnswerKind.LIST, AnswerKind.YES_NO, AnswerKind.STEPS, AnswerKind.PASSAGE)
@@ -99,13 +100,14 @@ class MessageTags:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTags:
-    """What kind of answer a question wants, whether it is to be taken apart, and the place of the innermost description of a
-    chain.
+    """What kind of answer a question wants, whether it is to be taken apart, and the places of the innermost description of
+    a chain and of what is compared.
     """
 
     kind: AnswerKind
     form: QuestionForm
     inner: Extent | None = None
+    sides: tuple[Extent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,11 @@ class QuestionTagger:
         odds = _log_shares(heads["kind"])
         kind = KINDS[int(odds.argmax())] if odds.max() >= np.log(_SURE) else AnswerKind.SHORT
         form, inner = QuestionForm(int(heads["form"].argmax())), heads["inner"]
-        if form is not QuestionForm.CHAIN or not offsets:
+        if form is QuestionForm.COMPARE:
+            return QuestionTags(
+                kind, form, sides=tuple(place for place, _ in _marked("sides", heads, offsets, question))
+            )
+        if form is QuestionForm.SINGLE or not offsets:
             return QuestionTags(kind, form)
         spans = np.where(np.tri(len(offsets), k=-1, dtype=bool), -np.inf, inner[:, :1] + inner[:, 1])
         first, last = divmod(int(spans.argmax()), len(offsets))

@@ -15,8 +15,8 @@ from statistics import fmean
 from hoptrail.language.closeness import Close, Judge, below_headings, place_of
 from hoptrail.language.offline.answer_weights import logistic
 from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
-from hoptrail.language.questions.choices import sides_compared
 from hoptrail.language.tasks import Reading, Step
+from hoptrail.models.question_tagger import tag_question
 from hoptrail.text.change_notes import are_change_notes
 from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.normal_forms import squeeze
@@ -66,11 +66,17 @@ def explain(question: str, units: Sequence[Unit], close: Sequence[Close], judge:
 
 
 def _explanations(question: str, close: Sequence[Close]) -> list[Close]:
-    """The closest statements, where they explain by themselves, with both sides of a difference that the question asks for."""
-    sides = sides_compared(question)
+    """The closest statements, where they explain by themselves, with both sides of what the question compares."""
+    sides = _differences(question)
     near = [replace(one, said=_answer_to(one.said)) for one in close[:_CLOSE]]
     explaining = [one for one in near if _is_explanation(one.said)]
     return [one for one in explaining if not sides or sides <= content_stems(_as_judged(one.said))]
+
+
+def _differences(question: str) -> frozenset[str]:
+    """The stems in which two things differ that a question compares: `hard`, `soft` for hard and soft links."""
+    sides = [content_stems(question[start:end]) for start, end in tag_question(question).sides]
+    return sides[0] ^ sides[1] if len(sides) == 2 else frozenset()
 
 
 def _judged(question: str, close: Sequence[Close], judge: Judge) -> list[tuple[Close, float]]:
