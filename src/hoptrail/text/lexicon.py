@@ -26,10 +26,6 @@ PREPOSITIONS = word_set(
 PRONOUNS = word_set(
     "he she it they him her them his hers its their theirs himself herself itself themselves this that these those"
 )
-ORDERINGS = word_set(
-    "first earlier earliest older oldest elder later latest last younger youngest newer newest sooner recently more "
-    "most"
-)
 
 FUNCTION_WORDS = (
     ARTICLES
@@ -221,16 +217,21 @@ DEMONYMS = {demonym: country for country, demonyms in COUNTRIES.items() for demo
 EARLIER = word_set("first earlier earliest older oldest elder sooner before")
 LATER = word_set("later last latest younger youngest newer newest recently recent after")
 AGES = word_set("older oldest elder younger youngest")
-MORE = word_set(
-    "longer longest taller tallest higher highest larger largest bigger biggest more most greater heavier deeper wider farther"
-)
-LESS = word_set("shorter shortest smaller smallest fewer fewest less lower lowest lighter lightest nearer")
+_MEASURES = {
+    "long": ("longer longest", "shorter shortest"),
+    "tall": ("taller tallest", ""),
+    "high": ("higher highest", "lower lowest"),
+    "large": ("larger largest bigger biggest greater", "smaller smallest"),
+    "heavy": ("heavier", "lighter lightest"),
+    "deep": ("deeper", ""),
+    "wide": ("wider", ""),
+    "far": ("farther", "nearer"),
+}
+"""By the adjective that asks with `how` for a value: the words for more and for less of it."""
+MORE = word_set(f"more most {' '.join(more for more, _ in _MEASURES.values())}")
+LESS = word_set(f"fewer fewest less {' '.join(less for _, less in _MEASURES.values())}")
+ORDERINGS = EARLIER | LATER | MORE | LESS
 """Words that order two things, in time (`EARLIER` to `AGES`) or in amount."""
 
-POSITIVES = {
-    "longer": "long", "longest": "long", "shorter": "long", "shortest": "long", "taller": "tall", "tallest": "tall",
-    "higher": "high", "highest": "high", "lower": "high", "lowest": "high", "larger": "large", "largest": "large",
-    "bigger": "large", "biggest": "large", "smaller": "large", "smallest": "large", "heavier": "heavy", "lighter": "heavy",
-    "lightest": "heavy", "deeper": "deep", "wider": "wide", "farther": "far", "nearer": "far", "greater": "large",
-}  # fmt: skip
-"""The adjective that asks with `how` for the value that a comparative compares: `how long` for `shorter`."""
+POSITIVES = {word: measure for measure, (more, less) in _MEASURES.items() for word in f"{more} {less}".split()}
+"""The adjective that asks for the value that a comparative compares: `how long` for `shorter`."""

@@ -9,17 +9,11 @@ import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from hoptrail.text.lexicon import EARLIER, FUNCTION_WORDS, LATER, LESS, MORE, PREPOSITIONS, word_set
+from hoptrail.text.lexicon import FUNCTION_WORDS, ORDERINGS, PREPOSITIONS
 from hoptrail.text.mentions import find_names
 from hoptrail.text.words import words
 
-FIRST = EARLIER - {"before"}
-LAST = LATER - {"recently", "recent", "after"}
-MOST = MORE | word_set(
-    "dearer costlier heaviest widest deepest thicker warmer hotter wetter brighter louder stronger busier"
-)
-LEAST = LESS | word_set("least cheaper cheapest nearest thinner narrower colder cooler drier darker quieter weaker")
-"""Ordering words: of dates, the earlier and the later; of numbers, the greater and the smaller."""
+_ORDERINGS = ORDERINGS - {"before", "recently", "recent", "after"}
 _MARK = re.compile(r"[,:]| between ")
 _CLAUSE = re.compile(r"[,:] (?=[a-z])")
 
@@ -36,7 +30,7 @@ class Choice:
 def find_choice(question: str) -> Choice | None:
     """The two sides that a question offers: `..., A or B`, `... between A and B`, or two names with `or` between them."""
     text = " ".join(question.split()).rstrip(" ?.!")
-    ordering = next((word.lower for word in words(text) if word.lower in FIRST | LAST | MOST | LEAST), "")
+    ordering = next((word.lower for word in words(text) if word.lower in _ORDERINGS), "")
     if not ordering:
         return _names_offered(text)
     lead, between, _ = text.partition(" between ")

@@ -81,7 +81,7 @@ _MOST_ANALYSED = 600
 _NAME = r"(?:the )?[A-Z][\w'’.-]*(?: (?:of )?(?:the )?[A-Z0-9][\w'’.-]*)*"
 _OFFERED = re.compile(
     rf"(?P<auxiliary>(?i:is|are|was|were|has|have)) (?P<sides>{_NAME} or {_NAME}) "
-    rf"(?P<ask>(?:[a-z]+(?:ed|n|t) )?(?:{'|'.join(sorted(lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS))}))"
+    rf"(?P<ask>(?:[a-z]+(?:ed|n|t) )?(?:{'|'.join(sorted(lexicon.ORDERINGS))}))"
 )
 """Two names with `or` between them, and what they are compared by."""
 
@@ -101,7 +101,7 @@ def find_comparison(question: str) -> Comparison | None:
 
 def _choice(text: str) -> Comparison | None:
     choice = find_choice(text)
-    if choice is None or choice.ordering not in lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS:
+    if choice is None or choice.ordering not in lexicon.ORDERINGS:
         return None
     ask, ordering = choice.ask, choice.ordering
     if ordering not in {word.lower for word in words(ask)}:
@@ -130,7 +130,7 @@ def _role(ask: str) -> str:
     """The noun that leads from a side to the compared thing: `whose director was born first`."""
     match = _ROLE.search(ask.lower())
     role = match["whose"] or match["had"] if match else ""
-    return "" if role in lexicon.ORDERINGS | lexicon.MORE | lexicon.LESS else role
+    return "" if role in lexicon.ORDERINGS else role
 
 
 _BEEN = re.compile(r"\bha(?:s|ve) been (?P<rest>.+)$")
@@ -214,7 +214,7 @@ def _counts(counted: str) -> bool:
 
 
 _NOW_OR_THEN = "is|are|was|were|do|does|did|has|have|had"
-_COMPARATIVES = "|".join(sorted(lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS))
+_COMPARATIVES = "|".join(sorted(lexicon.ORDERINGS))
 _CLAIM = re.compile(
     rf"(?P<auxiliary>(?i:{_NOW_OR_THEN})) (?P<first>[a-z ]*)# (?:(?P<said>[a-z ]+?) )?"
     rf"(?:(?P<order>before|after)|(?P<more>{_COMPARATIVES})(?: (?P<noun>[a-z]+))? than) "
