@@ -149,9 +149,6 @@ NAMED_AFTER_OF = re.compile(
 )
 """A prefix that belongs to the name after it: `the village of Foss` is Foss."""
 
-NAMED_AFTER = word_set("named called christened titled entitled modelled modeled patterned styled")
-"""Verbs with which `after` does not compare times."""
-
 PERSON_NOUNS = word_set(
     "person people man woman men women king queen emperor monarch prince princess duke poet playwright scientist artist father "
     "mother parent son daughter child brother sister sibling wife husband spouse uncle aunt cousin grandfather "
@@ -178,17 +175,6 @@ def is_person_noun(word: str) -> bool:
         return True
     return len(singular) > 4 and singular.endswith(PERSON_ENDINGS) and singular not in NOT_PERSONS
 
-
-PLACE_NOUNS = word_set(
-    "place city town village country state county province region district island continent location birthplace "
-    "capital municipality territory kingdom nation area borough suburb neighborhood hometown prefecture republic "
-    "empire parish seat settlement"
-)
-ORGANISATION_NOUNS = word_set(
-    "company firm band team club school university college league label party church army studio network channel "
-    "orchestra employer organisation organization institution museum newspaper magazine museum agency bank brand "
-    "headquarters birthplace"
-)
 
 COUNTRIES = {
     "afghanistan": "afghan", "albania": "albanian", "algeria": "algerian", "argentina": "argentine argentinian",

@@ -250,7 +250,7 @@ def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tupl
     recently = (more, noun) == ("more", "recently")
     if match["order"] or recently or (more in lexicon.EARLIER | lexicon.LATER and said and not noun):
         later = match["order"] == "after" or recently or more in lexicon.LATER
-        plain = _EVENT.fullmatch(said) and not (later and said in lexicon.NAMED_AFTER)
+        plain = _EVENT.fullmatch(said) and not (later and said == "named")
         asked = (f"When {match['auxiliary'].lower()} {side} {said}?",)
         return asked if plain else (), ComparisonRule.LATER if later else ComparisonRule.EARLIER
     known = {"": not noun and more in lexicon.AGES | lexicon.POSITIVES.keys(), "live": more in {"longer", "shorter"}}
@@ -260,12 +260,11 @@ def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tupl
 
 
 def _are_persons(role: str, leads: Sequence[str], sides: Sequence[str]) -> bool:
-    """Whether the sides are persons: by their noun, else unless a name has an article or the noun of a place or organisation."""
+    """Whether the sides are persons: by their noun, else unless a name has an article."""
     noun = role or next((lead.split()[-1] for lead in leads if lead not in {"", "the "}), "")
     if noun:
         return lexicon.is_person_noun(noun)
-    things = lexicon.PLACE_NOUNS | lexicon.ORGANISATION_NOUNS | lexicon.ARTICLES
-    return not any(word.lower in things for side in sides for word in words(side))
+    return not any(word.lower in lexicon.ARTICLES for side in sides for word in words(side))
 
 
 _SAME = re.compile(r"\bsame ([a-z]+)", re.IGNORECASE)
