@@ -13,7 +13,7 @@ from itertools import chain
 from hoptrail.language.offline.evidence import text_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.evidence_groups import Group, groups_of
-from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
+from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
@@ -22,16 +22,8 @@ from hoptrail.types import AnswerKind, BlockKind, Cell, Unit
 _LEAST = 0.6
 _MOST_WORDS = 5  # words of an item in a sentence
 _LONGEST_ITEM = 160  # characters of the longest paragraph or part of a sentence that is an item
-_FREE_TEXT = 0.15  # penalty on paragraphs, compared with rows and items
 
-_COMMAND = re.compile(
-    r"^\s*(?:please )?(?:list|name|show me|show|give me|enumerate|tell me|which|what)?\s*"
-    r"(?:a list of|all of|all|every|each|of)?\s*(?:the |our |my )?",
-    re.IGNORECASE,
-)
-_LIGHT = content_stems("take part involve accord according belong exist include kind type sort overall")
-"""Words of a question that say little about the listed things."""
-_PLURALS = word_set("people men women children staff")
+_COMMANDS = content_stems("list show give tell enumerate")
 _KEYED = re.compile(r"^(?P<key>[^:\n]{2,60}):\s*(?P<values>[^:;]+[,;][^:]+?)\.?$")
 _QUOTED = r"[\"“][^\"“”]{1,80}[\"”]"
 _SERIES = re.compile(
@@ -109,40 +101,40 @@ class _ListQuestion:
 
 
 def _list_question(question: str) -> _ListQuestion:
-    rest = _COMMAND.sub("", question)
-    asked, first = content_stems(rest), words(rest)[:2]
-    noun = first[:1] if first and (first[0].lower in _PLURALS or first[0].lower.endswith("s")) else first
-    return _ListQuestion(asked - _LIGHT or asked, frozenset(word.stem for word in noun))
+    asked = content_stems(question) - _COMMANDS or content_stems(question)
+    first = [word for word in words(question) if word.stem in asked][:2]
+    noun = first[:1] if first and first[0].lower.endswith("s") else first
+    return _ListQuestion(asked, frozenset(word.stem for word in noun))
 
 
 def _of_groups(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
     for place, group in enumerate(groups_of(units)):
-        if group.kind is BlockKind.CODE:  # lines of a program are no list
+        if group.kind not in {BlockKind.ITEM, BlockKind.ROW}:
             continue
         bonus = 0.02 / (1 + place)
         heading = content_stems(group.heading) | group.headers
         members, share = _matching_members(group, asked, heading)
         if not members:
             continue
-        if group.kind is BlockKind.PARAGRAPH:
-            share -= _FREE_TEXT
         items = tuple(item_of(said, asked.noun) for said in members)
         if group.kind is BlockKind.ROW or all(len(item) <= _LONGEST_ITEM for item in items):
-            yield share + bonus, list_reading(question, members, items, AnswerKind.LIST, share)
+            kind = AnswerKind.LIST if len(items) > 1 else AnswerKind.SHORT
+            yield share + bonus, list_reading(question, members, items, kind, share)
 
 
 def _matching_members(
     group: Group, asked: _ListQuestion, heading: frozenset[str]
 ) -> tuple[tuple[UnitStatement, ...], float]:
-    """The members with most of the words that the headings lack (of a list all, of paragraphs two), and the share covered."""
+    """The rows with most of the words that the headings lack, or all items of a list, and the share covered."""
     remaining = asked.words - heading
-    is_list, is_text = group.kind is BlockKind.ITEM, group.kind is BlockKind.PARAGRAPH
-    counts = [0 if is_list else len(remaining & _conditions(said, asked)) for said in group.members]
+    counts = [
+        0 if group.kind is BlockKind.ITEM else len(remaining & _conditions(said, asked)) for said in group.members
+    ]
     most = max(counts, default=0)
     best = tuple(said for said, count in zip(group.members, counts, strict=True) if count == most)
-    if most and len(best) >= (2 if is_text else 1):
+    if most:
         return best, (len(asked.words & heading) + most) / max(1, len(asked.words))
-    if len(group.members) > 1 and not is_text:
+    if len(group.members) > 1:
         return group.members, len(asked.words & heading) / max(1, len(asked.words))
     return (), 0.0
 
