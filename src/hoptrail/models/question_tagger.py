@@ -100,8 +100,8 @@ class MessageTags:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTags:
-    """What kind of answer a question wants, whether it is to be taken apart, and the places of the innermost description of
-    a chain and of what is compared.
+    """What kind of answer a question wants, whether it is taken apart, where a chain's innermost description is, and what is
+    compared.
     """
 
     kind: AnswerKind
@@ -141,7 +141,7 @@ class QuestionTagger:
     def tag_question(self, question: str) -> QuestionTags:
         """What kind of answer a question wants, and whether and where it is to be taken apart."""
         offsets, heads = self._heads(question)
-        odds = _log_shares(heads["kind"])
+        odds = heads["kind"] - np.logaddexp.reduce(heads["kind"])
         kind = KINDS[int(odds.argmax())] if odds.max() >= np.log(_SURE) else AnswerKind.SHORT
         form, inner = QuestionForm(int(heads["form"].argmax())), heads["inner"]
         if form is QuestionForm.COMPARE:
@@ -164,7 +164,7 @@ class QuestionTagger:
     def tag_time(self, question: str) -> TimeTags:
         """Whether a question asks for a time, and the words for it."""
         offsets, heads = self._heads(question)
-        odds = _log_shares(heads["relation"])
+        odds = heads["relation"] - np.logaddexp.reduce(heads["relation"])
         places = _marked("when", heads, offsets, question)
         found = TimeRelation(int(odds.argmax()))
         if found is TimeRelation.NONE or not places or odds.max() < np.log(_SURE):
@@ -242,12 +242,6 @@ def tag_text(question: str, text: str) -> tuple[tuple[Extent, float], ...]:
     return _installed().tag_text(question, text)
 
 
-def _log_shares(logits: FloatMatrix) -> FloatMatrix:
-    """The log probability of each column."""
-    shares: FloatMatrix = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
-    return shares
-
-
 def _marked(
     head: str, heads: dict[str, FloatMatrix], offsets: Sequence[Extent], text: str
 ) -> list[tuple[Extent, float]]:
@@ -284,7 +278,7 @@ def _words(logits: FloatMatrix, offsets: Sequence[Extent], text: str) -> list[tu
     it.
     """
     found: list[tuple[Extent, FloatMatrix]] = []
-    scores = _log_shares(logits)
+    scores = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     for (start, end), (around, begins, belongs) in zip(offsets, scores, strict=True):
         if (
             found
