@@ -8,7 +8,7 @@ has no `he`. English only; a filler pronoun (`is it true that`) is not recognise
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from hoptrail.language.tasks import Exchange, Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
@@ -73,15 +73,14 @@ def complete(question: str, findings: Sequence[Finding]) -> str:
     pointed = _DEMONSTRATIVE.sub(lambda said: said[0] if said[1].lower() in kept else latest, question, count=1)
     if pointed != question:
         return pointed
-    return question if find_names(question) else replace_pronouns(question, lambda _: latest)
+    return question if find_names(question) else _replace_pronouns(question, latest)
 
 
-def replace_pronouns(question: str, meant: Callable[[str], str | None]) -> str:
-    """`question` with what each personal pronoun means in its place, as an owner (`Ada's`) where it is one; None: it stays."""
+def _replace_pronouns(question: str, name: str) -> str:
+    """`question` with a name in place of each personal pronoun, as an owner (`Ada's`) where it is one."""
     said, end, parts = words(question), 0, []
     for at, word in enumerate(said):
-        name = meant(word.lower) if word.lower in _REPLACED else None
-        if name is None:
+        if word.lower not in _REPLACED:
             continue
         following = said[at + 1] if at + 1 < len(said) and said[at + 1].start == word.end + 1 else None
         owns = word.lower in _OWNERS and following is not None and following.lower not in FUNCTION_WORDS
