@@ -28,8 +28,8 @@ from hoptrail.language.closeness import UNITS, encoder_similarity
 from hoptrail.language.offline import answer_weights
 from hoptrail.language.offline.answer_weights import NUMBERS, Regression, Weights
 from hoptrail.language.offline.statement_reading import Candidate, StatementReader, confidence_numbers, weighed
-from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.models.encoder_factory import open_encoder
+from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import installed_reader
 from hoptrail.text.mentions import find_mentions
 from hoptrail.types import AnswerKind, Unit
@@ -68,7 +68,7 @@ def example_of(folder: str, question: Question, reader: StatementReader, units: 
     def answers(answer: str) -> bool:
         return not question.unanswerable and is_right(question, answer)
 
-    kind = kind_asked(question.question)
+    kind = tag_question(question.question).kind
     if kind is AnswerKind.YES_NO:
         numbers = reader.verdict_numbers(question.question, units)
         return Example(folder, (), (), tuple((one, answers(answer)) for answer, one in numbers.items()))

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from hoptrail.language.offline.stretches import listed_text
-from hoptrail.models.question_tagger import Extent, QuestionForm, TimeRelation, WantedReply
+from hoptrail.models.question_tagger import KINDS, Extent, QuestionForm, TimeRelation, WantedReply
+from hoptrail.types import AnswerKind
 from training.sources import DATA, read_lines
 
 FOLDER = Path(__file__).parent / "asked"
@@ -37,8 +38,6 @@ _BARE = re.compile(
 )
 _DESCRIBES = re.compile(r"\b(?:of|that|who|which|where|by|in|with|from|whose|when|for|on|at|named|called)\b|['’]s\b")
 _COMPARES = re.compile(r"highest|lowest|first|older|both|same|equal|difference|true|either|which|earlier|larger")
-KINDS = ("short", "list", "yes_no", "steps", "passage")
-"""The kinds of answers in the order of the head's columns."""
 _REWRAPPED, _JOINED = 1500, 700
 _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 """Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
@@ -202,7 +201,7 @@ def _alone(question: str, kind: str, weight: float) -> QuestionExample:
 
 
 def _kind(kind: str | None) -> int | None:
-    return KINDS.index(kind) if kind in KINDS else None
+    return KINDS.index(AnswerKind(kind.replace("_", "-"))) if kind else None
 
 
 def _with_number(row: Mapping[str, Any], rng: random.Random) -> dict[str, Any] | None:

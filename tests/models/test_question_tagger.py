@@ -138,3 +138,15 @@ def test_rows_by_another_hand_are_tagged_rightly(
 def test_a_message_without_a_question_has_none() -> None:
     assert tag_message("thanks!").asked == ()
     assert tag_message("thanks!").reply is WantedReply.THANKS
+
+
+def test_what_a_question_compares_is_marked() -> None:
+    compared = {
+        "What is the difference between a hard link and a soft link?": ("a hard link", "a soft link"),
+        "how do oak and ash differ in handling": ("oak", "ash"),
+        "What is the difference between apt and dpkg and when should I use each?": ("apt", "dpkg"),
+        "Why is it different now?": (),
+        "Why did Ada move to Foss?": (),
+    }
+    for question, sides in compared.items():
+        assert tuple(question[start:end] for start, end in tag_question(question).sides) == sides

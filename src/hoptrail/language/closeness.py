@@ -149,11 +149,6 @@ def asked_words(question: str) -> frozenset[str]:
     return asked or frozenset(word.stem for word in words(question))
 
 
-def is_covered(stem: str, stems: frozenset[str]) -> bool:
-    """Whether a word or a related one is among some stems."""
-    return stem in stems or not RELATED.get(stem, frozenset()).isdisjoint(stems)
-
-
 def _stems_said(said: UnitStatement, *, dated: bool) -> tuple[frozenset[str], frozenset[str]]:
     """The stems of a statement without and with its title and headings, and its dates if the question has one."""
     own, seen = content_stems(said.said), content_stems(said.seen)

@@ -1,5 +1,5 @@
-"""The trained tagger: which words of a message are questions, what a message wants that asks nothing; which words of a question
-describe something that has to be found first; and which words of a text answer a question.
+"""The trained tagger: which words of a message are questions, what a message wants that asks nothing; what kind of answer a
+question wants, and which of its words describe something that has to be found first; and which words of a text answer it.
 
     [CLS] message [SEP]
     [CLS] question [SEP] text [SEP]
@@ -9,15 +9,17 @@ reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [C
 
     asked    pieces that begin a question, belong to it, or stand around it    (Ramshaw and Marcus 1995, section 3, for tags)
     inner    first and last piece of the innermost description                 (Devlin et al. 2019, section 4.2, for spans)
+    kind     what kind of answer a question wants
     form     whether a question is to be taken apart
     reply    what a message wants that asks nothing
+    sides    pieces of the things that a question compares, as in `asked`
     items    pieces of the text that answer the question, as in `asked`
     when     pieces for a time, as in `asked`
     relation how what is asked for lies to this time
 
-The last two stand on a narrow layer of their own over the last three, which they taught nothing. Further heads were trained and
-are not used yet: the kind of answer, the sides of a comparison and which value wins it (docs/decisions/reading.md). It reads
-English. Longer messages are tagged in stretches of 96 word pieces.
+The last two stand on a narrow layer of their own over the last three, which they taught nothing. A further head was trained and
+is not used yet: which value wins a comparison (docs/decisions/reading.md). It reads English. Longer messages are tagged in
+stretches of 96 word pieces.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.onnx_runtime import Tensors
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.reader import open_network, read_reader_weights, reader_folder
+from hoptrail.types import AnswerKind
 
 QUESTIONS = "questions.npz"
 PIECE_HEADS = {"asked": 3, "inner": 2, "items": 3, "sides": 3}
@@ -45,9 +48,14 @@ LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 TIMES = 192
 """The width of the layer for times."""
 _SURE = 0.7
-"""A less likely relation is none."""
-_COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0}
+"""A less likely relation is none, a less likely kind a short answer."""
+_SURE_LIST = 0.94
+"""The same for lists, because what might be several things often is one."""
+_COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 1.0}
 """Of a place in log probability; between 1 and 4 the judged rows hardly change."""
+
+KINDS = (AnswerKind.SHORT, AnswerKind.LIST, AnswerKind.YES_NO, AnswerKind.STEPS, AnswerKind.PASSAGE)
+"""The kinds of answers in the order of the head's columns."""
 
 Extent = tuple[int, int]
 """Characters of a text: start and end."""
@@ -94,10 +102,14 @@ class MessageTags:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTags:
-    """Whether a question is to be taken apart, and the place of the innermost description of a chain."""
+    """What kind of answer a question wants, whether it is taken apart, where a chain's innermost description is, and what is
+    compared.
+    """
 
+    kind: AnswerKind
     form: QuestionForm
     inner: Extent | None = None
+    sides: tuple[Extent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +141,22 @@ class QuestionTagger:
         return MessageTags(tuple(asked), replies[0] if replies else WantedReply.OTHER)
 
     def tag_question(self, question: str) -> QuestionTags:
-        """Whether and where a question is to be taken apart."""
+        """What kind of answer a question wants, and whether and where it is to be taken apart."""
         offsets, heads = self._heads(question)
+        odds = heads["kind"] - np.logaddexp.reduce(heads["kind"])
+        kind = KINDS[int(odds.argmax())]
+        if odds.max() < np.log(_SURE_LIST if kind is AnswerKind.LIST else _SURE):
+            kind = AnswerKind.SHORT
         form, inner = QuestionForm(int(heads["form"].argmax())), heads["inner"]
-        if form is not QuestionForm.CHAIN or not offsets:
-            return QuestionTags(form)
+        if form is QuestionForm.COMPARE:
+            return QuestionTags(
+                kind, form, sides=tuple(place for place, _ in _marked("sides", heads, offsets, question))
+            )
+        if form is QuestionForm.SINGLE or not offsets:
+            return QuestionTags(kind, form)
         spans = np.where(np.tri(len(offsets), k=-1, dtype=bool), -np.inf, inner[:, :1] + inner[:, 1])
         first, last = divmod(int(spans.argmax()), len(offsets))
-        return QuestionTags(form, (offsets[first][0], offsets[last][1]))
+        return QuestionTags(kind, form, (offsets[first][0], offsets[last][1]))
 
     def tag_text(self, question: str, text: str) -> tuple[tuple[Extent, float], ...]:
         """The places in the first `LONGEST_TEXT` word pieces of a text that answer a question, each with the log probability of
@@ -210,7 +230,7 @@ def tag_message(message: str) -> MessageTags:
 
 @lru_cache(1024)
 def tag_question(question: str) -> QuestionTags:
-    """How a question is to be taken apart, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
+    """What a question wants, and its parts, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
     return _installed().tag_question(question)
 
 

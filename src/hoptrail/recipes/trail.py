@@ -24,8 +24,8 @@ from typing import ClassVar
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.tasks import Abstain, Language, Read
+from hoptrail.models.question_tagger import tag_question
 from hoptrail.recipes.answering import cite, guess_of, hops_of, report_hops, withheld_hop
 from hoptrail.recipes.closest import closest
 from hoptrail.recipes.hopwise import QuestionBudget, failed_hop
@@ -142,7 +142,7 @@ class TrailRecipe:
         chosen = self.settings
         few = pack(found[: chosen.first_read], chosen.evidence_tokens)
         yield self._reading(question, few, budget.meter)
-        if kind_asked(question) not in _READ_OFF:
+        if tag_question(question).kind not in _READ_OFF:
             yield from self._chain(found, budget).opinions(question)
         everything = pack(found, chosen.evidence_tokens)
         if chosen.wide and everything != few and budget.affords(1):  # the same text read twice is one opinion

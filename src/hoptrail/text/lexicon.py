@@ -26,10 +26,6 @@ PREPOSITIONS = word_set(
 PRONOUNS = word_set(
     "he she it they him her them his hers its their theirs himself herself itself themselves this that these those"
 )
-ORDERINGS = word_set(
-    "first earlier earliest older oldest elder later latest last younger youngest newer newest sooner recently more "
-    "most"
-)
 
 FUNCTION_WORDS = (
     ARTICLES
@@ -153,9 +149,6 @@ NAMED_AFTER_OF = re.compile(
 )
 """A prefix that belongs to the name after it: `the village of Foss` is Foss."""
 
-NAMED_AFTER = word_set("named called christened titled entitled modelled modeled patterned styled")
-"""Verbs with which `after` does not compare times."""
-
 PERSON_NOUNS = word_set(
     "person people man woman men women king queen emperor monarch prince princess duke poet playwright scientist artist father "
     "mother parent son daughter child brother sister sibling wife husband spouse uncle aunt cousin grandfather "
@@ -173,17 +166,15 @@ NOT_PERSONS = word_set(
     "butter server filter shutter counter meter diameter perimeter crater boiler propeller reservoir corridor anchor elevator "
     "mirror manor terror honor honour humor humour supplier customer vendor provider printer router adapter"
 )
-PLACE_NOUNS = word_set(
-    "place city town village country state county province region district island continent location birthplace "
-    "capital municipality territory kingdom nation area borough suburb neighborhood hometown prefecture republic "
-    "empire parish seat settlement"
-)
-ORGANISATION_NOUNS = word_set(
-    "company firm band team club school university college league label party church army studio network channel "
-    "orchestra employer organisation organization institution museum newspaper magazine museum agency bank brand "
-    "headquarters birthplace"
-)
-DATE_NOUNS = word_set("year date day month century decade time")
+
+
+def is_person_noun(word: str) -> bool:
+    """Whether `word` names people by kinship, office or trade (`mother`, `king`, `designer`)."""
+    lower, singular = word.lower(), word.lower().removesuffix("s")
+    if lower in PERSON_NOUNS or singular in PERSON_NOUNS:
+        return True
+    return len(singular) > 4 and singular.endswith(PERSON_ENDINGS) and singular not in NOT_PERSONS
+
 
 COUNTRIES = {
     "afghanistan": "afghan", "albania": "albanian", "algeria": "algerian", "argentina": "argentine argentinian",
@@ -212,16 +203,21 @@ DEMONYMS = {demonym: country for country, demonyms in COUNTRIES.items() for demo
 EARLIER = word_set("first earlier earliest older oldest elder sooner before")
 LATER = word_set("later last latest younger youngest newer newest recently recent after")
 AGES = word_set("older oldest elder younger youngest")
-MORE = word_set(
-    "longer longest taller tallest higher highest larger largest bigger biggest more most greater heavier deeper wider farther"
-)
-LESS = word_set("shorter shortest smaller smallest fewer fewest less lower lowest lighter lightest nearer")
+_MEASURES = {
+    "long": ("longer longest", "shorter shortest"),
+    "tall": ("taller tallest", ""),
+    "high": ("higher highest", "lower lowest"),
+    "large": ("larger largest bigger biggest greater", "smaller smallest"),
+    "heavy": ("heavier", "lighter lightest"),
+    "deep": ("deeper", ""),
+    "wide": ("wider", ""),
+    "far": ("farther", "nearer"),
+}
+"""By the adjective that asks with `how` for a value: the words for more and for less of it."""
+MORE = word_set(f"more most {' '.join(more for more, _ in _MEASURES.values())}")
+LESS = word_set(f"fewer fewest less {' '.join(less for _, less in _MEASURES.values())}")
+ORDERINGS = EARLIER | LATER | MORE | LESS
 """Words that order two things, in time (`EARLIER` to `AGES`) or in amount."""
 
-POSITIVES = {
-    "longer": "long", "longest": "long", "shorter": "long", "shortest": "long", "taller": "tall", "tallest": "tall",
-    "higher": "high", "highest": "high", "lower": "high", "lowest": "high", "larger": "large", "largest": "large",
-    "bigger": "large", "biggest": "large", "smaller": "large", "smallest": "large", "heavier": "heavy", "lighter": "heavy",
-    "lightest": "heavy", "deeper": "deep", "wider": "wide", "farther": "far", "nearer": "far", "greater": "large",
-}  # fmt: skip
-"""The adjective that asks with `how` for the value that a comparative compares: `how long` for `shorter`."""
+POSITIVES = {word: measure for measure, (more, less) in _MEASURES.items() for word in f"{more} {less}".split()}
+"""The adjective that asks for the value that a comparative compares: `how long` for `shorter`."""

@@ -1,10 +1,8 @@
-"""The words of a question decide the kind of its answer."""
+"""A question tells what kind of answer it wants."""
 
 from __future__ import annotations
 
-import pytest
-
-from hoptrail.language.questions.question_kinds import kind_asked
+from hoptrail.models.question_tagger import tag_question
 from hoptrail.types import AnswerKind
 
 QUESTIONS = {
@@ -17,7 +15,9 @@ QUESTIONS = {
         "Is the Isk or the Arrow longer?",
         "What are the opening hours of the museum?",
         "price of a season ticket",
-        "who is at the desk on Sunday",
+        "Would you kindly tell me what the ferry costs?",
+        "hours of the ticket desk",
+        "谁建造了这座桥？",
         "In which hills does the Isk rise?",
         "What was the cause of death of the keeper?",
         "",
@@ -26,6 +26,7 @@ QUESTIONS = {
         "Is Wrenmouth a port?",
         "can i bring a dog",
         "Were both bridges built by Finch?",
+        "Could you tell me whether dogs are allowed in the cellar?",
         "Am I allowed to fish from the pier?",
         "may two boats share a berth",
         "We have two dogs. Is that allowed?",
@@ -38,6 +39,7 @@ QUESTIONS = {
         "name all keepers of the lighthouse",
         "Name everybody who sails on Sunday",
         "Give me the planned dates of the races.",
+        "who stayed overnight in the boat house",
         "Which ports does the ferry call at?",
         "which washing machines and dryers are in the cellar",
     ),
@@ -45,6 +47,7 @@ QUESTIONS = {
     AnswerKind.PASSAGE: (
         "Why was the ferry stopped?",
         "explain the tide gate",
+        "Tell me about the mill.",
         "What happened to the old pier?",
         "How does the pump work?",
         "what is the purpose of the second gate",
@@ -53,6 +56,6 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "question"), [(kind, one) for kind, several in QUESTIONS.items() for one in several])
-def test_the_kind_that_a_question_asks_for(kind: AnswerKind, question: str) -> None:
-    assert kind_asked(question) is kind
+def test_the_kind_that_a_question_asks_for() -> None:
+    for kind, questions in QUESTIONS.items():
+        assert [one for one in questions if tag_question(one).kind is not kind] == []

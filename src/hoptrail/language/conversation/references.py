@@ -1,22 +1,19 @@
 """Words of a question that point back to earlier answers: find them, and put the answers in their place.
 
 A sub-question (ChainRAG, "Sub-question Rewriting") points back by a placeholder (`#1`), a demonstrative (`this author`), a
-pronoun before any name, or, in a question without names, a definite description of what an earlier sub-question asked for (`the
-author`, after asking who wrote something). Only whole words count: `Martin` has no `he`. English only; a filler pronoun (`is it
-true that`) is not recognised here.
+pronoun before any name, or, in a question without names, a definite description (`the author`). Only whole words count: `Martin`
+has no `he`. English only; a filler pronoun (`is it true that`) is not recognised here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import takewhile
+from collections.abc import Sequence
 
 from hoptrail.language.tasks import Finding, Turn
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
 from hoptrail.text.mentions import find_names
-from hoptrail.text.questions import Wanted, type_of_noun, wanted_by
-from hoptrail.text.words import Word, content_stems, stem, words
+from hoptrail.text.words import Word, words
 
 REFERENCE = re.compile(r"#\d{1,3}")
 """The answer to an earlier sub-question, by its number."""
@@ -24,12 +21,12 @@ _DEMONSTRATIVES = word_set("this these those")
 _BEFORE_DEMONSTRATIVE_THAT = AUXILIARIES | COPULAS | PREPOSITIONS
 _PERSONAL = PRONOUNS - _DEMONSTRATIVES - {"that"}
 _FILLER = re.compile(r"\bit (?=(?:[a-z]+ )?(?:that|to|for|whether|if)\b)", re.IGNORECASE)
-_VERB_ENDINGS = ("ed", "ing")
 _DEMONSTRATIVE = re.compile(r"\b(?:this|that|these|those)\s+([a-z]{3,30})\b(?!')", re.IGNORECASE)
 _NOUN_ASKED = re.compile(
     r"\b(?:(?:which|what) (?!is\b|was\b|are\b|were\b|did\b|do\b|does\b)|(?:is|was|are|were) the )([a-z]+)\b",
     re.IGNORECASE,
 )
+_KINDS = {"who": "person", "whose": "person", "where": "place", "when": "date", "how": "number"}
 _OWNERS = word_set("his her its their")
 _REPLACED = _OWNERS | word_set("he she it they him them")
 _MOST_ANALYSED = 2_000
@@ -39,8 +36,8 @@ def points_back(question: str, findings: Sequence[Finding]) -> bool:
     """Whether `question` refers to these findings; False without findings."""
     if not findings:
         return False
-    described = [] if _names(question) else _described(words(question))
-    return bool(pointers(question)) or any(_asked_for(noun, findings) for noun in described)
+    described = not _names(question) and any(word.lower == "the" for word in words(question))
+    return described or bool(pointers(question))
 
 
 def is_left_open(completed: str) -> bool:
@@ -76,15 +73,14 @@ def complete(question: str, findings: Sequence[Finding]) -> str:
     pointed = _DEMONSTRATIVE.sub(lambda said: said[0] if said[1].lower() in kept else latest, question, count=1)
     if pointed != question:
         return pointed
-    return question if find_names(question) else replace_pronouns(question, lambda _: latest)
+    return question if find_names(question) else _replace_pronouns(question, latest)
 
 
-def replace_pronouns(question: str, meant: Callable[[str], str | None]) -> str:
-    """`question` with what each personal pronoun means in its place, as an owner (`Ada's`) where it is one; None: it stays."""
+def _replace_pronouns(question: str, name: str) -> str:
+    """`question` with a name in place of each personal pronoun, as an owner (`Ada's`) where it is one."""
     said, end, parts = words(question), 0, []
     for at, word in enumerate(said):
-        name = meant(word.lower) if word.lower in _REPLACED else None
-        if name is None:
+        if word.lower not in _REPLACED:
             continue
         following = said[at + 1] if at + 1 < len(said) and said[at + 1].start == word.end + 1 else None
         owns = word.lower in _OWNERS and following is not None and following.lower not in FUNCTION_WORDS
@@ -124,7 +120,7 @@ def _kind_asked(question: str) -> str:
     noun = _NOUN_ASKED.search(question)
     if noun and noun.group(1).lower() not in FUNCTION_WORDS:
         return noun.group(1).lower()
-    return wanted_by(question) or Wanted.THING
+    return next((_KINDS[word.lower] for word in words(question) if word.lower in _KINDS), "thing")
 
 
 def is_completion(question: str, completed: str, findings: Sequence[Finding]) -> bool:
@@ -156,24 +152,3 @@ def _is_demonstrative(said: Sequence[Word], at: int) -> bool:
     return lower in _DEMONSTRATIVES or (
         lower == "that" and (at == 0 or said[at - 1].lower in _BEFORE_DEMONSTRATIVE_THAT)
     )
-
-
-def _described(said: Sequence[Word]) -> list[str]:
-    """Possible nouns after `the`: the words up to a function word, except verb forms after the first word."""
-    nouns = []
-    for at, word in enumerate(said):
-        group = takewhile(lambda following: following.lower not in FUNCTION_WORDS, said[at + 1 :])
-        if word.lower == "the":
-            nouns += [noun.lower for at, noun in enumerate(group) if at == 0 or not noun.lower.endswith(_VERB_ENDINGS)]
-    return nouns
-
-
-def _asked_for(noun: str, findings: Sequence[Finding]) -> bool:
-    """Whether an earlier sub-question has the noun, or asks for the noun's type."""
-    wanted = type_of_noun(noun)
-    for finding in findings:
-        if stem(noun) in content_stems(finding.asked):
-            return True
-        if wanted is not Wanted.THING and wanted_by(finding.asked) is wanted:
-            return True
-    return False

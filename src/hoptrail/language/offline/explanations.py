@@ -15,8 +15,8 @@ from statistics import fmean
 from hoptrail.language.closeness import Close, Judge, below_headings, place_of
 from hoptrail.language.offline.answer_weights import logistic
 from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
-from hoptrail.language.questions.choices import sides_compared
 from hoptrail.language.tasks import Reading, Step
+from hoptrail.models.question_tagger import tag_question
 from hoptrail.text.change_notes import are_change_notes
 from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.normal_forms import squeeze
@@ -38,8 +38,6 @@ _ASKS = re.compile(
 """A heading that is a question."""
 _LEAST_STEPS, _LEAST_SHARE = 2, 0.45
 """Least number of steps of a procedure, and least share of the question's words in a list of steps."""
-_LIST_SLOPE, _LIST_EVEN = 8.0, 0.6
-"""What the score of a list adds to the log odds that it is right: nothing at `_LIST_EVEN`."""
 _SURE = 0.5  # below this probability, a text around one statement may be better than a list of steps
 _CLOSE = 12  # number of closest statements that are considered
 _SETTLES = 0.2  # weight of the log odds that a text settles the question, relative to the closeness of its statement
@@ -49,7 +47,6 @@ learned to choose among statements, not how often one of them settles a question
 other texts' log odds is 0. Where all of them seem to settle it, they are about the same matter, and each is less likely to.
 """
 _UNRELATED = -3.0  # least mean log odds of others, and where there are none: lower ones say nothing more
-_REFERENCE = re.compile(r"\s*\W?(?:see|refer to|cf\.)\s", re.IGNORECASE)
 _ALIKE = 0.5  # least share of words in common for two statements to be about the same thing
 _ENTRY = re.compile(r"\s*(?:-{1,2}\w|[^:\n]{1,120}:\s)")
 """The beginning of a list item that explains a term or an option."""
@@ -66,11 +63,17 @@ def explain(question: str, units: Sequence[Unit], close: Sequence[Close], judge:
 
 
 def _explanations(question: str, close: Sequence[Close]) -> list[Close]:
-    """The closest statements, where they explain by themselves, with both sides of a difference that the question asks for."""
-    sides = sides_compared(question)
+    """The closest statements, where they explain by themselves, with both sides of what the question compares."""
+    sides = _differences(question)
     near = [replace(one, said=_answer_to(one.said)) for one in close[:_CLOSE]]
     explaining = [one for one in near if _is_explanation(one.said)]
     return [one for one in explaining if not sides or sides <= content_stems(_as_judged(one.said))]
+
+
+def _differences(question: str) -> frozenset[str]:
+    """The stems in which two things differ that a question compares: `hard`, `soft` for hard and soft links."""
+    sides = [content_stems(question[start:end]) for start, end in tag_question(question).sides]
+    return sides[0] ^ sides[1] if len(sides) == 2 else frozenset()
 
 
 def _judged(question: str, close: Sequence[Close], judge: Judge) -> list[tuple[Close, float]]:
@@ -95,10 +98,10 @@ def _preferred(question: str, close: Sequence[Close], judged: Sequence[tuple[Clo
     return _quote_latest(question, [best, *as_much], _probability(settles, others))
 
 
-def _probability(settles: float, others: Sequence[float], further: float = 0.0) -> float:
-    """The probability that a text is right, by the log odds that it and other texts settle the question, and `further` ones."""
+def _probability(settles: float, others: Sequence[float]) -> float:
+    """The probability that a text is right, by the log odds that it and other texts settle the question."""
     mean = max(fmean(others), _UNRELATED) if others else _UNRELATED
-    return round(logistic(_SLOPE * (settles - _EVEN) - _OTHERS * mean + further), 4)
+    return round(logistic(_SLOPE * (settles - _EVEN) - _OTHERS * mean), 4)
 
 
 def _as_judged(said: UnitStatement) -> str:
@@ -140,14 +143,11 @@ def _answer_to(said: UnitStatement) -> UnitStatement:
 
 
 def _is_explanation(said: UnitStatement) -> bool:
-    """Whether a statement explains by itself: it is no code, no question, no reference (`See ...`) and no lead without its list
-    or example.
-    """
+    """Whether a statement explains by itself: it is no code, no question and no lead without its list or example."""
     if (said.block is not None and said.block.kind is BlockKind.CODE) or said.text.rstrip().endswith("?"):
         return False
     every = statements_of(said.unit)
-    leads_nowhere = said.text.rstrip().endswith(":") and not _introduced(said, every[every.index(said) + 1 :])
-    return not leads_nowhere and not _REFERENCE.match(said.text)
+    return not said.text.rstrip().endswith(":") or bool(_introduced(said, every[every.index(said) + 1 :]))
 
 
 def _says_as_much(one: Close, best: Close) -> bool:
@@ -216,27 +216,26 @@ def steps(question: str, units: Sequence[Unit], close: Sequence[Close], judge: J
     close = _explanations(question, [one for one in close if not are_change_notes(one.said.unit)])
     below = _answered_below(question, units, close)
     judged = _judged(question, close, judge) if lists or below is None else []
-    odds = judge(question, [_list_as_judged(group) for _, group in lists]) if lists else ()
+    odds = judge(question, [_list_as_judged(group) for group in lists]) if lists else ()
     found = [
-        _list_steps(question, group, _probability(settles, _outside(group, judged), _LIST_SLOPE * (score - _LIST_EVEN)))
-        for (score, group), settles in zip(lists, odds, strict=False)  # no odds if the judge does not judge
+        _list_steps(question, group, _probability(settles, _outside(group, judged)))
+        for group, settles in zip(lists, odds, strict=False)  # no odds if the judge does not judge
     ]
     best = max(found, key=lambda reading: reading.confidence, default=Reading(None))
     if best.confidence >= _SURE:
         return best
-    explained = _with_whole_list(question, groups, below or _preferred(question, close, judged))
+    explained = below or _preferred(question, close, judged)
     return max(best, explained, key=lambda reading: reading.confidence) if best.steps else explained
 
 
-def _step_lists(question: str, groups: Sequence[Group]) -> Iterator[tuple[float, Group]]:
-    """Lists near the question, each with a score: the share of the question's words that it says, more if it is numbered."""
+def _step_lists(question: str, groups: Sequence[Group]) -> Iterator[Group]:
+    """Lists near the question: with enough of its words, those of the items counting half."""
     asked = content_stems(question)
-    for place, group in enumerate(groups):
+    for group in groups:
         heading = content_stems(group.heading)
         inside = content_stems(" ".join(said.text for said in group.members))
-        share = (len(asked & heading) + 0.5 * len(asked & inside - heading)) / max(1, len(asked))
-        if share >= _LEAST_SHARE:
-            yield share + (0.3 if group.ordered else 0.0) - 0.01 * place, group
+        if len(asked & heading) + 0.5 * len(asked & inside - heading) >= _LEAST_SHARE * max(1, len(asked)):
+            yield group
 
 
 def _outside(group: Group, judged: Sequence[tuple[Close, float]]) -> list[float]:
@@ -255,13 +254,3 @@ def _list_as_judged(group: Group) -> str:
 def _list_steps(question: str, group: Group, confidence: float) -> Reading:
     listed = list_reading(question, group.members, tuple(map(item_of, group.members)), AnswerKind.STEPS, 1.0)
     return replace(listed, confidence=confidence)
-
-
-def _with_whole_list(question: str, groups: Sequence[Group], quoted: Reading) -> Reading:
-    """All items of the list of which a reading quotes one, because one step is no procedure."""
-    spans = {span for step in quoted.steps for span in step.support[:1]}
-    for group in groups:
-        quotes = any(said.support[0] in spans for said in group.members)
-        if quotes and sum(len(said.text) for said in group.members) <= _WHOLE_BLOCK:
-            return _list_steps(question, group, quoted.confidence)
-    return quoted

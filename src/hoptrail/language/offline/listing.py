@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
-from hoptrail.language.closeness import Close, is_covered
 from hoptrail.language.offline.evidence import text_of
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.evidence_groups import Group, groups_of
-from hoptrail.text.lexicon import FUNCTION_WORDS, word_set
+from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
@@ -21,19 +21,9 @@ from hoptrail.types import AnswerKind, BlockKind, Cell, Unit
 
 _LEAST = 0.6
 _MOST_WORDS = 5  # words of an item in a sentence
-_FEWEST = 2  # items of a list
 _LONGEST_ITEM = 160  # characters of the longest paragraph or part of a sentence that is an item
-_FREE_TEXT = 0.15  # penalty on paragraphs and enumerations in sentences, compared with rows and items
-_CLOSE = 5  # number of closest statements that are searched for an enumeration
 
-_COMMAND = re.compile(
-    r"^\s*(?:please )?(?:list|name|show me|show|give me|enumerate|tell me|which|what)?\s*"
-    r"(?:a list of|all of|all|every|each|of)?\s*(?:the |our |my )?",
-    re.IGNORECASE,
-)
-_LIGHT = content_stems("take part involve accord according belong exist include kind type sort overall")
-"""Words of a question that say little about the listed things."""
-_PLURALS = word_set("people men women children staff")
+_COMMANDS = content_stems("list show give tell enumerate")
 _KEYED = re.compile(r"^(?P<key>[^:\n]{2,60}):\s*(?P<values>[^:;]+[,;][^:]+?)\.?$")
 _QUOTED = r"[\"“][^\"“”]{1,80}[\"”]"
 _SERIES = re.compile(
@@ -43,30 +33,35 @@ _SERIES = re.compile(
 _PARTS = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|;\s*")
 
 
-def listing(question: str, units: Sequence[Unit], close: Sequence[Close]) -> Reading:
-    """The items, rows or enumerated values that the question asks for; an abstention if no list matches."""
+def listing(question: str, units: Sequence[Unit]) -> Reading:
+    """The items, rows or values after a colon that the question asks for; an abstention if no list matches."""
     asked = _list_question(question)
-    by_group, by_line = _of_groups(question, asked, units), _of_keyed_lines(question, asked, units)
-    found = [*by_group, *by_line, *_of_sentences(question, asked, close)]
+    found = [*_of_groups(question, asked, units), *_of_keyed_lines(question, asked, units)]
     score, reading = max(found, key=lambda pair: pair[0], default=(0.0, Reading(None)))
     return reading if score >= _LEAST else Reading(None, kind=AnswerKind.LIST)
 
 
-def list_by_reading(question: str, units: Sequence[Unit], quoted: Reading, reading: Reading) -> Reading:
-    """The surer of `quoted`, which may confirm the reader's answer, and the enumeration that has this answer."""
-    given = content_stems(reading.answer or "")
+def list_by_reading(units: Sequence[Unit], quoted: Reading, reading: Reading) -> Reading:
+    """The surer of `quoted`, which may confirm the reader's answer, and the enumeration that this answer is or belongs to. Where
+    nothing is listed, the reader's answer is all there is.
+    """
+    answer, kept = (
+        reading.answer or "",
+        reading if quoted.answer is None else replace(quoted, promising=reading.promising),
+    )
+    given = content_stems(answer)
     if not given or reading.confidence <= quoted.confidence:
-        return replace(quoted, promising=reading.promising)
-    if len(quoted.items) >= _FEWEST and any(given == content_stems(item) for item in quoted.items):
+        return kept
+    if len(quoted.items) > 1 and any(given == content_stems(item) for item in quoted.items):
         return replace(quoted, confidence=reading.confidence)
-    support = reading.steps[-1].support
-    for said in (said for unit in units for said in statements_of(unit) if said.support[:1] == support[:1]):
-        for items in _enumerated_in(said.text):
-            short = all(len(words(item)) <= _MOST_WORDS for item in items)
-            if len(items) >= _FEWEST and short and any(given & content_stems(item) for item in items):
-                listed = list_reading(question, [said], items, AnswerKind.LIST, 1.0)
-                return replace(listed, confidence=reading.confidence)
-    return replace(quoted, promising=reading.promising)
+    *before, last = reading.steps
+    texts = (said.text for unit in units for said in statements_of(unit) if said.support[:1] == last.support[:1])
+    for items in chain.from_iterable(map(_enumerated_in, (answer, *texts))):
+        short = all(len(words(item)) <= _MOST_WORDS for item in items)
+        if short and len(items) > 1 and given <= content_stems(" ".join(items)):
+            step = replace(last, answer="; ".join(items))
+            return Reading(step.answer, (*before, step), reading.confidence, AnswerKind.LIST, items, reading.promising)
+    return kept
 
 
 def list_reading(
@@ -109,40 +104,40 @@ class _ListQuestion:
 
 
 def _list_question(question: str) -> _ListQuestion:
-    rest = _COMMAND.sub("", question)
-    asked, first = content_stems(rest), words(rest)[:2]
-    noun = first[:1] if first and (first[0].lower in _PLURALS or first[0].lower.endswith("s")) else first
-    return _ListQuestion(asked - _LIGHT or asked, frozenset(word.stem for word in noun))
+    asked = content_stems(question) - _COMMANDS or content_stems(question)
+    first = [word for word in words(question) if word.stem in asked][:2]
+    noun = first[:1] if first and first[0].lower.endswith("s") else first
+    return _ListQuestion(asked, frozenset(word.stem for word in noun))
 
 
 def _of_groups(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
     for place, group in enumerate(groups_of(units)):
-        if group.kind is BlockKind.CODE:  # lines of a program are no list
+        if group.kind not in {BlockKind.ITEM, BlockKind.ROW}:
             continue
         bonus = 0.02 / (1 + place)
         heading = content_stems(group.heading) | group.headers
         members, share = _matching_members(group, asked, heading)
         if not members:
             continue
-        if group.kind is BlockKind.PARAGRAPH:
-            share -= _FREE_TEXT
         items = tuple(item_of(said, asked.noun) for said in members)
         if group.kind is BlockKind.ROW or all(len(item) <= _LONGEST_ITEM for item in items):
-            yield share + bonus, list_reading(question, members, items, AnswerKind.LIST, share)
+            kind = AnswerKind.LIST if len(items) > 1 else AnswerKind.SHORT
+            yield share + bonus, list_reading(question, members, items, kind, share)
 
 
 def _matching_members(
     group: Group, asked: _ListQuestion, heading: frozenset[str]
 ) -> tuple[tuple[UnitStatement, ...], float]:
-    """The members with most of the words that the headings lack (of a list all, of paragraphs two), and the share covered."""
+    """The rows with most of the words that the headings lack, or all items of a list, and the share covered."""
     remaining = asked.words - heading
-    is_list, is_text = group.kind is BlockKind.ITEM, group.kind is BlockKind.PARAGRAPH
-    counts = [0 if is_list else len(remaining & _conditions(said, asked)) for said in group.members]
+    counts = [
+        0 if group.kind is BlockKind.ITEM else len(remaining & _conditions(said, asked)) for said in group.members
+    ]
     most = max(counts, default=0)
     best = tuple(said for said, count in zip(group.members, counts, strict=True) if count == most)
-    if most and len(best) >= (2 if is_text else 1):
+    if most:
         return best, (len(asked.words & heading) + most) / max(1, len(asked.words))
-    if len(group.members) > 1 and not is_text:
+    if len(group.members) > 1:
         return group.members, len(asked.words & heading) / max(1, len(asked.words))
     return (), 0.0
 
@@ -164,26 +159,6 @@ def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) 
                 stems = content_stems(f"{said.seen.partition(': ')[0]} {found['key']}")
                 share = len(asked.words & stems) / max(1, len(asked.words))
                 yield share + 0.03, list_reading(question, [said], _parts_of(found["values"]), AnswerKind.LIST, share)
-
-
-def _of_sentences(question: str, asked: _ListQuestion, close: Sequence[Close]) -> Iterator[tuple[float, Reading]]:
-    """`It runs on Linux, macOS and FreeBSD.`, in the statements closest to the question."""
-    for said in (one.said for one in close[:_CLOSE]):
-        if said.block is not None and (said.block.cells or said.block.kind is BlockKind.CODE):
-            continue
-        for items in _enumerated_in(said.text):
-            stems = content_stems(said.seen)
-            conditions = asked.words - asked.noun or asked.words
-            share = sum(is_covered(word, stems) for word in conditions) / max(1, len(conditions))
-            new = all(item and not content_stems(item) <= asked.words for item in items)
-            if new and _is_list(items) and all(len(words(item)) <= _MOST_WORDS for item in items):
-                share -= _FREE_TEXT
-                yield share, list_reading(question, [said], items, AnswerKind.LIST, share)
-
-
-def _is_list(items: Sequence[str]) -> bool:
-    """Whether the parts are a list: three or more, or two names; `its mission and purposes` is none."""
-    return len(items) > _FEWEST or (len(items) == _FEWEST and not any(item[0].islower() for item in items))
 
 
 def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:

@@ -28,9 +28,9 @@ from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
 from hoptrail.language.questions.plans import Plan, make_plan
-from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.tasks import Reading, Reply, Step, Task
 from hoptrail.models.encoder import Encoder
+from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
@@ -133,10 +133,9 @@ class OfflineLanguage:
     def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question asks for; a how or why is never answered with a noun."""
         asked = question[: self._settings.question_characters]
-        kind, evidence = kind_asked(asked), open_evidence(units, self._settings)
+        kind, evidence = tag_question(asked).kind, open_evidence(units, self._settings)
         if kind is AnswerKind.LIST:
-            quoted = listing(asked, units, self._statements.read(asked, evidence.units).close)
-            return list_by_reading(asked, units, quoted, self._read(asked, evidence, least))
+            return list_by_reading(units, listing(asked, units), self._read(asked, evidence, least))
         if kind in _QUOTING:
             quoted = _QUOTING[kind](
                 asked, units, self._statements.read(asked, evidence.units).close, self._statements.settling
@@ -176,7 +175,7 @@ class OfflineLanguage:
         reading = self._read(task.question, evidence, least) if task.evidence else Reading(None)
         plan = _plan(task.question, self._settings)
         concluded = conclude(task.question, plan, task.findings, evidence, reading)
-        return _of_kind(concluded, kind_asked(task.question[: self._settings.question_characters]))
+        return _of_kind(concluded, tag_question(task.question[: self._settings.question_characters]).kind)
 
 
 def _withheld(reading: Reading) -> Reading:

@@ -26,9 +26,9 @@ from hoptrail.language.offline.answer_weights import Regression, Weights, stored
 from hoptrail.language.offline.paths import Path, find_paths
 from hoptrail.language.offline.statement_text import StatementText
 from hoptrail.language.offline.stretches import marked
-from hoptrail.language.questions.question_kinds import kind_asked
 from hoptrail.language.questions.times import TimeAsked, time_asked
 from hoptrail.language.tasks import Step
+from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import TextReader, TextReading, ToRead, log_odds, settling
 from hoptrail.text.dates import dates_within
 from hoptrail.text.normal_forms import base_title
@@ -143,7 +143,7 @@ class StatementReader:
         """All distinct answers of the evidence, on `paths` too, except the names to `avoid`, best first; only yes and no where
         the question asks for these.
         """
-        if kind_asked(question) is AnswerKind.YES_NO:
+        if tag_question(question).kind is AnswerKind.YES_NO:
             return self._verdicts(question, units, stored_weights().verdict)
         disputed, rest = self._answers(self.candidates(question, units, avoid, paths=paths))
         return [*_latest_first(disputed), *rest]
@@ -153,7 +153,9 @@ class StatementReader:
         others (`311 (Finance)`); none where there is no contradiction.
         """
         disputed = (
-            [] if kind_asked(question) is AnswerKind.YES_NO else self._answers(self.candidates(question, units))[0]
+            []
+            if tag_question(question).kind is AnswerKind.YES_NO
+            else self._answers(self.candidates(question, units))[0]
         )
         if len(_latest_first(disputed)) < 2:
             return []

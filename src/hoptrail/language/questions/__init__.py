@@ -1,1 +1,1 @@
-"""What a question asks, by rules over its words alone: its kind, its plain wording, its sub-questions."""
+"""What a question asks: its sub-questions, the sides that it compares or offers, the time that it asks for."""

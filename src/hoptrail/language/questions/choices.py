@@ -9,27 +9,12 @@ import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from hoptrail.text.lexicon import EARLIER, FUNCTION_WORDS, LATER, LESS, MORE, PREPOSITIONS, word_set
+from hoptrail.text.lexicon import FUNCTION_WORDS, ORDERINGS, PREPOSITIONS
 from hoptrail.text.mentions import find_names
-from hoptrail.text.words import content_stems, words
+from hoptrail.text.words import words
 
-FIRST = EARLIER - {"before"}
-LAST = LATER - {"recently", "recent", "after"}
-MOST = MORE | word_set(
-    "dearer costlier heaviest widest deepest thicker warmer hotter wetter brighter louder stronger busier"
-)
-LEAST = LESS | word_set("least cheaper cheapest nearest thinner narrower colder cooler drier darker quieter weaker")
-"""Ordering words: of dates, the earlier and the later; of numbers, the greater and the smaller."""
+_ORDERINGS = ORDERINGS - {"before", "recently", "recent", "after"}
 _MARK = re.compile(r"[,:]| between ")
-_DIFFERENCES = (
-    re.compile(r"\bdifferences? between (?P<one>.+?) and (?P<other>.+)", re.IGNORECASE),
-    re.compile(r"\bhow (?:do|does|did|is|are) (?P<one>.+?) (?:differ|different) from (?P<other>.+)", re.IGNORECASE),
-    re.compile(r"\bhow (?:do|did) (?P<one>.+?) and (?P<other>.+) differ$", re.IGNORECASE),
-)
-_FURTHER = re.compile(
-    r"[,;?] |\band (?=(?:which|when|what|how|why|where|who|is|are|do|does|can|should)\b)", re.IGNORECASE
-)
-"""What a second question begins with."""
 _CLAUSE = re.compile(r"[,:] (?=[a-z])")
 
 
@@ -45,7 +30,7 @@ class Choice:
 def find_choice(question: str) -> Choice | None:
     """The two sides that a question offers: `..., A or B`, `... between A and B`, or two names with `or` between them."""
     text = " ".join(question.split()).rstrip(" ?.!")
-    ordering = next((word.lower for word in words(text) if word.lower in FIRST | LAST | MOST | LEAST), "")
+    ordering = next((word.lower for word in words(text) if word.lower in _ORDERINGS), "")
     if not ordering:
         return _names_offered(text)
     lead, between, _ = text.partition(" between ")
@@ -64,13 +49,6 @@ def find_choice(question: str) -> Choice | None:
     sides = _trim(left[start:], ordering), _trim(_CLAUSE.split(other)[0], ordering)
     ask = ask or left[:start].rstrip(" ,:").removesuffix(" between")
     return Choice(ask, sides, ordering) if all(sides) else None
-
-
-def sides_compared(question: str) -> frozenset[str]:
-    """The stems in which two things differ whose difference a question asks for: `hard`, `soft` for hard and soft links."""
-    text = _FURTHER.split(question.rstrip(" ?.!"))[0]
-    found = next((found for pattern in _DIFFERENCES if (found := pattern.search(text))), None)
-    return content_stems(found["one"]) ^ content_stems(found["other"]) if found else frozenset()
 
 
 def _names_offered(text: str) -> Choice | None:

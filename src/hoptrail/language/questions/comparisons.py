@@ -17,7 +17,6 @@ from hoptrail.language.questions.choices import find_choice
 from hoptrail.text import lexicon
 from hoptrail.text.mentions import Mention, find_names
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.text.questions import is_person_noun
 from hoptrail.text.values import date_order, read_date, read_number, same_value
 from hoptrail.text.words import content_stems, stem, words
 
@@ -82,7 +81,7 @@ _MOST_ANALYSED = 600
 _NAME = r"(?:the )?[A-Z][\w'’.-]*(?: (?:of )?(?:the )?[A-Z0-9][\w'’.-]*)*"
 _OFFERED = re.compile(
     rf"(?P<auxiliary>(?i:is|are|was|were|has|have)) (?P<sides>{_NAME} or {_NAME}) "
-    rf"(?P<ask>(?:[a-z]+(?:ed|n|t) )?(?:{'|'.join(sorted(lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS))}))"
+    rf"(?P<ask>(?:[a-z]+(?:ed|n|t) )?(?:{'|'.join(sorted(lexicon.ORDERINGS))}))"
 )
 """Two names with `or` between them, and what they are compared by."""
 
@@ -102,14 +101,14 @@ def find_comparison(question: str) -> Comparison | None:
 
 def _choice(text: str) -> Comparison | None:
     choice = find_choice(text)
-    if choice is None or choice.ordering not in lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS:
+    if choice is None or choice.ordering not in lexicon.ORDERINGS:
         return None
     ask, ordering = choice.ask, choice.ordering
     if ordering not in {word.lower for word in words(ask)}:
         return None
     role = _role(ask)
     side = "{found}" if role else "{side}"
-    asked, by = _attribute(ask, ordering, side, person=bool(role) and is_person_noun(role))
+    asked, by = _attribute(ask, ordering, side, person=bool(role) and lexicon.is_person_noun(role))
     return _comparison(choice.sides, role, asked, by)
 
 
@@ -117,7 +116,7 @@ def _comparison(
     sides: tuple[str, str], role: str, asked: Sequence[str], by: ComparisonRule, *, claimed: bool = False
 ) -> Comparison | None:
     """The comparison that first resolves the `role` of each side, if any; None if nothing is `asked`."""
-    leading = (f"{'Who' if is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
+    leading = (f"{'Who' if lexicon.is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
     return Comparison(sides, (*leading, *asked), len(leading), by, claimed) if asked else None
 
 
@@ -131,7 +130,7 @@ def _role(ask: str) -> str:
     """The noun that leads from a side to the compared thing: `whose director was born first`."""
     match = _ROLE.search(ask.lower())
     role = match["whose"] or match["had"] if match else ""
-    return "" if role in lexicon.ORDERINGS | lexicon.MORE | lexicon.LESS else role
+    return "" if role in lexicon.ORDERINGS else role
 
 
 _BEEN = re.compile(r"\bha(?:s|ve) been (?P<rest>.+)$")
@@ -156,7 +155,9 @@ def _attribute(ask: str, ordering: str, side: str, *, person: bool) -> tuple[tup
 
 
 def _date_question(ask: str, stems: Set[str], ordering: str, side: str, *, person: bool) -> str:
-    person = person or ask.lower().startswith("who") or any(is_person_noun(word.text) for word in words(ask)[1:3])
+    person = (
+        person or ask.lower().startswith("who") or any(lexicon.is_person_noun(word.text) for word in words(ask)[1:3])
+    )
     if "birth" in stems or (ordering in lexicon.AGES and person):
         return f"When was {side} born?"
     if "death" in stems:
@@ -213,7 +214,7 @@ def _counts(counted: str) -> bool:
 
 
 _NOW_OR_THEN = "is|are|was|were|do|does|did|has|have|had"
-_COMPARATIVES = "|".join(sorted(lexicon.EARLIER | lexicon.LATER | lexicon.MORE | lexicon.LESS))
+_COMPARATIVES = "|".join(sorted(lexicon.ORDERINGS))
 _CLAIM = re.compile(
     rf"(?P<auxiliary>(?i:{_NOW_OR_THEN})) (?P<first>[a-z ]*)# (?:(?P<said>[a-z ]+?) )?"
     rf"(?:(?P<order>before|after)|(?P<more>{_COMPARATIVES})(?: (?P<noun>[a-z]+))? than) "
@@ -249,7 +250,7 @@ def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tupl
     recently = (more, noun) == ("more", "recently")
     if match["order"] or recently or (more in lexicon.EARLIER | lexicon.LATER and said and not noun):
         later = match["order"] == "after" or recently or more in lexicon.LATER
-        plain = _EVENT.fullmatch(said) and not (later and said in lexicon.NAMED_AFTER)
+        plain = _EVENT.fullmatch(said) and not (later and said == "named")
         asked = (f"When {match['auxiliary'].lower()} {side} {said}?",)
         return asked if plain else (), ComparisonRule.LATER if later else ComparisonRule.EARLIER
     known = {"": not noun and more in lexicon.AGES | lexicon.POSITIVES.keys(), "live": more in {"longer", "shorter"}}
@@ -259,12 +260,11 @@ def _claimed_attribute(match: re.Match[str], side: str, *, person: bool) -> tupl
 
 
 def _are_persons(role: str, leads: Sequence[str], sides: Sequence[str]) -> bool:
-    """Whether the sides are persons: by their noun, else unless a name has an article or the noun of a place or organisation."""
+    """Whether the sides are persons: by their noun, else unless a name has an article."""
     noun = role or next((lead.split()[-1] for lead in leads if lead not in {"", "the "}), "")
     if noun:
-        return is_person_noun(noun)
-    things = lexicon.PLACE_NOUNS | lexicon.ORGANISATION_NOUNS | lexicon.ARTICLES
-    return not any(word.lower in things for side in sides for word in words(side))
+        return lexicon.is_person_noun(noun)
+    return not any(word.lower in lexicon.ARTICLES for side in sides for word in words(side))
 
 
 _SAME = re.compile(r"\bsame ([a-z]+)", re.IGNORECASE)

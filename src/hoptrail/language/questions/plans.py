@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from hoptrail.language.questions.comparisons import Comparison, find_comparison
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.question_tagger import Extent, QuestionForm, tag_question
-from hoptrail.text.lexicon import PREPOSITIONS, word_set
+from hoptrail.text.lexicon import PREPOSITIONS, is_person_noun, word_set
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.text.questions import is_person_noun
 from hoptrail.text.words import words
 
 _BORDERS = PREPOSITIONS | word_set("who whose whom that which where when")
