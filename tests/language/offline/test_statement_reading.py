@@ -62,7 +62,6 @@ def test_what_two_statements_give_is_likelier_than_what_one_gives(passage: MakeU
     reader = StatementReader(ScriptedReader({DREW: {"Ida Berg": 2.0}}), None)
     (alone,) = weighed(reader.candidates(DREW, [one]), stored_weights())
     (both,) = weighed(reader.candidates(DREW, [one, other]), stored_weights())
-    assert (alone.twice, both.twice) == (False, True)
     assert both.together > both.probability
     assert alone.together == pytest.approx(alone.probability)
 
@@ -71,25 +70,31 @@ def test_another_answer_that_is_as_likely_is_a_number_of_the_confidence(passage:
     units = (passage("Leaflet", "The Gull was drawn by Ida Berg."), passage("Book", "The Gull was drawn by Bo Marsh."))
     reader = StatementReader(ScriptedReader({DREW: {"Ida Berg": 5.0, "Bo Marsh": 5.0}}), None)
     found = weighed(reader.candidates(DREW, units), stored_weights())
-    candidate, answer, following, twice, *_ = confidence_numbers(0, found)
+    candidate, answer, following, margin, *_ = confidence_numbers(0, found)
     assert candidate == pytest.approx(answer)
     assert following > candidate - 1
-    assert not twice
+    assert margin == 5
 
 
 def test_what_the_question_tagger_marks_too_is_surer(passage: MakeUnit) -> None:
     unit = passage("Yard book", "The Gull was drawn by Ida Berg in the spring at Dunmere. She was paid in June.")
-    reader = StatementReader(ScriptedReader({DREW: {"Ida Berg": 3.0}}), None)
-    (right,) = weighed(reader.candidates(DREW, [unit]), stored_weights())
-    (wrong,) = weighed(
-        StatementReader(ScriptedReader({DREW: {"Dunmere": 3.0}}), None).candidates(DREW, [unit]), stored_weights()
+    right, wrong = (
+        weighed(
+            StatementReader(ScriptedReader({DREW: {answer: 3.0}}), None).candidates(DREW, [unit]), stored_weights()
+        )[0]
+        for answer in ("Ida Berg", "Dunmere")
     )
-    assert right.marked > 0.5
-    assert wrong.marked == 0
-    confidence = stored_weights().confidence
-    assert confidence.probability(confidence_numbers(0, [right])) > confidence.probability(
-        confidence_numbers(0, [replace(right, marked=0.0)])
+    assert right.candidate.marked == wrong.candidate.others_marked > 0.5
+    assert wrong.candidate.marked == right.candidate.others_marked == 0
+    sure, unmarked, doubtful = (
+        stored_weights().confidence.probability(confidence_numbers(0, [replace(right, candidate=one)]))
+        for one in (
+            right.candidate,
+            replace(right.candidate, marked=0.0),
+            replace(right.candidate, marked=0.0, others_marked=right.candidate.marked),
+        )
     )
+    assert sure > unmarked > doubtful
 
 
 def test_the_closest_statements_are_read_once_whatever_is_asked_of_them(passage: MakeUnit) -> None:

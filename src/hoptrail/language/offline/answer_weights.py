@@ -26,9 +26,9 @@ VERDICT = ("verdict", "settled", "neither", "share", "is no")
 """The numbers of yes or no: its mean log odds over the other; the same times the highest log odds that a statement settles the
 question; the mean log odds that a statement says neither; the mean share of the question's words; whether it is a no.
 """
-CONFIDENCE = ("candidate", "answer", "next", "twice", "path", "marked")
-"""Log odds of the best candidate, of its answer, and of the next other answer; whether two candidates give it; whether the best
-is on a path; the probability with which the question tagger marks the answer among its neighbours, as a second opinion.
+CONFIDENCE = ("candidate", "answer", "next", "margin", "marked", "others")
+"""Log odds of the best candidate, of its answer, and of the next other answer; its margin, as in `SPAN`; as a second opinion, the
+probability with which the question tagger marks the answer among its neighbours, and the highest with which it marks another one.
 """
 NUMBERS = {"span": SPAN, "path": PATH, "verdict": VERDICT, "confidence": CONFIDENCE}
 """The numbers of each regression."""

@@ -5,8 +5,8 @@
     candidates    the best span of each statement, and of each second one read after its first   here
     right         how likely a candidate is right, by a logistic regression over its numbers     answer_weights.py
     together      the two likeliest candidates with one answer count together                    here
-    confidence    a second regression, which sees the next other answer, and whether the         here, stretches.py
-                  question tagger marks the same words among their neighbours
+    confidence    a second regression, which sees the next other answer, and what the            here, stretches.py
+                  question tagger marks among their neighbours: the same words, or others
     verdict       where the question begins with a verb: the mean of all verdicts, those of      here
                   statements that seem to settle it counting most
 
@@ -53,7 +53,7 @@ _ALIKE, _RIVAL = 0.5, 1.5
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """An answer that a statement gives, by itself or after the first one of a path, its numbers (`SPAN`, `PATH`), and the
-    probability with which the question tagger marks it.
+    highest probabilities with which the question tagger marks it, and others.
     """
 
     answer: str
@@ -61,6 +61,17 @@ class Candidate:
     numbers: tuple[float, ...]
     path: Path | None = None
     marked: float = 0.0
+    others_marked: float = 0.0
+
+    def beside(self, marks: Sequence[tuple[str, float]]) -> Candidate:
+        """The candidate with what the question tagger marks."""
+        same = others = 0.0
+        for text, likely in marks:
+            if same_answer(text, self.answer):
+                same = max(same, likely)
+            else:
+                others = max(others, likely)
+        return replace(self, marked=same, others_marked=others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +214,7 @@ class StatementReader:
                 found.append(Candidate(answer, path.second, (*numbers, *link, *odds), path))
         settling_at = {place_of(one.said): odds for one, odds in zip(read.close, read.settles, strict=False)}
         marks = marked(question, units[:UNITS], settling_at) if found else []
-        likely = ([likely for text, likely in marks if same_answer(text, one.answer)] for one in found)
-        found = [replace(one, marked=max(some, default=0.0)) for one, some in zip(found, likely, strict=True)]
+        found = [one.beside(marks) for one in found]
         return tuple(_in_order(found, time) if found and time and time.is_ordered else found)
 
     def looked_at(self, question: str, units: Sequence[Unit]) -> tuple[str, ...]:
@@ -281,8 +291,6 @@ class Weighed:
     candidate: Candidate
     probability: float
     together: float
-    twice: bool
-    marked: float
 
 
 def weighed(candidates: Sequence[Candidate], weights: Weights) -> list[Weighed]:
@@ -297,25 +305,17 @@ def weighed(candidates: Sequence[Candidate], weights: Weights) -> list[Weighed]:
         if same is None:
             groups.append(same := [])
         same.append((probability, one))
-    found = [
-        Weighed(
-            group[0][1],
-            group[0][0],
-            1 - math.prod(1 - share for share, _ in group[:2]),
-            len(group) > 1,
-            max(one.marked for _, one in group),
-        )
-        for group in groups
-    ]
+    found = [Weighed(group[0][1], group[0][0], 1 - math.prod(1 - share for share, _ in group[:2])) for group in groups]
     return sorted(found, key=lambda one: -one.together)
 
 
 def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
     """The numbers of `CONFIDENCE` of an answer among all of a question, likeliest first."""
-    one = found[at]
+    one, candidate = found[at], found[at].candidate
     following = found[0 if at else 1].together if len(found) > 1 else 0.0
     odds = map(log_odds, (one.probability, one.together, following))
-    return *odds, float(one.twice), float(one.candidate.path is not None), one.marked
+    *_, margin, _ = candidate.numbers
+    return *odds, margin, candidate.marked, candidate.others_marked
 
 
 def contradict(best: Weighed, other: Weighed) -> bool:
