@@ -50,7 +50,7 @@ from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths import scoring
 from hoptrail.retrieval.paths.candidates import AS_TRAINED, CandidateSettings
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Pairs
-from hoptrail.retrieval.paths.search import STRUCTURES, describe
+from hoptrail.retrieval.paths.search import STRUCTURES, describe, judge
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from training import written as written_folders
 
@@ -65,6 +65,7 @@ JOINS = ("{one} and {other}?", "{one}, and {other}?", "{one}? {Other}?", "{one} 
 LONGEST = 90
 MOST_STATING = 4
 """A quote that more candidates state is no evidence for a question."""
+ENCODER = "minilm"
 FOLDS = 4
 RUNS = 3
 ROUNDS = 180
@@ -180,7 +181,7 @@ def _stating(question: str, units: Sequence[Unit], quote: str) -> Booleans:
 
 def opened_corpus(source: Path, folder: Path) -> Corpus:
     """The corpus of a file or folder with the structures that path search needs, built by rules."""
-    encoder = open_encoder("minilm")
+    encoder = open_encoder(ENCODER)
     structures = with_foundations(STRUCTURES, structures_by_name(PassageLimits()))
     performer = BuildLanguage(OfflineLanguage(), rebuild=True)
     update_index(folder, [source], encoder, structures, Watcher(), performer)
@@ -349,9 +350,11 @@ def main() -> None:
             target, content = Path(scoring.__file__).parents[1] / "weights" / "paths.npz", written(scorer)
             target.write_bytes(content)
             print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
+        encoder = open_encoder(ENCODER)
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
-            orders = [scoring.in_order(one.described, scorer.judge(one.described), AS_TRAINED.sure) for one in judged]
+            ranked = ((one.described, judge(one.described, scorer, encoder)) for one in judged)
+            orders = [scoring.in_order(described, scores, AS_TRAINED.sure) for described, scores in ranked]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
 

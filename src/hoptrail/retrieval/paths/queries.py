@@ -8,7 +8,7 @@ name in place of its reference. The rules read English; in other languages only 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hoptrail.corpus.keywords import keyword_words
@@ -48,7 +48,7 @@ class PathQueries:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        steps = (" ".join(_REFERENCE.sub(" ", step).split()) for step in self.steps)
+        steps = (self.filled(step, {}) for step in range(1, len(self.steps) + 1))
         return (self.question, *steps, *self.stretches)
 
     @property
@@ -67,6 +67,10 @@ class PathQueries:
     def referring(self) -> tuple[int, ...]:
         """Places in `texts` of steps with a reference."""
         return tuple(at for at, step in enumerate(self.steps, 1) if _REFERENCE.search(step))
+
+    def filled(self, step: int, names: Mapping[int, str]) -> str:
+        """Step `step` with names for its references to the steps in `names`, and without the others."""
+        return " ".join(_REFERENCE.sub(lambda found: names.get(int(found[1]), " "), self.steps[step - 1]).split())
 
     def bridged(self, step: int, name: str) -> str:
         """Step `step` with `name` for its reference; step 0 is the question with the name appended."""

@@ -1,0 +1,80 @@
+"""Paths that follow a plan: each step is asked with what the step before found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.retrieval.paths.candidates import find_candidates
+from hoptrail.retrieval.paths.features import CandidateFeatures
+from hoptrail.retrieval.paths.graph import PassageGraph
+from hoptrail.retrieval.paths.planned import on_planned_paths
+from hoptrail.retrieval.paths.queries import PathQueries
+from hoptrail.retrieval.paths.question_scores import QuestionScores
+from hoptrail.retrieval.paths.scoring import stored_scorer
+from hoptrail.retrieval.paths.search import PLANNED, judge
+from retrieval.paths.plain import SETTINGS, WordEncoder
+from retrieval.paths.test_search import STRUCTURES
+from structures.site import Site
+from world import make_document
+
+QUESTION = "Which river passes the birthplace of the designer of the Tallow Bridge?"
+STEPS = ("Who is the designer of the Tallow Bridge?", "What is the birthplace of #1?", "Which river passes #2?")
+PEOPLE = {"Orla Finch": "Wrenmouth", "Edda Moss": "Lindeth", "Jory Vane": "Dunmere", "Tam Reed": "Askby"}
+RIVERS = {"Isk": "Wrenmouth", "Ald": "Lindeth", "Wey": "Dunmere", "Ure": "Askby"}
+TEXTS = {
+    "Tallow Bridge": "The designer of the Tallow Bridge is Orla Finch.",
+    "Corn Bridge": "The designer of the Corn Bridge is Edda Moss.",
+    **{person: f"{person} was a designer. The birthplace of {person} is {town}." for person, town in PEOPLE.items()},
+    **{river: f"The river {river} passes {town}." for river, town in RIVERS.items()},
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    site = Site(tmp_path_factory.mktemp("planned"), WordEncoder(dimension=1024))
+    documents = [make_document(title, text) for title, text in TEXTS.items()]
+    site.build(*STRUCTURES, add=documents, language=OfflineLanguage())
+    return site
+
+
+def described(site: Site, question: str, steps: Sequence[str]) -> CandidateFeatures:
+    queries, snapshot = PathQueries.of(question, steps), site.snapshot
+    vectors = site.encoder.encode(queries.texts)
+    scores = QuestionScores.of(PassageGraph.of(snapshot), snapshot.keywords, queries, vectors, SETTINGS.read)
+    return CandidateFeatures(scores, find_candidates(scores, site.encoder, SETTINGS))
+
+
+def test_each_step_is_asked_about_what_the_one_before_it_found(site: Site) -> None:
+    found = described(site, QUESTION, STEPS)
+    site.encoder.texts.clear()
+    shares = on_planned_paths(found, site.encoder)
+    units = found.scores.graph.passages(found.candidates.rows).values()
+    by_title = dict(zip((unit.title for unit in units), shares.tolist(), strict=True))
+    assert {title for title, share in by_title.items() if share > 0.5} == {"Tallow Bridge", "Orla Finch", "Isk"}
+    assert sum(by_title.values()) <= len(STEPS) + 1e-5
+    assert {"What is the birthplace of orla finch?", "Which river passes wrenmouth?"} <= set(site.encoder.texts)
+    scorer = stored_scorer()
+    alone, both = scorer.judge(found), judge(found, scorer, site.encoder)
+    assert np.allclose(both.scores, alone.scores + PLANNED * shares)
+    assert both.paired.tolist() == alone.paired.tolist()
+
+
+def test_names_that_the_question_has_answer_nothing_so_the_next_step_is_asked_without(site: Site) -> None:
+    every = ", ".join([*TEXTS, *PEOPLE.values()])
+    found = described(site, f"Which is the birthplace of a river: {every}?", STEPS[:2])
+    site.encoder.texts.clear()
+    shares = on_planned_paths(found, site.encoder)
+    assert set(site.encoder.texts) == {"What is the birthplace of ?"}
+    assert 1 < sum(shares.tolist()) <= 2 + 1e-5
+
+
+def test_without_a_step_that_refers_to_another_there_is_no_planned_path(site: Site) -> None:
+    for steps in ((), STEPS[:1], (STEPS[0], "Which river passes Lindeth?")):
+        found = described(site, QUESTION, steps)
+        site.encoder.texts.clear()
+        assert not on_planned_paths(found, site.encoder).any()
+        assert not site.encoder.texts
