@@ -59,8 +59,8 @@ class TrailSettings(PassageSettings):
     first_read: AtLeast1 = 8
     chain: ChainSettings = field(default_factory=ChainSettings)
     wide: bool = True
-    sure: Share = 0.6
-    least_confidence: Share = 0.6
+    sure: Share = 0.65
+    least_confidence: Share = 0.65
     tasks: AtLeast0 = 0
     tokens: AtLeast0 = 0
     structures = STRUCTURES

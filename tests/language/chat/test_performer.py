@@ -69,7 +69,7 @@ def test_integrate_sees_findings_and_evidence(fake: FakeAI, speaking: Speaking, 
 def test_integrate_from_answers_alone_asks_for_no_evidence(fake: FakeAI, speaking: Speaking) -> None:
     concluded = {"reasoning": "It was designed by her.", "answer": "Orla Finch", "confidence": "medium"}
     value = speaking(by_task({"integrate": concluded})).perform(Integrate(QUESTION, (FOUND,))).value
-    assert value == Reading("Orla Finch", (Step(QUESTION, "Orla Finch", ()),), 0.6)
+    assert value == Reading("Orla Finch", (Step(QUESTION, "Orla Finch", ()),), 0.7)
     for absent in ("evidence", "quote", "passage"):
         assert absent not in fake.log[0].prompt
         assert absent not in json.dumps(fake.log[0].body["response_format"])

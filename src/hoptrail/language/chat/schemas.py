@@ -66,8 +66,9 @@ def _numbers(value: Any) -> Any:
     return found
 
 
-CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
-"""The confidence that a model states, in words: small models repeat whatever number they are shown."""
+CONFIDENCES = {"high": 0.9, "medium": 0.7, "low": 0.3}
+"""The confidence that a model states, in words: small models repeat whatever number they are shown. Medium is enough for an
+answer by `trail`."""
 ENOUGH = {"yes": 1.0, "no": 0.0}
 """Whether evidence is enough."""
 SUPPORTS = {"yes": 1.0, "partly": 0.25, "no": 0.0}

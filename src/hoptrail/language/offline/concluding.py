@@ -21,7 +21,7 @@ from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.values import same_answer, same_value
 from hoptrail.types import Span, Unit
 
-_UNCHECKED = 0.6  # confidence in a conclusion from findings if reading the evidence gives no answer
+_UNCHECKED = 0.65  # confidence in a conclusion from findings if reading the evidence gives no answer
 _CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the evidence gives another answer
 
 
