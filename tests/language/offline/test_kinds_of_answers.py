@@ -360,3 +360,25 @@ def test_a_list_with_what_the_reader_finds_is_as_sure_as_that() -> None:
     found, other = (Reading(answer, (Step("mode", answer, ()),), 0.9) for answer in ("fast", "blue"))
     assert list_by_reading(units, quoted, found) == replace(quoted, confidence=0.9)
     assert list_by_reading(units, quoted, other).items == quoted.items
+
+
+def test_what_the_question_says_of_rows_is_not_what_they_list() -> None:
+    listed = {
+        "Which people have the home port Dunmere?": ("Ada Lunt", "Cy Teal"),
+        "Which staff report to Ada Lunt?": ("Bo Marsh", "Cy Teal"),
+        "Which tasks have the home port Dunmere?": ("Skipper", "Deck hand"),
+        "list the crew from Wrenmouth": (),
+    }
+    crew = passages(document_of("Crew", CREW))
+    assert {question: listing(question, crew).items for question in listed} == listed
+    assert listing("list the crew from Wrenmouth", crew).answer == "Bo Marsh"
+
+
+def test_a_difference_is_explained() -> None:
+    both = "A hard link is a second name of a file, a soft link is a file with its path."
+    kinds = (paragraph(both), paragraph("Unlike kill, which takes the number of a process, killall takes its name."))
+    units = passages(document_of("Links and signals", [*kinds, paragraph("kill ends a process.")]))
+    for difference, side in (("hard and soft links", "hard link"), ("kill and killall", "killall")):
+        found = OfflineLanguage().perform(Read(f"What is the difference between {difference}?", units)).value
+        assert found.answer
+        assert side in found.answer

@@ -70,7 +70,7 @@ def list_reading(
     """A reading with `items`, citing the `members` they come from, which say this `share` of the question's words."""
     spans = dict.fromkeys(span for said in members for span in said.support)
     step = Step(question, "; ".join(items), tuple(spans))
-    return Reading(step.answer, (step,), confidence_of(share), kind, items)
+    return Reading(step.answer, (step,), confidence_of(share), kind, () if kind is AnswerKind.SHORT else items)
 
 
 def confidence_of(share: float) -> float:
@@ -81,13 +81,25 @@ def confidence_of(share: float) -> float:
 _MARK = re.compile(r"^(?:[-*+•‣◦▪·]|\(?\d{1,3}[.)])\s+")
 
 
-def item_of(said: UnitStatement, listed_noun: frozenset[str] = frozenset()) -> str:
-    """A statement without its bullet or number; of a table row, the cell under the listed noun, else the first cell."""
+@dataclass(frozen=True, slots=True)
+class _ListQuestion:
+    """The stems of a question for a list, and the one or two of them for the listed things."""
+
+    words: frozenset[str]
+    noun: frozenset[str]
+
+
+def item_of(said: UnitStatement, asked: _ListQuestion | None = None) -> str:
+    """A statement without its bullet or number; of a table row, the cell under the listed noun, else the first cell. What the
+    question says of a row is no item: `Which people have the home port Foss?` does not ask for `Foss`.
+    """
     block = said.block
     if block is None or not block.cells:
         return _MARK.sub("", " ".join(said.text.split()))
-    cell = next((cell for cell in block.cells if _is_of(cell, listed_noun)), block.cells[0])
-    return text_of(said, cell) or said.said
+    asked = asked or _ListQuestion(frozenset(), frozenset())
+    listed = [cell for cell in block.cells if _is_of(cell, asked.noun)]
+    new = [cell for cell in listed if not (text_of(said, cell) and _is_asked(said, cell, asked))]
+    return text_of(said, (new or block.cells)[0]) or said.said
 
 
 def _is_of(cell: Cell, noun: frozenset[str]) -> bool:
@@ -95,12 +107,8 @@ def _is_of(cell: Cell, noun: frozenset[str]) -> bool:
     return bool(header) and header <= noun
 
 
-@dataclass(frozen=True, slots=True)
-class _ListQuestion:
-    """The stems of a question for a list, and the one or two of them for the listed things."""
-
-    words: frozenset[str]
-    noun: frozenset[str]
+def _is_asked(said: UnitStatement, cell: Cell, asked: _ListQuestion) -> bool:
+    return content_stems(text_of(said, cell)) <= asked.words
 
 
 def _list_question(question: str) -> _ListQuestion:
@@ -119,7 +127,7 @@ def _of_groups(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> It
         members, share = _matching_members(group, asked, heading)
         if not members:
             continue
-        items = tuple(item_of(said, asked.noun) for said in members)
+        items = tuple(item_of(said, asked) for said in members)
         if group.kind is BlockKind.ROW or all(len(item) <= _LONGEST_ITEM for item in items):
             kind = AnswerKind.LIST if len(items) > 1 else AnswerKind.SHORT
             yield share + bonus, list_reading(question, members, items, kind, share)
@@ -147,7 +155,8 @@ def _conditions(said: UnitStatement, asked: _ListQuestion) -> frozenset[str]:
     block = said.block
     if block is None:
         return content_stems(said.said)
-    named = [cell for cell in block.cells if asked.words & content_stems(cell.header) and not _is_of(cell, asked.noun)]
+    of_words = [cell for cell in block.cells if asked.words & content_stems(cell.header)]
+    named = [cell for cell in of_words if not _is_of(cell, asked.noun) or _is_asked(said, cell, asked)]
     return content_stems(" ".join(text_of(said, cell) for cell in named) if named else text_of(said, block))
 
 
