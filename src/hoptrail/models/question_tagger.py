@@ -51,8 +51,6 @@ _SURE = 0.7
 """A less likely relation is none, a less likely kind a short answer."""
 _SURE_LIST = 0.94
 """The same for lists, because what might be several things often is one."""
-_COMPARES = 0.25
-"""From this probability on the sides of what a question may compare are marked: a difference is told as a single answer."""
 _COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 1.0}
 """Of a place in log probability; between 1 and 4 the judged rows hardly change."""
 
@@ -145,11 +143,13 @@ class QuestionTagger:
     def tag_question(self, question: str) -> QuestionTags:
         """What kind of answer a question wants, and whether and where it is to be taken apart."""
         offsets, heads = self._heads(question)
-        odds, forms = (heads[name] - np.logaddexp.reduce(heads[name]) for name in ("kind", "form"))
-        kind, form, inner = KINDS[int(odds.argmax())], QuestionForm(int(forms.argmax())), heads["inner"]
-        compares = forms[QuestionForm.COMPARE.value] >= np.log(_COMPARES)
+        odds = heads["kind"] - np.logaddexp.reduce(heads["kind"])
+        kind, form, inner = KINDS[int(odds.argmax())], QuestionForm(int(heads["form"].argmax())), heads["inner"]
+        compares = (
+            heads["form"][QuestionForm.COMPARE.value] >= heads["form"].max() - 1
+        )  # a difference is told as one answer
         sides = tuple(place for place, _ in _marked("sides", heads, offsets, question)) if compares else ()
-        is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2  # which a short answer never tells
+        is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2
         if not is_difference and odds.max() < np.log(_SURE_LIST if kind is AnswerKind.LIST else _SURE):
             kind = AnswerKind.SHORT
         if form is not QuestionForm.CHAIN or not offsets:

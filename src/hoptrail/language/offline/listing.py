@@ -45,10 +45,8 @@ def list_by_reading(units: Sequence[Unit], quoted: Reading, reading: Reading) ->
     """The surer of `quoted`, which may confirm the reader's answer, and the enumeration that this answer is or belongs to. Where
     nothing is listed, the reader's answer is all there is.
     """
-    answer, kept = (
-        reading.answer or "",
-        reading if quoted.answer is None else replace(quoted, promising=reading.promising),
-    )
+    answer = reading.answer or ""
+    kept = reading if quoted.answer is None else replace(quoted, promising=reading.promising)
     given = content_stems(answer)
     if not given or reading.confidence <= quoted.confidence:
         return kept
@@ -90,25 +88,18 @@ class _ListQuestion:
 
 
 def item_of(said: UnitStatement, asked: _ListQuestion | None = None) -> str:
-    """A statement without its bullet or number; of a table row, the cell under the listed noun, else the first cell. What the
-    question says of a row is no item: `Which people have the home port Foss?` does not ask for `Foss`.
-    """
+    """A statement without its bullet or number; of a table row, the cell under the listed noun, else the first cell."""
     block = said.block
     if block is None or not block.cells:
         return _MARK.sub("", " ".join(said.text.split()))
-    asked = asked or _ListQuestion(frozenset(), frozenset())
-    listed = [cell for cell in block.cells if _is_of(cell, asked.noun)]
-    new = [cell for cell in listed if not (text_of(said, cell) and _is_asked(said, cell, asked))]
-    return text_of(said, (new or block.cells)[0]) or said.said
+    cell = next((cell for cell in block.cells if asked and _is_listed(said, cell, asked)), block.cells[0])
+    return text_of(said, cell) or said.said
 
 
-def _is_of(cell: Cell, noun: frozenset[str]) -> bool:
+def _is_listed(said: UnitStatement, cell: Cell, asked: _ListQuestion) -> bool:
+    """Whether a cell is under the listed noun, and not said by the question: `Which people have the home port Foss?`"""
     header = content_stems(cell.header)
-    return bool(header) and header <= noun
-
-
-def _is_asked(said: UnitStatement, cell: Cell, asked: _ListQuestion) -> bool:
-    return content_stems(text_of(said, cell)) <= asked.words
+    return bool(header) and header <= asked.noun and not content_stems(text_of(said, cell)) <= asked.words
 
 
 def _list_question(question: str) -> _ListQuestion:
@@ -155,8 +146,7 @@ def _conditions(said: UnitStatement, asked: _ListQuestion) -> frozenset[str]:
     block = said.block
     if block is None:
         return content_stems(said.said)
-    of_words = [cell for cell in block.cells if asked.words & content_stems(cell.header)]
-    named = [cell for cell in of_words if not _is_of(cell, asked.noun) or _is_asked(said, cell, asked)]
+    named = [one for one in block.cells if asked.words & content_stems(one.header) and not _is_listed(said, one, asked)]
     return content_stems(" ".join(text_of(said, cell) for cell in named) if named else text_of(said, block))
 
 
