@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.errors import ModelUnavailable
+from hoptrail.errors import NoModelSet
 from hoptrail.index.conversation import answer_message
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
@@ -38,7 +38,7 @@ def test_what_needs_a_model_says_so_before_anything_is_searched(name: str, corpu
     def ask(language: Language) -> Answer:
         return answer_message(QUESTION, (), open_recipe(name, corpus, language, RecipeSettings()), language)
 
-    with pytest.raises(ModelUnavailable, match="`hoptrail setup` finds one"):
+    with pytest.raises(NoModelSet, match="`hoptrail setup` finds one"):
         ask(OfflineLanguage())
     assert ask(Laborious((True,))).text
 
