@@ -91,10 +91,10 @@ def test_what_is_too_long_is_found(tmp_path: Path) -> None:
 LINES = {
     ".": 576,
     "corpus": 5376,
-    "documents": 11_453,
+    "documents": 11_455,
     "evaluation": 2312,
     "execution": 87,
-    "hoptrail": 45_907,
+    "hoptrail": 45_909,
     "hoptrail_papers": 11_692,
     "hoptrail_scale": 2111,
     "index": 2283,
