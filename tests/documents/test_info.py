@@ -41,6 +41,14 @@ def test_only_what_is_read_remains(body: str, shown: str) -> None:
     assert " ".join(text_of(body).split()) == " ".join(shown.split())
 
 
+def test_what_stands_before_the_first_node_is_kept_unless_a_node_repeats_it() -> None:
+    before = "This is a.info, produced by makeinfo.\n\nOdd Hale wrote this.\n\nTides\nrise.\n\nSTART-INFO-DIR-ENTRY\n* A: (a).\n"
+    data = f"{before}\n\x1f\nFile: a.info,  Node: Top\n\nTides\nrise.\n"
+    text = parse_info(data.encode(), DEFAULT_LIMITS).text
+    assert text.split() == ["Odd", "Hale", "wrote", "this.", "Tides", "rise."]
+    assert text.count("\n") == data.count("\n")
+
+
 def test_headings_are_underlined_by_four_signs() -> None:
     signs = "".join(f"Part {sign}\n{sign * 6}\n\nText.\n\n" for sign in "*=-.")
     blocks = parse_info((HEAD + signs).encode(), DEFAULT_LIMITS).blocks

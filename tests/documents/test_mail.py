@@ -194,8 +194,12 @@ def test_mails_that_outlook_has_saved() -> None:
     assert parsed.text.endswith(
         "See the lists.\n\na.csv\n\nRope\tPrice\nThin\t4\nThick\t9\n\nThe bell\n\nSubject: The bell\n\nIt is broken."
     )
-    only_rtf = compound_file(stored(32, _0037="Lists") | {"__substg1.0_10090102": b"LZFu"})
-    assert parse_msg(only_rtf, DEFAULT_LIMITS).notes == ("its text is RTF, which is not read: save it as .eml",)
-    for broken in (b"", data[:900], data[:2000] + bytes(400) + data[2400:]):
-        with pytest.raises(Unreadable, match="is not a mail of Outlook, or a damaged one"):
+    only_rtf = stored(32, _0037="Lists") | {"__substg1.0_10090102": b"LZFu"}
+    around = stored(32, _1013="<p>See <b>this</b>.") | {"__attach_#0": {"__substg1.0_3701000D": only_rtf}}
+    for mail in (only_rtf, around):
+        notes = parse_msg(compound_file(mail), DEFAULT_LIMITS).notes
+        assert notes == ("text that is RTF was not read: save it as .eml",)
+    assert "See this." in parse_msg(compound_file(around), DEFAULT_LIMITS).text  # a page that is stored as text
+    for broken in (b"", compound_file({"WordDocument": b"See"}), data[:900], data[:2000] + bytes(400) + data[2400:]):
+        with pytest.raises(Unreadable, match="is not a mail of Outlook"):
             parse_msg(broken, DEFAULT_LIMITS)

@@ -96,6 +96,8 @@ def test_time_grows_with_the_text() -> None:
             "Note: Keys\n\nAsk Pilar.\n\nLinux\n\nTip\nKnock.\n\nTitle",
         ),
         ("::: columns\nLeft.\n:::\n\n:::note\nRight.\n:::", "Left.\n\nNote\nRight."),
+        ("````\n```{note}\nAsk.\n```\n````", "```{note}\nAsk.\n```"),
+        ("```{tip}\n- a\n\n      x = 1\n\nOne:\n\n    y\n    z\n```", "Tip\n\na\n\nx = 1\n\nOne:\n\ny\nz"),
         ("```{note}\nAsk.\n```\n\n:::{tip} Dry\nRope.\n:::", "Note\nAsk.\n\nTip: Dry\nRope."),
         (":::tip My tip\nKeep dry.\n:::\n\n::: {.note}\nBe quick.\n:::", "Tip: My tip\nKeep dry.\n\nBe quick."),
         (

@@ -102,6 +102,20 @@ def test_xml_expands_nothing_and_keeps_the_text_after_an_element() -> None:
     parsed = parse_xml(f"{entities}<a>One <i>two</i> &b;&c;three.<!-- no --></a><!-- no -->".encode(), DEFAULT_LIMITS)
     assert parsed.text == "One two &b;&c;three."
     assert parse_xml(b"<a><b>x</b> <b>y</b>\n</a>", DEFAULT_LIMITS).text == "b\n\nx\ny"
+    assert parse_xml(f"\n{entities}<a><b n='1'>&b;</b><c>ha</c></a>".encode(), DEFAULT_LIMITS).text.endswith(
+        "text: &b;"
+    )
+    for page, text in (
+        ('<a><b text="x">y</b></a>', "b\n\ntext\n\nx\ny"),
+        ('<a title="A"><title>B</title></a>', "title\n\nA\nB"),
+        ("<a><b>A List&lt;String&gt; of a &lt;b and c&gt; d</b></a>", "b: A List<String> of a <b and c> d"),
+        (
+            '<a><b type="html">&lt;p&gt;Oars &lt;b&gt;dry&lt;/b&gt;.&lt;/p&gt;</b></a>',
+            "b\n\ntype: html\ntext: Oars dry.",
+        ),
+        ('<a><data encoding="base64">iVBORw0KGgo=</data><binary id="n">iVBO</binary><c>1</c></a>', "c: 1"),
+    ):
+        assert parse_xml(page.encode(), DEFAULT_LIMITS).text.endswith(text)
     for data, reason in ((b"", "is not XML"), (b"<a><b></a>", "is not XML"), (b"<a>" * 9000, "not XML|nested")):
         with pytest.raises(Unreadable, match=reason):
             parse_xml(data, DEFAULT_LIMITS)

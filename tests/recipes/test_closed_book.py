@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.errors import ModelUnavailable
+from hoptrail.errors import NoModelSet
 from hoptrail.index.conversation import answer_message
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
@@ -13,7 +13,7 @@ from hoptrail.recipes.answering import MEMORY
 from hoptrail.recipes.catalogue import open_recipe
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.types import Answer, Verdict
+from hoptrail.types import Answer, AnswerKind, Verdict
 from hoptrail_papers.baselines.closed_book import ClosedBook
 from hoptrail_papers.baselines.cot import Cot, CotSettings
 from hoptrail_papers.baselines.raptor import Raptor, RaptorSettings
@@ -35,11 +35,12 @@ def test_an_answer_from_memory_cites_nothing_and_says_where_it_is_from(corpus: C
 
 @pytest.mark.parametrize("name", ["closed-book", "sirerag:closed-book", "hirag:no-retrieval"])
 def test_what_needs_a_model_says_so_before_anything_is_searched(name: str, corpus: Corpus) -> None:
-    def ask(language: Language) -> Answer:
-        return answer_message(QUESTION, (), open_recipe(name, corpus, language, RecipeSettings()), language)
+    def ask(language: Language, message: str = QUESTION) -> Answer:
+        return answer_message(message, (), open_recipe(name, corpus, language, RecipeSettings()), language)
 
-    with pytest.raises(ModelUnavailable, match="`hoptrail setup` finds one"):
+    with pytest.raises(NoModelSet, match="`hoptrail setup` finds one"):
         ask(OfflineLanguage())
+    assert ask(OfflineLanguage(), "Hello!").kind is AnswerKind.REPLY
     assert ask(Laborious((True,))).text
 
 

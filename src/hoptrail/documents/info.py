@@ -1,7 +1,7 @@
 """Reads GNU manuals in the Info format as plain text, in which every line keeps its number.
 
-Lines that serve navigation only are left blank: menus, indexes, the headers of nodes, what stands before the first node (it is
-repeated in it), and the tag table.
+Lines that serve navigation only are left blank: menus, indexes, the headers of nodes, the entry for the directory, and the tag
+table. So are paragraphs before the first node that are repeated in one.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ _INDEX = b"\x0e"
 _TAGS = re.compile(rb"\n[\x1f\x0c]\nTag Table:")
 _CODING = re.compile(rb"\ncoding: ([\w-]{1,40})\nEnd:")
 _HEADER = re.compile(r"File: (?P<file>[^,\n]+),[ \t]+Node: (?P<node>[^,\n]+)")
+_BEFORE = re.compile(
+    r"(?P<entry>(?:This is [^\n]*,\s+produced by|INFO-DIR-SECTION|(?:START|END)-INFO-DIR-ENTRY|\* )[^\n]*(?:\n[^\n]+)*)"
+    r"|[^\n]+(?:\n(?!INFO-DIR-SECTION|START-INFO)[^\n]+)*"
+)
+"""A paragraph, or an entry for the directory of manuals."""
 _UNDERLINE = re.compile(r"^(?:\*{3,}|={3,}|\.{3,})$", re.MULTILINE)
 _SIGNS = str.maketrans("*=.", "=*~")
 """The signs of underlines in the order of plain text, by those in that of manuals: `*`, `=`, `-`, `.`."""
@@ -35,8 +40,10 @@ def parse_info(data: bytes, _limits: ReadingLimits) -> Parsed:
     data = data[: tags.start()] if (tags := _TAGS.search(data)) else data
     data = _MARK.sub(_shown, data).replace(b"\0\x08[", b"").replace(b"\x1f", b"\x0c")
     decoded = decode(data, coding[1].decode() if coding else None)
-    title, kept = "", list[str]()
-    for node in decoded.text.split("\x0c\n"):
+    nodes, title, kept = decoded.text.split("\x0c\n"), "", list[str]()
+    if not _HEADER.match(nodes[0]):
+        kept = _unrepeated(nodes[0], "\n".join(nodes := nodes[1:]))
+    for node in nodes:
         first, *lines = node.split("\n")
         header = _HEADER.match(first)
         if header and not title:
@@ -53,6 +60,15 @@ def _shown(mark: re.Match[bytes]) -> bytes:
     if mark[1].startswith(b"index"):
         return _INDEX
     return shown[1].replace(b'\\"', b'"') if (shown := _SHOWN.match(mark[1])) else b""
+
+
+def _unrepeated(before: str, after: str) -> list[str]:
+    """The lines before the first node, with blank ones in place of the entry for the directory and of what a node repeats."""
+
+    def shown(part: re.Match[str]) -> str:
+        return "\n" * part[0].count("\n") if part["entry"] or part[0] in after else part[0]
+
+    return _BEFORE.sub(shown, before).split("\n")
 
 
 def _without_menu(lines: list[str]) -> list[str]:

@@ -227,7 +227,7 @@ class _Reader:
 
 
 def _inner(part: Message) -> Message | None:
-    return next(iter(children_of(part)), None) if part.get_content_type() == "message/rfc822" else None
+    return next(iter(_children(part)), None) if part.get_content_type() == "message/rfc822" else None
 
 
 def _payload(part: Message) -> bytes:
@@ -246,7 +246,7 @@ def _split_parts(message: Message) -> tuple[list[Message], list[Message]]:
         elif kind == "multipart/alternative" and part.is_multipart():
             waiting.append(_preferred(part))
         elif part.is_multipart():
-            waiting += reversed(children_of(part))
+            waiting += reversed(_children(part))
         elif kind in {"text/plain", "text/html"} and not part.get_filename():
             bodies.append(part)
         elif part.get_filename() or not part.get("Content-ID"):
@@ -254,7 +254,7 @@ def _split_parts(message: Message) -> tuple[list[Message], list[Message]]:
     return bodies, attachments
 
 
-def children_of(part: Message) -> list[Message]:
+def _children(part: Message) -> list[Message]:
     """The parts of a mail or of one of its parts."""
     payload = part.get_payload()
     return [child for child in payload if isinstance(child, Message)] if isinstance(payload, list) else []
@@ -264,7 +264,7 @@ def _preferred(part: Message) -> Message:
     """Among alternatives, the plain text, else the last. The HTML is preferred to a plain text that lacks much of it, such as
     `Please view this mail as HTML`.
     """
-    children = children_of(part)
+    children = _children(part)
     plain = next((child for child in children if child.get_content_type() == "text/plain"), None)
     page = next((child for child in children if child.get_content_type() == "text/html"), None)
     if plain is None or page is None:

@@ -63,11 +63,12 @@ _BOX = re.compile(
 _BOXES = word_set("attention caution danger error hint important info note question success tip warning")
 """Kinds of boxes between `:::` that a page names; others only lay it out: `::: columns`."""
 _DIRECTIVE = re.compile(
-    rf"^(?P<indent>[ ]*)(?P<fence>```+|:::+)\{{(?P<kind>{'|'.join(sorted(_BOXES))})\}}[ \t]*(?P<title>[^\n]*)\n"
-    r"(?P<body>(?:(?!(?P=indent)(?P=fence))[^\n]*\n)*+)(?P=indent)(?P=fence)[ \t]*$",
-    re.MULTILINE,
+    rf"^(?P<indent>[ ]*)(?P<edge>```+|:::+)\{{(?P<kind>{'|'.join(sorted(_BOXES))})\}}[ \t]*(?P<title>[^\n]*)\n"
+    r"(?P<body>(?:(?!(?P=indent)(?P=edge))[^\n]*\n)*+)(?P=indent)(?P=edge)[ \t]*$"
+    rf"|(?P<code>{_CODE})",
+    re.MULTILINE | re.DOTALL,
 )
-"""A box of MyST."""
+"""A box of MyST, whose content is not indented, and other code, which may show one."""
 _NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")
 """What a tag of a template is about: `{% channel "tock" %}`."""
 _UNRESOLVED = re.compile(
@@ -155,9 +156,10 @@ def _shown_link(link: re.Match[str]) -> str:
 
 def _opened(box: re.Match[str]) -> str:
     """A box as other text, on as many lines."""
-    if box.groupdict().get("code"):
+    if box["code"]:
         return box[0]
-    body = re.sub(rf"^{box['indent']}(?: {{4}}|\t)", box["indent"], box["body"], flags=re.MULTILINE)
+    more = "" if box.re is _DIRECTIVE else r"(?: {4}|\t)"
+    body = re.sub(rf"^{box['indent']}{more}", box["indent"], box["body"], flags=re.MULTILINE)
     name = ": ".join(filter(None, ((box["kind"] or "").capitalize(), box["title"])))
     return f"{box['indent']}{name}\n{body}"
 

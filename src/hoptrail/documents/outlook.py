@@ -15,7 +15,7 @@ from typing import Any
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits, Unreadable
-from hoptrail.documents.mail import children_of, parse_message
+from hoptrail.documents.mail import parse_message
 
 _HTML, _DATA, _INNER = "1013", "3701", "__substg1.0_3701000D"
 _DATES = (0x0039_0040, 0x0E06_0040)
@@ -29,32 +29,32 @@ def parse_msg(data: bytes, limits: ReadingLimits) -> Parsed:
     from xlrd.compdoc import CompDoc, CompDocError  # type: ignore[import-untyped]
 
     try:
-        storage = _Storage(CompDoc(data, logfile=io.StringIO()), 0, "")
-        message, rtf = storage.message(32), storage.bytes("1009")
+        storage = _Storage(CompDoc(data, logfile=io.StringIO()), 0, "", [])
+        message = storage.message(32)
     except (CompDocError, *_DAMAGED) as error:
         raise Unreadable(f"is not a mail of Outlook, or a damaged one ({error})") from error
+    if not any(name.startswith("__") for name, _ in storage.inside()):
+        raise Unreadable("is not a mail of Outlook")
     parsed = parse_message(message, limits)
-    has_text = any(part.get_content_type() == "multipart/alternative" for part in children_of(message))
-    return (
-        parsed
-        if has_text or not rtf
-        else replace(parsed, notes=("its text is RTF, which is not read: save it as .eml", *parsed.notes))
-    )
+    return replace(parsed, notes=(*dict.fromkeys(storage.notes), *parsed.notes))
 
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """A mail or an attachment in a file of the library: its number there, and how the names of its streams begin."""
+    """A mail or an attachment in a file of the library: its number there, and how the names of its streams begin. `notes` say
+    what of the whole file is not read.
+    """
 
     file: Any
     number: int
     path: str
+    notes: list[str]
 
     def inside(self) -> Iterator[tuple[str, _Storage]]:
         """Yield the storages and streams in this one with their names."""
         for number in self.file.dirlist[self.number].children:
             name = self.file.dirlist[number].name
-            yield name, _Storage(self.file, number, f"{self.path}{name}/")
+            yield name, _Storage(self.file, number, f"{self.path}{name}/", self.notes)
 
     def bytes(self, name: str, kind: str = "0102") -> bytes:
         """A property by its number; empty if there is none."""
@@ -78,8 +78,10 @@ class _Storage:
         return format_datetime(datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks // 10)) if ticks else ""
 
     def message(self, head: int) -> Message:
-        plain, page = self.text("1000").encode(), self.bytes(_HTML)
+        plain, page = self.text("1000").encode(), self.bytes(_HTML) or self.text(_HTML).encode()
         bodies = [_part("text/plain", plain)] * bool(plain.strip()) + [_part("text/html", page)] * bool(page)
+        if not bodies and self.bytes("1009"):
+            self.notes.append("text that is RTF was not read: save it as .eml")
         texts = [_part("multipart/alternative", bodies)] * bool(bodies)
         attached = [one.attachment() for name, one in self.inside() if name.startswith("__attach")]
         message = _part("multipart/mixed", [*texts, *attached])

@@ -33,8 +33,8 @@ _LONG = 200
 """Characters. A longer value becomes a paragraph, not a cell."""
 _NAMES = ("title", "name", "subject", "label", "id", "_id", "key")
 """Keys that name a record, best first."""
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-"""What shows that a text is a page, as in feeds."""
+_TAG = re.compile(r"</[A-Za-z][\w:-]*\s*>|<(?:br|hr|img|li|p)\b[^<>]*>", re.IGNORECASE)
+"""What shows that a text is a page, as in feeds; `List<String>` is none."""
 _VALUES_PER_ROW = 50
 """Values visited at most per row of the limit: YAML aliases can make a short file endless."""
 
@@ -241,9 +241,10 @@ def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
     """
     from lxml import etree  # type: ignore[import-untyped]
 
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
+    safe = {"resolve_entities": False, "no_network": True, "huge_tree": True}
+    parser = etree.XMLParser(**safe, remove_comments=True, remove_pis=True)
     try:
-        value = _of_element(etree.fromstring(data, parser))
+        value = _of_element(etree.fromstring(data.lstrip(), parser))
         return assemble(_title(value), _Rendering(limits).pieces(value), (), limits.text)
     except etree.XMLSyntaxError as error:
         raise Unreadable(f"is not XML ({error})") from error
@@ -252,19 +253,29 @@ def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def _of_element(element: Any) -> object:
-    """The text of an element, also of one with elements within its text; else the values in it by their names."""
-    between = (element.text, *(child.tail for child in element))
-    is_text = not len(element) or any(part and part.strip() for part in between)
+    """The text of an element, also of one with elements or names of entities within its text; else its attributes and the
+    values in it by their names. A file in it, as text, is left out.
+    """
+    if element.get("encoding") == "base64" or _name(element.tag) == "binary":
+        return ""
+    children = list(element.iterchildren("*"))
+    is_text = len(children) < len(element) or not children
+    is_text |= any(part and part.strip() for part in (element.text, *(child.tail for child in element)))
     lines = "".join(element.itertext()).strip().split("\n") if is_text else []
     text = unwrapped("\n".join(map(str.strip, lines)))
-    if is_text and (len(element) or not element.attrib):
-        return assemble("", html_pieces(text)).text if _TAG.search(text) else text
+    text = assemble("", html_pieces(text)).text if _TAG.search(text) else text
+    if is_text and (children or not element.attrib):
+        return text
     values: dict[str, list[object]] = {}
-    for child in element.iterchildren("*"):
-        values.setdefault(child.tag.rpartition("}")[2], []).append(_of_element(child))
-    own = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
-    own |= {name: known[0] if len(known) == 1 else known for name, known in values.items()}
-    return {**own, "text": text} if text else own
+    named = [*element.attrib.items(), *((child.tag, _of_element(child)) for child in children)]
+    for name, value in [*named, *[("text", text)] * bool(text)]:
+        values.setdefault(_name(name), []).append(value)
+    return {name: known[0] if len(known) == 1 else known for name, known in values.items()}
+
+
+def _name(tag: str) -> str:
+    """The name of an element or attribute without its namespace."""
+    return tag.rpartition("}")[2]
 
 
 _DELIMITERS = ",;\t|"

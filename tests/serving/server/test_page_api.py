@@ -12,8 +12,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from fakeai.server import FakeAI, serving
+from hoptrail.errors import ModelUnavailable
 from hoptrail.serving import setup
 from hoptrail.serving.server.app import create_app
+from hoptrail.serving.server.refusals import as_refusal
 from hoptrail.serving.server.workspaces import EXAMPLES, examples
 from serving.server.browser.states import TABLE, make_folder
 from serving.server.served import QUESTION, SECRET, SOUTH, beside, client_of, ended, upload, workspace
@@ -212,6 +214,8 @@ def test_a_recipe_that_needs_a_model_says_so_before_anything_is_searched(client:
     fault = {"error": refused.json()["error"]}
     assert (refused.status_code, fault["error"]["code"]) == (503, "model_unavailable")
     assert "`hoptrail setup`" in fault["error"]["what_to_do"]
+    damaged = as_refusal(ModelUnavailable("the weights cannot be read"))  # another recipe or chat model is no help
+    assert damaged.content["error"]["what_to_do"] == "Ask the operator."
     events = told(client.post("/api/ask", json=asked, headers={"Accept": "text/event-stream"}).text)
     assert [name for name, _ in events] == ["question", "error"]
     assert events[-1][1] == fault
