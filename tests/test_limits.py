@@ -94,7 +94,7 @@ LINES = {
     "documents": 11_455,
     "evaluation": 2312,
     "execution": 87,
-    "hoptrail": 45_909,
+    "hoptrail": 45_908,
     "hoptrail_papers": 11_692,
     "hoptrail_scale": 2111,
     "index": 2283,
