@@ -97,7 +97,7 @@ def gold_plan(question: Question) -> GoldPlan:
     steps = tuple(
         Goal(text, (step.answer,), frozenset({step.supporting}), _needs(text, position))
         for position, (text, step) in enumerate(zip(written, question.decomposition, strict=True))
-        if step.answer is not None and step.supporting is not None
+        if step.answer and step.supporting
     )
     is_usable = bool(steps) and len(steps) == len(written)
     return GoldPlan(whole, steps if is_usable else (whole,))

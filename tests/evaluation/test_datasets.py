@@ -29,6 +29,7 @@ FULL = {
     "decomposition": [
         {"question": "Who built the harbour?", "answer": "Maja Lindqvist", "supporting": "p1"},
         {"question": "Where was #1 born?", "answer": None, "supporting": None},
+        {"question": "Where is #2?", "answer": "", "supporting": ""},
     ],
     "candidates": ["p3", "p2", "p1"],
     "setting": "distractor",
@@ -55,6 +56,7 @@ def test_a_full_and_a_lean_question(world: Path) -> None:
         decomposition=(
             GoldStep("Who built the harbour?", "Maja Lindqvist", "p1"),
             GoldStep("Where was #1 born?", None, None),
+            GoldStep("Where is #2?", "", ""),
         ),
         candidates=("p3", "p2", "p1"),
     )

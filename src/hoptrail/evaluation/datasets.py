@@ -52,7 +52,7 @@ Yang 2024)."""
 class GoldStep:
     """One step of the gold decomposition; `#1` in a later question stands for the answer of the first step.
 
-    `answer` and `supporting` (a passage id) are None if the source does not give them.
+    `answer` and `supporting` (a passage id) are None or empty if the source does not give them.
     """
 
     question: str
@@ -93,7 +93,7 @@ class Question:
     @property
     def passages(self) -> set[str]:
         """All passages that the annotations name."""
-        steps = {step.supporting for step in self.decomposition if step.supporting is not None}
+        steps = {step.supporting for step in self.decomposition if step.supporting}
         sentences = {passage for passage, _ in self.supporting_sentences}
         return {*self.supporting, *self.candidates, *steps, *sentences}
 
