@@ -145,9 +145,8 @@ class QuestionTagger:
         offsets, heads = self._heads(question)
         odds = heads["kind"] - np.logaddexp.reduce(heads["kind"])
         kind, form, inner = KINDS[int(odds.argmax())], QuestionForm(int(heads["form"].argmax())), heads["inner"]
-        compares = (
-            heads["form"][QuestionForm.COMPARE.value] >= heads["form"].max() - 1
-        )  # a difference is told as one answer
+        # A difference is told as one answer, so that its form is often SINGLE.
+        compares = heads["form"][QuestionForm.COMPARE.value] >= heads["form"].max() - 1
         sides = tuple(place for place, _ in _marked("sides", heads, offsets, question)) if compares else ()
         is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2
         if not is_difference and odds.max() < np.log(_SURE_LIST if kind is AnswerKind.LIST else _SURE):
