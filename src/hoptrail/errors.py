@@ -117,10 +117,6 @@ class ModelUnavailable(HoptrailError):
     """Weights are missing, an optional package is not installed, or an endpoint does not answer sensibly."""
 
 
-class NoModelSet(ModelUnavailable):
-    """What was asked needs a chat model, and the settings have none."""
-
-
 class EndpointRefused(ModelUnavailable):
     """An endpoint will not serve this user or this model. It is not asked again for a minute."""
 

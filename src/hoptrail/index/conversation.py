@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Event
 from typing import TypedDict, Unpack
 
-from hoptrail.errors import NoModelSet, TaskFailed
+from hoptrail.errors import TaskFailed
 from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
 from hoptrail.language.conversation.messages import MOST_QUESTIONS, read_message
 from hoptrail.language.lazy import OFFLINE
@@ -83,7 +83,7 @@ def answer_message(
 ) -> Answer:
     """Answer a message by a recipe that uses `language`, completed from the answers `before`, oldest first. `begun` is told each
     question that is really asked.
-    Raises: UsageError: the message is empty or far too long. NoModelSet: it would be answered from a model's memory.
+    Raises: UsageError: the message is empty or far too long.
     """
     about = {"hoptrail.recipe": recipe.name, "hoptrail.language": language.name, **said("input", [("user", message)])}
     with span("invoke_agent", "hoptrail", {"gen_ai.agent.name": "hoptrail", **about}) as note:
@@ -101,12 +101,9 @@ def _answer(
     read = read_message(message, writes=writes)
     if read.reply:
         return Answer(asked, read.reply, recipe.name, language.name, kind=AnswerKind.REPLY)
-    effort = recipe.settings.effort
-    # What reads nothing asks a memory.
-    if not writes and effort.others[0] and not effort.readings[0]:
-        raise NoModelSet(
-            f"recipe {recipe.name} asks a model's memory, and no model is set: `hoptrail setup` finds one for --settings."
-        )
+    effort, unmet = recipe.settings.effort, ""
+    if not writes and effort.others[0] and not effort.readings[0]:  # what reads nothing asks a memory
+        unmet = f"The recipe {recipe.name} asks a model's memory, and no model is set: `hoptrail setup` finds one."
     turns = turns_of(before)
     answers: list[Answer] = []
     questions, alone = read.questions[:MOST_QUESTIONS], read.introduced
@@ -116,7 +113,7 @@ def _answer(
         whole = _completed(question, [] if alone and not answers else turns, language)
         begun(whole.question)
         answer = _doubted(recipe.answer(whole.question), whole.probability)
-        usage, notes = answer.usage + whole.usage, (*answer.notes, *filter(None, [whole.note]))
+        usage, notes = answer.usage + whole.usage, (*answer.notes, *filter(None, [whole.note, unmet]))
         answers.append(replace(answer, question=question, asked=whole.question, usage=usage, notes=notes))
         turns.append(_turn(answers[-1]))
     left = [f"Not asked: {question}" for question in read.questions[MOST_QUESTIONS:]]

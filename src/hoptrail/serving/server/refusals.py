@@ -92,12 +92,6 @@ _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
     errors.StorageError: (507, "storage", "The server's disk or object store failed.", _OPERATOR),
     errors.OutOfResources: (503, "out_of_resources", "The server lacks memory, threads or files.", "Try again later."),
     errors.EndpointRefused: (502, "model_refused", "The language model refuses to serve.", _OPERATOR),
-    errors.NoModelSet: (
-        503,
-        "model_unavailable",
-        "This needs a chat model, and none is set.",
-        "Choose another recipe, or have a model set: `hoptrail setup` finds one and writes the settings.",
-    ),
     errors.ModelUnavailable: (503, "model_unavailable", "A model is not available.", _OPERATOR),
     errors.HoptrailError: (400, "not_possible", "This cannot be done here.", "Check recipe, language and question."),
     BaseException: (500, "internal", "Something went wrong inside the server.", "Try again, or ask the operator."),

@@ -71,7 +71,7 @@ export class TrailView {
     this.steps.open = false;
     this.steps.hidden = !answer.trail.length;
     this.glance.replaceChildren(h("p", { class: "fine" }, summary(answer)), (!answer.abstained && !answer.parts?.length && answer.trail.length > 1 && picture(answer, cited)) || "");
-    this.ending.replaceChildren(...withdrawn(this.written, answer), ...answer.notes?.map((note) => h("p", { class: "fine" }, note)) ?? [], ...answer.parts?.length
+    this.ending.replaceChildren(...withdrawn(this.written, answer), ...answer.notes?.map((note) => h("p", { class: "fine" }, prose(note))) ?? [], ...answer.parts?.length
       ? answer.parts.flatMap((one) => [h("h4", {}, one.asked), endingOf(one, cited)]) : [endingOf(answer, cited)], ...soFar(answer));
   }
 
