@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.message import Message
 from email.utils import format_datetime, formataddr
+from itertools import chain
 from typing import Any
 
 from hoptrail.documents.blocks import Parsed
@@ -62,11 +63,9 @@ class _Storage:
 
     def text(self, *names: str) -> str:
         """The first of these properties that is there."""
-        texts = (self.bytes(name, "001F").decode("utf-16-le", "replace") for name in names)
-        return (
-            next(filter(None, texts), "")
-            or decode(next(filter(None, (self.bytes(one, "001E") for one in names)), b"")).text
-        )
+        wide = (self.bytes(name, "001F").decode("utf-16-le", "replace") for name in names)
+        narrow = (decode(self.bytes(name, "001E")).text for name in names)
+        return next(filter(None, chain(wide, narrow)), "")
 
     def date(self, head: int) -> str:
         """The date of a mail, in tenths of microseconds from 1601 among its properties of a fixed size, which follow a head."""

@@ -71,3 +71,4 @@ def test_every_text_is_asked_alone_or_refers_and_edges_lead_to_what_refers(asked
 def test_a_name_takes_the_place_of_every_reference() -> None:
     queries = PathQueries.of("Odd?", ["Who built it?", "Did #1 or  #1 meet #12?"])
     assert queries.bridged(2, "isk") == "Did isk or isk meet isk?"
+    assert queries.bridged(2, r"c:\new \g<x>").startswith(r"Did c:\new \g<x> or"), "a name is no pattern"

@@ -68,15 +68,15 @@ class PathQueries:
         """Places in `texts` of steps with a reference."""
         return tuple(at for at, step in enumerate(self.steps, 1) if _REFERENCE.search(step))
 
-    def filled(self, step: int, names: Mapping[int, str]) -> str:
-        """Step `step` with names for its references to the steps in `names`, and without the others."""
-        return " ".join(_REFERENCE.sub(lambda found: names.get(int(found[1]), " "), self.steps[step - 1]).split())
+    def filled(self, step: int, names: Mapping[int, str], other: str = " ") -> str:
+        """Step `step` with names for its references to the steps in `names`, and `other` for its other references."""
+        return " ".join(_REFERENCE.sub(lambda found: names.get(int(found[1]), other), self.steps[step - 1]).split())
 
     def bridged(self, step: int, name: str) -> str:
         """Step `step` with `name` for its reference; step 0 is the question with the name appended."""
         if step == 0:
             return f"{self.question} {name}"
-        return " ".join(_REFERENCE.sub(name, self.steps[step - 1]).split())
+        return self.filled(step, {}, name)
 
 
 def stretches(question: str) -> tuple[str, ...]:
