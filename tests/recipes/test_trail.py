@@ -79,7 +79,6 @@ def test_an_abstention_shows_the_statement_that_a_reading_leads_to(corpus: Corpu
     recipe = TrailRecipe(corpus, ScriptedLanguage([(Read, Reading(None, promising=led_to.support))]), settings)
     answer = recipe.answer(QUESTION)
     assert answer.text is None
-    assert answer.ranking[2].unit == last
     assert led_to.text.strip() in answer.closest[1].said
     without = TrailRecipe(corpus, ScriptedLanguage([(Read, Reading(None))]), settings).answer(QUESTION)
     assert not any(led_to.text.strip() in statement.said for statement in without.closest)

@@ -65,16 +65,11 @@ FAILED = Hop("Where was she born?", "Where was she born?", tuple(map(hit, "YZ"))
         pytest.param(Opinion(None, 0.0, [hop("YZ", answer=None)]), id="the first sub-question"),
         pytest.param(Opinion("a", 0.4, [hop("A", answer="a"), hop("YZ", answer="a")]), id="an answered one"),
         pytest.param(Opinion(None, 0.0, [hop("A", answer="a"), CitedHop(FAILED)]), id="a failed one"),
+        pytest.param(Opinion(None, 0.0, [hop("AG", answer=None)], promising=cite("G")), id="where a reading leads"),
     ],
 )
 def test_no_other_uncited_passage_is_moved(opinion: Opinion) -> None:
     assert ordered(opinion) == "ABCDEFGH"
-
-
-def test_where_a_reading_leads_follows_what_is_cited() -> None:
-    opinion = Opinion("yes", 0.9, [hop("ABCDEF", answer="yes", cites="F")])
-    unsure = Opinion(None, 0.0, [hop("ABCDEF", answer=None)], promising=cite("G", "E", "H"))
-    assert ordered(opinion, unsure) == "ABFGECDH"
 
 
 def test_scores_fall_with_the_position_and_channels_stay() -> None:

@@ -13,22 +13,18 @@ from hoptrail.types import Hit, Ranking, Span, Verdict
 
 KEPT = 2
 """The best passages of the search keep their places, whatever was read."""
-_LED = 2
-"""The most passages that readings without an answer lead to."""
 
 
 def order_by_reading(found: Ranking, shown: Ranking, opinions: Sequence[Opinion]) -> Ranking:
     """As many passages as in `found`, with scores 1 / position. `shown` are these and all that the opinions read.
 
     After the first KEPT come those that the opinions cite, the most confident opinion first; then the best passage for a
-    sub-question that was asked after an answered one and found no answer; then those that readings without an answer lead
-    to; then the rest in their order.
+    sub-question that was asked after an answered one and found no answer; then the rest in their order.
     """
     confident = sorted(opinions, key=lambda opinion: -opinion.confidence)
     support = ([span for cited in opinion.hops for span in cited.support] for opinion in confident)
     cited = chain.from_iterable(_of_spans(shown, spans) for spans in support)
-    led = _of_spans(shown, [span for one in confident if one.answer is None for span in one.promising])[:_LED]
-    order = without_repeats((*found[:KEPT], *cited, *_asked_on(opinions), *led, *found))[: len(found)]
+    order = without_repeats((*found[:KEPT], *cited, *_asked_on(opinions), *found))[: len(found)]
     return tuple(replace(hit, score=1 / position) for position, hit in enumerate(order, start=1))
 
 
