@@ -66,9 +66,8 @@ class Workspace:
         index.check(self.recipes)
         self.labels: frozenset[str] | None = None
         self.writing: Final = Lock()
-        """Held by the thread of this server that writes: a job, or the watch of a folder."""
-        self.folder: FolderState | None = None
-        """The state of the served folder, if there is one."""
+        """Held by the thread of this server that writes: a job, the watch of a folder, or `clean`."""
+        self.folder: FolderState | None = None  # of the served folder, if there is one
         self._opening = Lock()
         self._language = cache(index.language)
 
@@ -108,10 +107,11 @@ class Workspace:
             raise Refusal(409, "read_only", "This workspace is a published index, which is read-only.", what_to_do)
 
     def clean(self) -> bool:
-        """Erase removed text from every file. Returns False while another process still reads an earlier state.
-        Raises: IndexBusy: another process is writing.
+        """Erase removed text from every file, once no other thread of this server writes. Returns False while another process
+        still reads an earlier state. Raises: IndexBusy: another process is writing.
         """
-        return self.index.is_empty or self.index.clean()
+        with self.writing:
+            return self.index.is_empty or self.index.clean()
 
     def warm(self) -> None:
         """Load what the default recipe needs into memory, by a search that costs nothing. A failure is logged: the next question
