@@ -17,6 +17,14 @@ from serving.server.served import NORTH, OPERATOR, SECRET, SOUTH, MakeApp, clien
 from world import FACTS, HashingEncoder
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here a second app in the same process stands for a restarted server: what the first was doing has ended by then, however
+    busy the machine is.
+    """
+    monkeypatch.setattr("hoptrail.serving.server.app.STOP_SECONDS", 60.0)
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Indexes `north` and `south` to copy from."""
