@@ -292,7 +292,7 @@ def test_documents_that_never_end_cost_ever_less(
 
     app = make_app()
     monkeypatch.setattr(uploads, "read_sources", reading)
-    monkeypatch.setattr("hoptrail.serving.server.job_thread.SECOND", 0.002)
+    monkeypatch.setattr("hoptrail.serving.server.jobs.SECOND", 0.002)
     with client_of(app) as client:
         files = [("files", (f"slow {n}.html", b"<p>x")) for n in range(9)]
         files.append(("files", ("quick.txt", b"The heron waits.")))

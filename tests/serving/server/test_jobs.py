@@ -389,7 +389,7 @@ def test_what_was_removed_is_gone_from_the_disk_although_the_server_reads_on(
     app: FastAPI, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if an earlier question keeps the old state open for a while."""
-    monkeypatch.setattr("hoptrail.serving.server.job_thread.SWEEP_SECONDS", 0.05)
+    monkeypatch.setattr("hoptrail.serving.server.jobs.SWEEP_SECONDS", 0.05)
     monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.05)
     (one,) = client.get("/api/documents", params={"title": "lindeth"}).json()["documents"]
     under_way = app.state.services.workspaces.get("north").corpus()
@@ -412,7 +412,7 @@ def test_what_was_removed_is_gone_from_the_disk_although_the_server_reads_on(
 def test_while_another_reads_the_server_stays_warm_and_looks_ever_more_seldom(
     app: FastAPI, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.serving.server.job_thread.SWEEP_SECONDS", 0.05)
+    monkeypatch.setattr("hoptrail.serving.server.jobs.SWEEP_SECONDS", 0.05)
     monkeypatch.setattr("hoptrail.corpus.writer.WAIT", 0.01)
     served = app.state.services.workspaces.get("north")
     clean = served.index.clean

@@ -34,7 +34,7 @@ from hoptrail.errors import HoptrailError
 from hoptrail.index import contract
 from hoptrail.serving.answer_text import written
 from hoptrail.serving.server import wire
-from hoptrail.serving.server.job_thread import Job
+from hoptrail.serving.server.jobs import Job
 from hoptrail.serving.server.refusals import Refusal, as_refusal, in_field
 from hoptrail.serving.server.services import Place, Services
 from hoptrail.serving.server.streaming import ClientQuestion, answered, searched

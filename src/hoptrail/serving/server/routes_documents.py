@@ -25,7 +25,7 @@ from hoptrail.documents.child import Parsing
 from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.marks import FileMark, mark_of, times_of
 from hoptrail.index.contents import DocumentSummary
-from hoptrail.serving.server.job_thread import Job
+from hoptrail.serving.server.jobs import Job
 from hoptrail.serving.server.refusals import Refusal, in_field, not_valid
 from hoptrail.serving.server.services import Here, Place
 from hoptrail.serving.server.wire import Text, as_file, document_json

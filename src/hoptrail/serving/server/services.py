@@ -12,8 +12,7 @@ from fastapi import Depends, Query, Request
 
 from hoptrail.corpus.journal import Item
 from hoptrail.index.settings import ServerLimits
-from hoptrail.serving.server.job_thread import Job
-from hoptrail.serving.server.jobs import Jobs
+from hoptrail.serving.server.jobs import Job, Jobs
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Desk
 from hoptrail.serving.server.refusals import Refusal, not_found
