@@ -23,8 +23,7 @@ from hoptrail.index.contract import contents_json
 from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.serving.options import console_of
-from hoptrail.serving.render import render_indexing
-from hoptrail.serving.render_contents import render_contents
+from hoptrail.serving.render import render_contents, render_indexing
 from hoptrail.structures.catalogue import structures_by_name
 from index.test_indexing import Desk, lines, write
 from index.test_syncing import told

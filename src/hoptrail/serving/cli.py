@@ -243,21 +243,19 @@ def show(
     settings: options.SettingsFile = None,
 ) -> None:
     """List the documents of an index by folder, what was not read, and what is stored; or print a document as it was read."""
-    from hoptrail.serving.render_contents import render_contents, render_document
-
     opened = options.open_index(folder, settings)
     if document:
         read = opened.documents(document)
         if as_json:
             options.print_json([asdict(one) for one in read])
         for one in () if as_json else read:
-            options.console_of().print(render_document(one))
+            options.console_of().print(render.render_document(one))
         return
     contents = opened.contents()
     if as_json:
         options.print_json(contract.contents_json(contents))
     else:
-        options.console_of().print(render_contents(contents))
+        options.console_of().print(render.render_contents(contents))
 
 
 @app.command(rich_help_panel=UPKEEP)

@@ -116,10 +116,8 @@ def search(
     if as_json:
         options.print_json(contract.search_json(question, reported_name(requested, used), ranking))
         return
-    from hoptrail.serving.render_search import render_search
-
     sources = used.corpus.sources({hit.unit.document for hit in ranking})
-    options.console_of().print(render_search(question, ranking, sources))
+    options.console_of().print(render.render_search(question, ranking, sources))
 
 
 def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str, *, trail: bool) -> None:

@@ -1,4 +1,5 @@
-"""Output for a terminal: the answer before how it was found, a tree of its steps, and lines or tables for the rest.
+"""Output for a terminal: the answer before how it was found, a tree of its steps, and lines or tables for what is found, what an
+index holds and what was done to it.
 
 Text from documents and models is never markup, and loses its control characters.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -28,19 +30,27 @@ from hoptrail.types import (
     SURE,
     Answer,
     AnswerKind,
+    Block,
+    BlockKind,
     Cited,
+    Document,
     Evidence,
     Hop,
+    Ranking,
+    Statement,
     Usage,
     Verdict,
 )
+from hoptrail.types.sources import file_name
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn
+    from hoptrail.index.contents import Contents, DocumentSummary
     from hoptrail.index.syncing import IndexingReport
     from hoptrail.models.chat import ChatSettings
     from hoptrail.models.ledger import Ledger
 
+SHOWN_DOCUMENTS = 50
 SHOWN_NOTES = 20
 SHOWN_EXTENSIONS = 8
 EXCERPT = 240
@@ -207,15 +217,11 @@ def _found(
 
 def _disputed(values: Sequence[str], evidence: Sequence[Evidence]) -> list[tuple[str, Evidence | None]]:
     """The values with their statements, if each is said by another document and names it: `311 (Finance)`; else none."""
-    found: list[tuple[str, Evidence | None]] = [
-        (value, one)
-        for value in values
-        for one in evidence
-        if any(
-            value.endswith(f" ({name})") and _home(value.removesuffix(f" ({name})"), [one])
-            for name in (one.title, *one.path)
-        )
-    ]
+    found: list[tuple[str, Evidence | None]] = []
+    for value, one in product(values, evidence):
+        ends = [f" ({name})" for name in (one.title, *one.path) if value.endswith(f" ({name})")]
+        if any(_home(value.removesuffix(end), [one]) for end in ends):
+            found.append((value, one))
     documents = {one.document for _, one in found if one}
     return found if 1 < len(values) == len(found) == len(documents) else []
 
@@ -269,6 +275,99 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         branch.add(Text.assemble("→ ", plain(hop.answer, "green"), *([doubt] if unsupported else [])))
 
 
+def render_search(question: str, ranking: Ranking, sources: Mapping[str, str]) -> RenderableType:
+    """The hits in their order, each with the share of the question's words that it says (words that few hits say weigh more).
+    `sources` has the file of each document.
+    """
+    from hoptrail.language.closeness import Wording, asked_words
+    from hoptrail.recipes.closest import MOST_SHOWN, excerpt_start
+    from hoptrail.text.dates import unit_date
+    from hoptrail.text.statements import statements_of
+
+    if not ranking:
+        return Text("Nothing was found.", style="yellow")
+    hits = [(hit.unit, statements_of(hit.unit)) for hit in ranking]
+    wording, asked = Wording(question, [said for _, statements in hits for said in statements]), asked_words(question)
+    shown = []
+    for unit, statements in hits:
+        best = sorted(statements, key=lambda said: -wording.share(said))[:MOST_SHOWN]
+        saying = [said for said in best if asked & content_stems(said.alone)] or best[:1]
+        lines = sorted(saying, key=lambda said: said.start)
+        block = lines[0].block if lines else None
+        excerpts = []
+        for line in (one.alone for one in lines):  # each is cut where it says most of the words that were asked
+            start = excerpt_start(line, asked, EXCERPT)
+            cut = "…" * (start + EXCERPT < len(line))
+            excerpts.append(f"{'…' * (start > 0)}{line[start : start + EXCERPT]}{cut}")
+        hit = Statement(
+            *(unit.document, unit.title, 0, 0, unit.text, unit.id),
+            path=lines[0].path if lines else unit.path,
+            place=block.place if block else "",
+            date=unit_date(unit),
+            source=sources.get(unit.document, ""),
+            said="\n".join(excerpts) or unit.text[:EXCERPT],
+        )
+        shown.append(render_source(f"{100 * wording.share(*statements):3.0f} %", hit, asked))
+    return Group(*shown)
+
+
+def render_contents(contents: Contents) -> RenderableType:
+    """The documents of an index by folder, the files that were not read, and what is stored of them."""
+    folders: dict[str, list[DocumentSummary]] = {}
+    for document in contents.documents:
+        source = next(iter(document.sources), "")
+        folders.setdefault(near(source.removesuffix(file_name(source))), []).append(document)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    left = SHOWN_DOCUMENTS
+    for folder, documents in sorted(folders.items()):
+        table.add_row(plain(folder or "./", "bold"), Text(number_of(len(documents), "document"), style="dim"))
+        for document in sorted(documents, key=lambda one: one.title.casefold())[: max(left, 0)]:
+            names = ", ".join(map(file_name, document.sources))
+            table.add_row(Text.assemble("  ", plain(document.title, "magenta")), plain(names))
+        left -= len(documents)
+    usage, encoder = contents.usage, contents.encoder
+    units = [number_of(count, kind.value) for kind, count in contents.units.items()]
+    links = [f"{count:,} {kind}" for kind, count in contents.links.items()]
+    cost = f"{usage.calls:,} calls, {usage.prompt_tokens + usage.completion_tokens:,} tokens, {usage.seconds:.1f} s"
+    about = (f"{encoder.name} with {encoder.dimension} dimensions", f"format {contents.format}")
+    unread = [plain(f"{near(path)}: {reason}") for path, reason in contents.unread.items()]
+    if unread:
+        head = Text(f"not read: {len(unread):,}", style="bold")
+        unread = [head, *first_of(unread, SHOWN_DOCUMENTS, "; --json lists all")]
+    return Group(
+        Text(number_of(len(contents.documents), "document"), style="bold"),
+        *([plain(contents.reached.line, "yellow")] if contents.reached else []),
+        table,
+        *and_more(-left, "; --json lists all"),
+        *unread,
+        Text(
+            f"stored: {', '.join([*units, *links, *about])}; built: {', '.join(contents.structures) or 'nothing'}; cost: {cost}",
+            style="dim",
+        ),
+    )
+
+
+def render_document(document: Document) -> RenderableType:
+    """A document as it was read: what is known of it, and its blocks with place and kind."""
+    about = Table(box=None, show_header=False, pad_edge=False)
+    date = f"{document.date} ({document.date_from})" if document.date else "none"
+    sources = [("source", source) for source in document.sources]
+    for name, value in (("title", document.title), ("id", document.id), *sources, ("date", date)):
+        about.add_row(Text(name, style="bold"), plain(value))
+    for note in document.notes:
+        about.add_row(Text("note", style="bold"), plain(note))
+    blocks = Table(box=None, pad_edge=False)
+    for column in ("place", "block", "text"):
+        blocks.add_column(column, overflow="fold")
+    for block in document.blocks or (Block(BlockKind.PARAGRAPH, 0, len(document.text)),):
+        cells = [(cell.header, document.text[cell.start : cell.end]) for cell in block.cells]
+        row = "; ".join(f"{header}: {value}" if header else value for header, value in cells)
+        date = "" if block.date == document.date else block.date
+        kind = " ".join(filter(None, (block.kind, str(block.level or ""), date)))
+        blocks.add_row(plain(block.place), kind, lines_of(row or document.text[block.start : block.end].strip("\n")))
+    return Group(about, "", blocks)
+
+
 def render_indexing(report: IndexingReport, *, verbose: bool = False) -> RenderableType:
     """What a run did, and its shortfalls. `verbose` names the skipped files."""
     changes = counted(
@@ -282,9 +381,8 @@ def render_indexing(report: IndexingReport, *, verbose: bool = False) -> Rendera
     if number := len(report.failures):
         line += f" {number_of(number, 'document')} {'was' if number == 1 else 'were'} not read."
     lines: list[RenderableType] = [Text(line)]
-    if (spent := report.usage).calls:
-        tokens = f"{spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens"
-        lines.append(Text(f"{spent.calls:,} model calls: {tokens}."))
+    if report.usage.calls:
+        lines.append(Text(f"{report.usage.calls:,} model calls: {_tokens(report.usage)}."))
     lines.append(render_shortfalls(report, verbose=verbose))
     if report.gone:
         one = report.gone == 1
@@ -305,7 +403,6 @@ def render_shortfalls(report: IndexingReport, *, verbose: bool = False) -> Rende
 
 
 def _left_out(files: Mapping[str, str]) -> list[Text]:
-    """The number of skipped files by extension, and the names of those that the user or git leaves out."""
     skipped = [path for path, reason in files.items() if reason == NO_DOCUMENT]
     extensions = Counter(PurePosixPath(file).suffix.lower() or "without an extension" for file in skipped)
     listed = ", ".join(f"{number:,} {extension}" for extension, number in extensions.most_common(SHOWN_EXTENSIONS))
@@ -322,8 +419,12 @@ def _left_out(files: Mapping[str, str]) -> list[Text]:
 
 def render_notes(notes: Sequence[str]) -> list[Text]:
     """One line each; of many, only the first."""
-    lines = [Text.assemble(("note: ", "yellow"), plain(near(note))) for note in notes[:SHOWN_NOTES]]
-    return [*lines, *and_more(len(notes) - SHOWN_NOTES, " notes")]
+    return first_of([Text.assemble(("note: ", "yellow"), plain(near(note))) for note in notes], SHOWN_NOTES, " notes")
+
+
+def first_of(lines: Sequence[Text], most: int, what: str) -> list[Text]:
+    """The first lines, and how many are left out, if any are."""
+    return [*lines[:most], *and_more(len(lines) - most, what)]
 
 
 def and_more(number: int, what: str) -> list[Text]:
@@ -342,15 +443,12 @@ def render_removed(documents: Sequence[Withdrawn]) -> list[Text]:
     files = dict.fromkeys(
         near(file_of(source)) for one in documents for source in one.lost if Path(file_of(source)).is_file()
     )
-    if files:
-        it = "it" if len(files) == 1 else "them"
-        lines.append(
-            plain(
-                f"still on disk, so the next `hoptrail index` of the folder reads {it} again: {', '.join(files)}. Delete {it} or "
-                f"leave {it} out: `--exclude NAME`, a line in .gitignore, or the setting `exclude`"
-            )
-        )
-    return lines
+    it = "it" if len(files) == 1 else "them"
+    still = (
+        f"still on disk, so the next `hoptrail index` of the folder reads {it} again: {', '.join(files)}. Delete {it} or "
+        f"leave {it} out: `--exclude NAME`, a line in .gitignore, or the setting `exclude`"
+    )
+    return [*lines, plain(still)] if files else lines
 
 
 def render_failures(failures: Sequence[DocumentError]) -> RenderableType:
@@ -363,11 +461,10 @@ def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
     from hoptrail.models.ledger import cost_of
 
     money = cost_of(usage.prompt_tokens, usage.completion_tokens, settings).money
-    price = "of unknown price: prompt_price and completion_price under [chat] are not set"
-    return Text(
-        f"About {usage.calls:,} model calls, {usage.prompt_tokens:,} prompt and {usage.completion_tokens:,} completion "
-        f"tokens, {price if money is None and usage.calls else f'{money or 0:.6g} in money'}. Nothing was sent."
-    )
+    price = f"{money or 0:.6g} in money"
+    if money is None and usage.calls:
+        price = "of unknown price: prompt_price and completion_price under [chat] are not set"
+    return Text(f"About {usage.calls:,} model calls, {_tokens(usage)}, {price}. Nothing was sent.")
 
 
 def counted(*counts: tuple[int, str]) -> list[str]:
@@ -377,11 +474,14 @@ def counted(*counts: tuple[int, str]) -> list[str]:
 
 def render_ledger(replies: int, ledger: Ledger) -> RenderableType:
     """The number of replies written, and the sums of the ledger."""
-    tokens = f"{ledger.prompt_tokens:,} prompt and {ledger.completion_tokens:,} completion tokens"
     notes = counted(
         (ledger.unsettled, "without a reply, at their estimate"),
         (ledger.estimated - ledger.unsettled, "counted by us"),
         (ledger.unpriced, "of unknown price"),
     )
-    spent = f"{ledger.calls:,} calls, {tokens}, {ledger.money:.6g} in money"
+    spent = f"{ledger.calls:,} calls, {_tokens(ledger)}, {ledger.money:.6g} in money"
     return Text(f"{replies:,} replies. The ledger: {'; '.join([spent, *notes])}.")
+
+
+def _tokens(spent: Usage | Ledger) -> str:
+    return f"{spent.prompt_tokens:,} prompt and {spent.completion_tokens:,} completion tokens"
