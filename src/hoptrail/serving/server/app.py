@@ -14,14 +14,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.middleware.gzip import GZipMiddleware
 
 from hoptrail.index.settings import ServerLimits
-from hoptrail.serving.server import (
-    answer_history,
-    openai_api,
-    refusals,
-    routes_answering,
-    routes_documents,
-    routes_status,
-)
+from hoptrail.serving.server import openai_api, refusals, routes, routes_history
 from hoptrail.serving.server.guard import Guard, host_name
 from hoptrail.serving.server.keys import Keys
 from hoptrail.serving.server.services import Here, Services
@@ -65,8 +58,8 @@ def create_app(
             limited(services.workspaces[key.workspace], key.labels)
     app.add_middleware(GZipMiddleware, compresslevel=5)
     app.add_middleware(Guard, hosts=set(map(host_name, hosts)), keys=keys or Keys(), services=services)
-    for routes in (routes_status, routes_answering, routes_documents, answer_history, openai_api):
-        app.include_router(routes.router)
+    for router in (routes.STATUS, routes.ANSWERING, routes.DOCUMENTS, routes_history.router, openai_api.router):
+        app.include_router(router)
     app.state.agents_may_change = agents_may_change
     if find_spec("mcp"):
         app.post("/mcp", include_in_schema=False)(mcp)

@@ -30,10 +30,10 @@ from hoptrail.recipes.answering import CitedHop, cite
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import Corpus, check_question
-from hoptrail.serving.server.answer_history import kept
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Stopped
 from hoptrail.serving.server.refusals import as_refusal
+from hoptrail.serving.server.routes_history import kept
 from hoptrail.serving.server.services import Place
 from hoptrail.serving.server.wire import QuestionRequest, Search, indexing_json
 from hoptrail.serving.server.workspaces import computes_here

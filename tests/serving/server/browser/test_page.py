@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hoptrail.serving.server import routes_status
+from hoptrail.serving.server import routes
 from serving.server.browser.opening import ask, drop, opened, unfold, with_browser
 from serving.server.listening import listening
 from serving.server.served import NORTH, QUESTION, SOUTH, new_app
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def test_the_page_is_small_and_fetches_from_here_only(client: TestClient) -> None:
-    folder = Path(routes_status.__file__).parent / "page"
+    folder = Path(routes.__file__).parent / "page"
     page = {path.name: client.get(f"/page/{path.name}") for path in folder.iterdir()}
     assert sum(len(answer.content) for answer in page.values()) < 140_000
     for name, answer in page.items():
