@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from hoptrail.types import Answer, Cited, Evidence, Hop, Statement
+from hoptrail.types import Answer, Cited
 
 SHOWN_DOCUMENTS = 10
 
@@ -14,14 +14,19 @@ def answer_html(answer: Answer) -> str:
     """An answer, its confidence, and the trail with its evidence; for an abstention, the closest statements."""
     if answer.parts:
         return f"<div>{''.join(map(answer_html, answer.parts))}</div>"
-    head = (
-        f"<p><strong>{escape(answer.text)}</strong>{_sure(answer)}</p>"
-        if answer.text is not None
-        else _unsettled(answer)
-    )
-    hops = "".join(
-        _hop(hop, [item for item in answer.evidence if item.hop == number]) for number, hop in enumerate(answer.trail)
-    )
+    if answer.text is None:
+        head = _unsettled(answer)
+    else:
+        sure = "" if answer.confidence is None else f" ({answer.certainty}, confidence {answer.confidence:.2f})"
+        head = f"<p><strong>{escape(answer.text)}</strong>{sure}</p>"
+    hops = ""
+    for number, hop in enumerate(answer.trail):
+        quotes = "".join(
+            f"<blockquote>{_marked(item.said, hop.answer or '')} <em>{_place(item)}</em></blockquote>"
+            for item in answer.evidence
+            if item.hop == number
+        )
+        hops += f"<li>{escape(hop.asked)} → {escape(hop.answer or hop.verdict)}{quotes}</li>"
     return f"<div><p>{escape(answer.question)}</p>{head}<ol>{hops}</ol></div>"
 
 
@@ -48,25 +53,10 @@ def documents_html(folder: str, documents: Sequence[tuple[str, int, str]]) -> st
     return f"<p>An index at {escape(folder)}: {len(documents):,} documents.</p><table>{head}{rows}</table>{more}"
 
 
-def _sure(answer: Answer) -> str:
-    return "" if answer.confidence is None else f" ({answer.certainty}, confidence {answer.confidence:.2f})"
-
-
 def _unsettled(answer: Answer) -> str:
-    closest = "".join(map(_closest, answer.closest))
+    closest = "".join(f"<li>{escape(one.said)} <em>{_place(one, one.date)}</em></li>" for one in answer.closest)
     guess = f" Perhaps: {escape(answer.guess.text)} (confidence {answer.guess.confidence:.2f})" if answer.guess else ""
     return f"<p><strong>Not settled.</strong>{guess}</p>" + (f"<p>Closest:</p><ul>{closest}</ul>" if closest else "")
-
-
-def _closest(statement: Statement) -> str:
-    return f"<li>{escape(statement.said)} <em>{_place(statement, statement.date)}</em></li>"
-
-
-def _hop(hop: Hop, evidence: list[Evidence]) -> str:
-    quotes = "".join(
-        f"<blockquote>{_marked(item.said, hop.answer or '')} <em>{_place(item)}</em></blockquote>" for item in evidence
-    )
-    return f"<li>{escape(hop.asked)} → {escape(hop.answer or hop.verdict)}{quotes}</li>"
 
 
 def _place(item: Cited, date: str = "") -> str:

@@ -48,22 +48,6 @@ def silence() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class _Output:
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        with _translating_errors():
-            return self._stream.write(text)
-
-    def flush(self) -> None:
-        with _translating_errors():
-            self._stream.flush()
-
-
 @contextmanager
 def _translating_errors() -> Iterator[None]:
     try:
@@ -72,3 +56,13 @@ def _translating_errors() -> Iterator[None]:
         raise
     except OSError as error:
         raise OutputRefused(f"cannot write to standard output: {error.strerror or error}.") from error
+
+
+class _Output:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.write = _translating_errors()(stream.write)
+        self.flush = _translating_errors()(stream.flush)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)

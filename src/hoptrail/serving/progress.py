@@ -28,14 +28,12 @@ def progress_reports(console: Console) -> Iterator[Watcher]:
         yield _logged(console)
         return
     said, spent = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[spent]"))
-    with Progress(
-        SpinnerColumn(), BarColumn(), said, spent, TimeElapsedColumn(), console=console, transient=True
-    ) as bars:
+    columns = (SpinnerColumn(), BarColumn(), said, spent, TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
         yield _drawn(bars)
 
 
 def _logged(console: Console) -> Watcher:
-    """Prints a line every `EVERY` seconds."""
     last = time.monotonic()
 
     def progress(reached: RunProgress) -> None:

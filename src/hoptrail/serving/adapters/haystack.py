@@ -14,8 +14,7 @@ from pathlib import Path
 
 from hoptrail.index.index import Index
 from hoptrail.index.settings import Settings, settings_from, to_toml
-from hoptrail.language.chat.context import readable_of
-from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, text_and_json
+from hoptrail.serving.adapters.metadata import evidence_of, hits_of, text_and_json
 from hoptrail.serving.answer_text import answers_in
 from hoptrail.types.json_object import JsonObject
 
@@ -45,23 +44,14 @@ class HoptrailRetriever:
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """Raises: UsageError: the question is empty, there is no such recipe, or `top_k` is less than one."""
-        ranking = self.index.search(query, self.recipe, self.top_k if top_k is None else top_k)
-        documents = [
-            Document(id=hit.unit.id, content=readable_of(hit.unit), meta=metadata, score=hit.score)
-            for hit, metadata in zip(ranking, metadata_of(ranking, self.index), strict=True)
-        ]
-        return {"documents": documents}
+        found = hits_of(self.index, query, self.recipe, self.top_k if top_k is None else top_k)
+        return {
+            "documents": [Document(id=hit.unit.id, content=text, meta=it, score=hit.score) for hit, text, it in found]
+        }
 
     def to_dict(self) -> JsonObject:
         """The component as a pipeline stores it."""
-        stored: JsonObject = default_to_dict(
-            self,
-            index=str(self.index.folder),
-            recipe=self.recipe,
-            top_k=self.top_k,
-            settings=_stored(self.index.settings),
-        )
-        return stored
+        return _stored(self, top_k=self.top_k)
 
 
 @component
@@ -87,15 +77,15 @@ class HoptrailAnswerer:
 
     def to_dict(self) -> JsonObject:
         """The component as a pipeline stores it."""
-        stored: JsonObject = default_to_dict(
-            self, index=str(self.index.folder), recipe=self.recipe, settings=_stored(self.index.settings)
-        )
-        return stored
+        return _stored(self)
 
 
-def _stored(settings: Settings) -> str:
-    """What differs from the defaults: a default that is written down would lie over presets."""
-    return to_toml(settings, base=Settings(), given=settings.recipes.given)
+def _stored(component: HoptrailRetriever | HoptrailAnswerer, **more: int | None) -> JsonObject:
+    index, recipe = component.index, component.recipe
+    # A default that is written down would lie over presets.
+    settings = to_toml(index.settings, base=Settings(), given=index.settings.recipes.given)
+    stored: JsonObject = default_to_dict(component, index=str(index.folder), recipe=recipe, **more, settings=settings)
+    return stored
 
 
 def _open(index: Index | str | Path, settings: str) -> Index:

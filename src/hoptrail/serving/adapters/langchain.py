@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from hoptrail.index.index import Index
-from hoptrail.language.chat.context import readable_of
-from hoptrail.serving.adapters.metadata import metadata_of, text_and_json
+from hoptrail.serving.adapters.metadata import hits_of, text_and_json
 from hoptrail.types.json_object import JsonObject
 
 try:
@@ -43,11 +42,8 @@ class HoptrailRetriever(BaseRetriever):
         k: int | None = None,
     ) -> list[Document]:
         """Raises: UsageError: the question is empty, there is no such recipe, or `k` is less than one."""
-        ranking = self.index.search(query, self.recipe, self.k if k is None else k)
-        return [
-            Document(id=hit.unit.id, page_content=readable_of(hit.unit), metadata=metadata)
-            for hit, metadata in zip(ranking, metadata_of(ranking, self.index), strict=True)
-        ]
+        found = hits_of(self.index, query, self.recipe, self.k if k is None else k)
+        return [Document(id=hit.unit.id, page_content=text, metadata=metadata) for hit, text, metadata in found]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None

@@ -11,7 +11,7 @@ import asyncio
 
 from hoptrail.index.index import Index
 from hoptrail.language.chat.context import readable_of
-from hoptrail.serving.adapters.metadata import evidence_of, metadata_of, place_of, text_and_json
+from hoptrail.serving.adapters.metadata import evidence_of, hits_of, place_of, text_and_json
 from hoptrail.types import Hit
 from hoptrail.types.json_object import JsonObject
 
@@ -35,11 +35,8 @@ class HoptrailRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """Raises: UsageError: the question is empty, there is no such recipe, or `k` is less than one."""
-        ranking = self.index.search(query_bundle.query_str, self.recipe, self.k)
-        return [
-            NodeWithScore(node=node_of(hit, metadata), score=hit.score)
-            for hit, metadata in zip(ranking, metadata_of(ranking, self.index), strict=True)
-        ]
+        found = hits_of(self.index, query_bundle.query_str, self.recipe, self.k)
+        return [NodeWithScore(node=node_of(hit, metadata), score=hit.score) for hit, _, metadata in found]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """In a thread: the core is synchronous."""

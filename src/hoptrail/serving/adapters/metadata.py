@@ -6,10 +6,19 @@ from collections.abc import Sequence
 
 from hoptrail.index import contract
 from hoptrail.index.index import Index
+from hoptrail.language.chat.context import readable_of
 from hoptrail.serving.answer_text import written
 from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
 from hoptrail.types.answer import evidence_json
 from hoptrail.types.json_object import JsonObject
+
+
+def hits_of(index: Index, question: str, recipe: str | None, k: int | None) -> list[tuple[Hit, str, JsonObject]]:
+    """What a recipe finds: each hit, its text as a person would read it, and its metadata.
+    Raises: UsageError: the question is empty, there is no such recipe, or `k` is less than one.
+    """
+    ranking = index.search(question, recipe, k)
+    return [(hit, readable_of(hit.unit), it) for hit, it in zip(ranking, metadata_of(ranking, index), strict=True)]
 
 
 def metadata_of(ranking: Ranking, index: Index) -> list[JsonObject]:
@@ -35,14 +44,11 @@ def place_of(hit: Hit) -> Span | None:
 def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, JsonObject]]:
     """The evidence of an answer without repeats: id, evidence, and metadata including the answer's confidence."""
     cited = {(one.document, one.start, one.end): one for one in answer.evidence}
-    return [
-        (
-            f"{one.document}-{one.start}-{one.end}",
-            one,
-            {**evidence_json(one), "source": one.source, "confidence": answer.confidence},
-        )
-        for one in cited.values()
-    ]
+    found = []
+    for one in cited.values():
+        metadata = {**evidence_json(one), "source": one.source, "confidence": answer.confidence}
+        found.append((f"{one.document}-{one.start}-{one.end}", one, metadata))
+    return found
 
 
 def text_and_json(answer: Answer) -> tuple[str, JsonObject]:
