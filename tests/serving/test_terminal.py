@@ -248,8 +248,9 @@ def test_a_spinner_appears_on_a_terminal_after_a_while(
 ) -> None:
     monkeypatch.setattr(options, "PATIENCE", patience)
     written, begun = io.StringIO(), time.monotonic()
-    seen = terminal and not patience
-    with options.waiting("searching", Console(file=written, force_terminal=terminal)):
+    seen, console = terminal and not patience, Console(file=written, force_terminal=terminal)
+    monkeypatch.setattr(options, "console_of", lambda **_: console)
+    with options.waiting("searching"):
         while seen and "searching" not in written.getvalue() and time.monotonic() < begun + 20:
             time.sleep(0.01)
     assert ("searching" in written.getvalue()) is seen

@@ -53,7 +53,18 @@ class Grouped(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command; that of a package is imported only when it is asked for."""
         own = super().get_command(ctx, cmd_name)
-        return _command_of_package(cmd_name) if own is None and cmd_name in found("commands") else own
+        if own is not None or cmd_name not in found("commands"):
+            return own
+        made = loaded("commands", cmd_name)
+        if isinstance(made, typer.Typer):
+            command: Any = typer.main.get_group(made)
+            command.name = cmd_name
+        else:
+            alone = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None, add_completion=False)
+            alone.command(cmd_name)(made)
+            command = typer.main.get_command(alone)
+        command.rich_help_panel = FURTHER
+        return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called, whatever other programs call it. A question without a command is answered with `ask`."""
@@ -71,29 +82,14 @@ class Grouped(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one list per heading, in the order of registration."""
-        entries = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        for heading in (DAILY, EVALUATION, UPKEEP, FURTHER):
-            rows = [
-                (name, (command.help or "").partition("\n\n")[0])
-                for name, command in entries
-                if getattr(command, "rich_help_panel", None) == heading
-            ]
-            if rows:
+        rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (DAILY, EVALUATION, UPKEEP, FURTHER)}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            rows[command.rich_help_panel].append((name, (command.help or "").partition("\n\n")[0]))
+        for heading, listed in rows.items():
+            if listed:
                 with formatter.section(heading):
-                    formatter.write_dl(rows)
-
-
-def _command_of_package(name: str) -> Any:
-    made = loaded("commands", name)
-    if isinstance(made, typer.Typer):
-        command: Any = typer.main.get_group(made)
-        command.name = name
-    else:
-        alone = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None, add_completion=False)
-        alone.command(name)(made)
-        command = typer.main.get_command(alone)
-    command.rich_help_panel = FURTHER
-    return command
+                    formatter.write_dl(listed)
 
 
 app = typer.Typer(
@@ -144,39 +140,43 @@ def index(
     given: options.SetKeys = None,
 ) -> None:
     """Add or update documents; resumable; processes only what changed."""
-    options.refuse_missing(sources or [], folder)
+    sources, built = sources or [], named(recipes)
+    options.refuse_missing(sources, folder)
     make = bool(sources or recipes) and not estimate
     folder = folder or options.found_or_new(Path.cwd(), make=make, quiet=verbose is False)
-    keys, asked = options.Given(given, named(recipes) or [None], ["server"]), language or (CHAT if estimate else None)
+    keys, asked = options.Given(given, built or [None], ["server"]), language or (CHAT if estimate else None)
     opened = options.open_index(
         folder, settings, asked, keys, building=True, rehearsed=estimate, exclude=exclude, gitignore=not no_gitignore
     )
     alone = on == options.LOCAL and not address and not (watch and (rebuild or estimate))
     _check(opened, None if estimate else language, sources, recipes, refused=(estimate or watch) and not alone)
     if watch:
-        _watch(opened, sources or [], named(recipes), sync=sync or None, verbose=verbose)
+        _watch(opened, sources, built, sync=sync or None, verbose=verbose)
         return
     if estimate:
-        report = _estimate(opened, sources or [], named(recipes), rebuild=rebuild, verbose=bool(verbose))
+        with options.watching() as watcher, without_failed_tasks_logged():
+            report = opened.estimate(sources, built, watcher, rebuild=rebuild)
+        cost = render.render_estimate(report.usage, opened.settings.chat.of("build"))
+        options.console_of().print(cost, soft_wrap=True)
+        shortfalls = render.render_shortfalls(report, verbose=bool(verbose))
+        options.console_of(error=True).print(shortfalls, soft_wrap=True, end="")
     else:  # Ray installs signal handlers when it starts; ours are installed after it and win
         shown = options.watching(quiet=verbose is False)
         with options.open_executor(on, address) as place, shown as watcher, without_failed_tasks_logged():
-            report = opened.add(sources or [], named(recipes), watcher, rebuild=rebuild, on=place, sync=sync or None)
+            report = opened.add(sources, built, watcher, rebuild=rebuild, on=place, sync=sync or None)
         _say_report(report, verbose)
     if report.failures:
         raise typer.Exit(options.INCOMPLETE if report.documents else options.FAILED)
 
 
 def _check(
-    opened: Index, language: str | None, sources: list[str] | None, recipes: list[str] | None, *, refused: bool
+    opened: Index, language: str | None, sources: list[str], recipes: list[str] | None, *, refused: bool
 ) -> None:
     """Raises: UsageError: the folder holds documents and no index, there is nothing to do, or options exclude each other."""
-    folder = opened.folder
+    folder, builder = opened.folder, opened.settings.builder
     refuse_documents(folder)
-    if language and language != opened.settings.builder:
-        raise UsageError(
-            f"--language {language} and language = {opened.settings.builder!r} under [build]: leave one out."
-        )
+    if language and language != builder:
+        raise UsageError(f"--language {language} and language = {builder!r} under [build]: leave one out.")
     if refused:
         raise UsageError(
             "--estimate and --watch cannot be combined with --on or --address, nor --watch with --rebuild or --estimate."
@@ -188,7 +188,7 @@ def _check(
 
 
 def _say_report(report: IndexingReport, verbose: bool | None) -> None:
-    """Print what a run did; if it is not to be `verbose` (False, as against None), only what failed."""
+    """Print what a run did; if `verbose` is False, as against None, only what failed."""
     if verbose is not False:
         options.say(render.render_indexing(report, verbose=bool(verbose)))
     elif report.failures:
@@ -207,14 +207,6 @@ def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool 
             if not shown and verbose is not False:
                 options.say("watching; Ctrl-C ends")
             shown = True
-
-
-def _estimate(opened: Index, sources: list[str], recipes: list[str], *, rebuild: bool, verbose: bool) -> IndexingReport:
-    with options.watching() as watcher, without_failed_tasks_logged():
-        report = opened.estimate(sources, recipes, watcher, rebuild=rebuild)
-    options.console_of().print(render.render_estimate(report.usage, opened.settings.chat.of("build")), soft_wrap=True)
-    options.console_of(error=True).print(render.render_shortfalls(report, verbose=verbose), soft_wrap=True, end="")
-    return report
 
 
 @app.command(rich_help_panel=DAILY)
@@ -246,16 +238,15 @@ def show(
     opened = options.open_index(folder, settings)
     if document:
         read = opened.documents(document)
-        if as_json:
-            options.print_json([asdict(one) for one in read])
-        for one in () if as_json else read:
-            options.console_of().print(render.render_document(one))
-        return
-    contents = opened.contents()
-    if as_json:
-        options.print_json(contract.contents_json(contents))
+        content: JsonObject | list[JsonObject] = [asdict(one) for one in read]
+        shown = map(render.render_document, read)
     else:
-        options.console_of().print(render.render_contents(contents))
+        contents = opened.contents()
+        content, shown = contract.contents_json(contents), map(render.render_contents, [contents])
+    if as_json:
+        options.print_json(content)
+    for one in () if as_json else shown:
+        options.console_of().print(one)
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -295,23 +286,16 @@ def recipes(as_json: options.AsJson = False) -> None:
     from hoptrail.recipes.catalogue import presets_of, recipe_settings
     from hoptrail.recipes.registry import recipe_class, recipe_names
 
-    rows: list[JsonObject] = [
-        {
-            "name": name,
-            "description": (recipe_class(name).__doc__ or "").splitlines()[0],
-            "structures": list(recipe_settings(name).structures),
-            "presets": list(presets_of(name)),
-        }
-        for name in recipe_names()
-    ]
+    width = max(map(len, recipe_names()))
+    rows, own, others = list[JsonObject](), list[str](), list[str]()
+    for name in recipe_names():
+        recipe, structures = recipe_class(name), list(recipe_settings(name).structures)
+        said = (recipe.__doc__ or "").splitlines()[0]
+        rows.append({"name": name, "description": said, "structures": structures, "presets": list(presets_of(name))})
+        (own if recipe.__module__.startswith("hoptrail.") else others).append(f"{name:{width}} {said}")
     if as_json:
         options.print_json(rows)
     else:
-        width = max(map(len, recipe_names()))
-        own, others = list[str](), list[str]()
-        for row in rows:
-            is_own = recipe_class(row["name"]).__module__.startswith("hoptrail.")
-            (own if is_own else others).append(f"{row['name']:{width}} {row['description']}")
         papers = "Published systems and their baselines, to compare with; most are made for a chat model:"
         print("\n".join([*own, "", papers, *others]))  # noqa: T201
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +23,7 @@ from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import changed_keys, needed_structures, presets_of
-from hoptrail.recipes.registry import settings_key
+from hoptrail.recipes.registry import recipe_names, settings_key
 from hoptrail.serving.render import near, plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
 from hoptrail.system import interrupts
@@ -50,8 +51,6 @@ def option(flags: str, metavar: str | None, help_text: str, **further: Any) -> A
 
 
 def recipes_beginning(incomplete: str) -> list[str]:
-    from hoptrail.recipes.registry import recipe_names
-
     return [name for name in recipe_names() if name.startswith(incomplete)]
 
 
@@ -134,9 +133,10 @@ class Given:
         from hoptrail.index.settings import from_line, values_of
 
         used = [name or settings.recipe for name in self.recipes]
-        for key in (key for line in self.given or () for key, _ in values_of(from_line(line))):
-            if why := self._without_effect(key, used, settings, language):
-                raise UsageError(f"--set {key} has no effect {why}.")
+        for line in self.given or ():
+            for key, _ in values_of(from_line(line)):
+                if why := self._without_effect(key, used, settings, language):
+                    raise UsageError(f"--set {key} has no effect {why}.")
         for name in used:
             if changed := changed_keys(name, settings.recipes):
                 say(f"{name} with {', '.join(changed)}")
@@ -211,10 +211,9 @@ def found_or_new(folder: Path, *, make: bool = True, quiet: bool = False) -> Pat
     if found is not None:
         return index_folder(found)
     new = new_index(folder)
+    if make and not quiet:
+        say(f"The index is created in {new.folder}{new.why and f', because {new.why}'}.")
     if make:
-        because = f", because {new.why}" if new.why else ""
-        if not quiet:
-            say(f"The index is created in {new.folder}{because}.")
         make_index_folder(new.folder)
     return new.folder
 
@@ -254,9 +253,7 @@ def watching(doing: str = "", *, quiet: bool = False) -> Iterator[Watcher]:
 
     console = console_of(error=True)
 
-    def print_line(line: str) -> None:
-        console.print(plain(line), soft_wrap=not console.is_terminal)
-
+    print_line = partial(say, console=console)
     with nullcontext(Watcher()) if quiet else progress_reports(console) as shown:
         latest = [doing]
 
@@ -288,9 +285,8 @@ def refuse_empty(index: Index) -> None:
     if not index.is_empty:
         with index.reading() as snapshot:
             if not len(snapshot.register):
-                raise IndexUnavailable(
-                    f"nothing is indexed in {index.folder} yet: `hoptrail index FOLDER` reads a folder of documents into it."
-                )
+                how = "`hoptrail index FOLDER` reads a folder of documents into it."
+                raise IndexUnavailable(f"nothing is indexed in {index.folder} yet: {how}")
 
 
 def say_unfinished(index: Index, used: str, requested: str) -> None:
@@ -323,20 +319,18 @@ def console_of(*, error: bool = False) -> Console:
     return console
 
 
-def say(what: RenderableType) -> None:
+def say(what: RenderableType, console: Console | None = None) -> None:
     """Print on standard error, where results do not go; a string as plain text. A terminal wraps it between words."""
-    console = console_of(error=True)
+    console = console or console_of(error=True)
     console.print(plain(what) if isinstance(what, str) else what, soft_wrap=not console.is_terminal)
 
 
 @contextmanager
-def waiting(
-    doing: str = "searching and reading", console: Console | None = None
-) -> Iterator[Callable[[str], None] | None]:
-    """While the body runs, a spinner on a terminal once it has taken half a second; by default on standard error. There it
-    yields what shows a text beside the spinner.
+def waiting(doing: str = "searching and reading") -> Iterator[Callable[[str], None] | None]:
+    """While the body runs, a spinner on a terminal's standard error once it has taken half a second. There it yields what shows a
+    text beside the spinner.
     """
-    console = console or console_of(error=True)
+    console = console_of(error=True)
     if not console.is_terminal:
         yield None
         return
