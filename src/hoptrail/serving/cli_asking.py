@@ -22,6 +22,7 @@ from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import options, render
+from hoptrail.serving.setup import offer
 from hoptrail.text.normal_forms import folded
 from hoptrail.types import Answer, AnswerKind
 
@@ -69,11 +70,8 @@ def ask(
         options.print_json(answer.to_dict())
     else:
         options.console_of().print(render.render_answer(answer, folded=not trail))
-        if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty():
-            from hoptrail.serving.setup import offer
-
-            if offered := offer():
-                options.say(offered)
+        if answer.text is None and answer.language == OFFLINE and sys.stdout.isatty() and (offered := offer()):
+            options.say(offered)
     if answer.failed:
         raise typer.Exit(options.FAILED)
 
@@ -123,8 +121,7 @@ def search(
 def _dialogue(index: Index, recipe: str | None, language: str | None, as_of: str, *, trail: bool) -> None:
     """Answer line by line. A follow-up is completed from the answers before; a line that is refused ends nothing."""
     opened = index.language(language)
-    # Raises for an unusable index or recipe before the first question.
-    used = index.recipe(recipe, opened, view=index.view(as_of))
+    used = index.recipe(recipe, opened, view=index.view(as_of))  # raises before the first question
     options.say_unfinished(index, used.name, recipe or index.settings.recipe)
     conversation = index.conversation(recipe=recipe, as_of=as_of)
     for line in _lines():
@@ -168,9 +165,8 @@ def _lines() -> Iterator[str]:
     if not sys.stdin.isatty():
         yield from filter(None, map(str.strip, sys.stdin))
         return
-    options.console_of(error=True).print(
-        "Ask; a question may follow up the answer before. /help lists commands, Ctrl-D ends.", style="dim"
-    )
+    hint = "Ask; a question may follow up the answer before. /help lists commands, Ctrl-D ends."
+    options.console_of(error=True).print(hint, style="dim")
     with suppress(EOFError), _history():
         while True:
             if line := input(PROMPT).strip():

@@ -14,6 +14,7 @@ from hoptrail.errors import MadeByAnother, UsageError
 from hoptrail.index import contract
 from hoptrail.language.lazy import CHAT, OFFLINE
 from hoptrail.serving import options, render
+from hoptrail.serving.options import option
 from hoptrail.types import Usage
 from hoptrail.types.json_object import JsonObject
 
@@ -23,33 +24,26 @@ if TYPE_CHECKING:
     from hoptrail.index.index import Index
     from hoptrail.index.settings import Settings
 
-Out = Annotated[Path | None, options.option("--out", "FILE.json", "The file for the results.")]
+Out = Annotated[Path | None, option("--out", "FILE.json", "The file for the results.")]
+OWN_CONTEXT = "Ask each question over only its own passages (candidates)."
+SINGLE_HOPS = "Ask the self-contained sub-questions instead of the questions."
 EvaluationFolder = Annotated[
     Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl or documents/, and questions.")
-]
-Limit = Annotated[int | None, options.option("--limit", "N", "Only the first N questions.", min=1)]
-Kept = Annotated[Path | None, options.option("--work", "DIR", "Keep index, results and runs here.")]
-Threads = Annotated[int, options.option("--threads", "N", "Ask this many questions at once.", min=1)]
-OwnContext = Annotated[
-    bool, options.option("--own-context", None, "Ask each question over only its own passages (candidates).")
-]
-SingleHops = Annotated[
-    bool, options.option("--single-hops", None, "Ask the self-contained sub-questions instead of the questions.")
 ]
 
 
 def evaluate(
     data: EvaluationFolder,
-    recipes: Annotated[list[str], options.option("--recipes", "A,B", "The recipes to run.")],
+    recipes: Annotated[list[str], option("--recipes", "A,B", "The recipes to run.")],
     questions: Annotated[Path | None, typer.Option("--questions", metavar="FILE")] = None,
-    limit: Limit = None,
+    limit: Annotated[int | None, option("--limit", "N", "Only the first N questions.", min=1)] = None,
     language: options.LanguageName = None,
-    retrieval_only: Annotated[bool, options.option("--retrieval-only", None, "Do not answer.")] = False,
+    retrieval_only: Annotated[bool, option("--retrieval-only", None, "Do not answer.")] = False,
     out: Out = None,
-    work: Kept = None,
-    threads: Threads = 1,
-    own_context: OwnContext = False,
-    single_hops: SingleHops = False,
+    work: Annotated[Path | None, option("--work", "DIR", "Keep index, results and runs here.")] = None,
+    threads: Annotated[int, option("--threads", "N", "Ask this many questions at once.", min=1)] = 1,
+    own_context: Annotated[bool, option("--own-context", None, OWN_CONTEXT)] = False,
+    single_hops: Annotated[bool, option("--single-hops", None, SINGLE_HOPS)] = False,
     settings: options.SettingsFile = None,
     given: options.SetKeys = None,
 ) -> None:
@@ -100,8 +94,8 @@ def _show_report(report: EvaluationReport, work: Path | None, out: Path | None) 
 def _check_performer(
     performer: str, dataset: Dataset, recipes: Sequence[str], settings: Settings, work: Path | None
 ) -> None:
-    """Print what a model may cost that answers with `recipes` (none: nothing is answered). Refuses a model without a folder
-    `work`, and questions that the reader was trained on.
+    """Print what a model may cost that answers with `recipes` (none: nothing is answered).
+    Raises: UsageError: a model without a folder `work`; questions that the reader was trained on.
     """
     if CHAT in (performer, settings.builder) and work is None:
         raise UsageError("with the language chat, name a folder as --work: the paid replies are stored there.")
@@ -156,8 +150,8 @@ def score(
     predictions: Annotated[
         Path, typer.Argument(metavar="PREDICTIONS.jsonl", help="Lines with prediction and answers.")
     ],
-    rule: Annotated[str, options.option("--rule", "RULE", "hotpotqa, 2wiki, musique or cover.")],
-    each: Annotated[bool, options.option("--each", None, "Also print the score of each line.")] = False,
+    rule: Annotated[str, option("--rule", "RULE", "hotpotqa, 2wiki, musique or cover.")],
+    each: Annotated[bool, option("--each", None, "Also print the score of each line.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Score answers from any system by an official rule."""

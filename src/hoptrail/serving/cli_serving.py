@@ -38,11 +38,9 @@ Served = Annotated[
         metavar="FOLDER", help="Documents, to index and watch; an index; or the address of a published one."
     ),
 ]
-HostNames = Annotated[list[str] | None, option("--name", "NAME,...", "Further host names of this server.")]
 Workspaces = Annotated[
     list[str] | None, option("--workspace", "NAME=INDEX", "A named index, also a new one; may be repeated.")
 ]
-KeyFile = Annotated[Path | None, option("--key-file", "FILE", "Lines `WORKSPACE KEY`.")]
 AgentsMayChange = Annotated[
     bool, option("--agents-may-change", None, "Offer agents tools that add and remove documents.")
 ]
@@ -54,8 +52,8 @@ def serve(
     workspaces: Workspaces = None,
     host: Annotated[str, option("--host", "ADDRESS", "Where to listen.")] = "127.0.0.1",
     port: Annotated[int, option("--port", "N", "The port.", min=0, max=65535)] = 8765,
-    names: HostNames = None,
-    key_file: KeyFile = None,
+    names: Annotated[list[str] | None, option("--name", "NAME,...", "Further host names of this server.")] = None,
+    key_file: Annotated[Path | None, option("--key-file", "FILE", "Lines `WORKSPACE KEY`.")] = None,
     exclude: options.Exclude = None,
     no_gitignore: options.NoGitignore = False,
     recipes: options.BuiltFor = None,
@@ -70,7 +68,9 @@ def serve(
     from hoptrail.serving.server.keys import find_keys
     from hoptrail.serving.server.workspaces import Workspace
 
-    _refuse_missing(where)
+    if where and where.strip() and "://" not in where and not Path(where).expanduser().exists():
+        what_to_do = f"check the path. `--index {where}` serves a new, empty index there."
+        raise UsageError(f"there is no folder {where}: {what_to_do}")
     documents = where if where is not None and _is_documents(where) else None
     keyed = partial(options.settings_with, settings, language, keys=options.Given(given, [None, *recipe_names()], []))
     opened = partial(_open, keyed=keyed, exclude=exclude or (), gitignore=not no_gitignore)
@@ -88,14 +88,6 @@ def serve(
     app = create_app(served, keys, known, limits, agents_may_change=agents_may_change)
     with _running(served[0], documents, host, port) as stopped:
         serve_app(app, host, port, limits, stopped)
-
-
-def _refuse_missing(where: str | None) -> None:
-    """Raises: UsageError: this is no address, and no folder."""
-    if where is not None and where.strip() and "://" not in where and not Path(where).expanduser().exists():
-        raise UsageError(
-            f"there is no folder {where}: check the path. `--index {where}` serves a new, empty index there."
-        )
 
 
 def _refuse_taken(host: str, port: int) -> None:
@@ -145,8 +137,8 @@ def _is_documents(where: str) -> bool:
 
 @contextmanager
 def _running(workspace: Workspace, documents: str | None, host: str, port: int) -> Iterator[Callable[[], bool]]:
-    """While the body runs, keep the workspace in step with the folder of documents, if any, and open the page. Yields whether a
-    signal has asked to stop.
+    """While the body runs, keep the workspace in step with the folder of documents, if any, and open its page in a browser, if
+    there is a terminal. Yields whether a signal has asked to stop.
     """
     with interrupts.answered(partial(options.say, STOPPING), patience=None) as stopped:
         if documents is None:
@@ -154,28 +146,22 @@ def _running(workspace: Workspace, documents: str | None, host: str, port: int) 
             return
         from hoptrail.serving.server.workspaces import watched_folder
 
-        _open_page(host, port)
-        with watched_folder(workspace, Path(documents).expanduser(), _print_report, stopped):
+        def say_report(report: IndexingReport) -> None:
+            if report.did_something:
+                options.say(render_indexing(report))
+
+        if port and sys.stderr.isatty():
+            import webbrowser
+
+            shown = Timer(OPEN_SECONDS, webbrowser.open, [_address(host, port)])  # once the server listens
+            shown.daemon = True
+            shown.start()
+        with watched_folder(workspace, Path(documents).expanduser(), say_report, stopped):
             yield stopped
-
-
-def _print_report(report: IndexingReport) -> None:
-    if report.did_something:
-        options.say(render_indexing(report))
 
 
 def _address(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def _open_page(host: str, port: int) -> None:
-    """Open the page in a browser once the server listens, if there is a terminal."""
-    if sys.stderr.isatty() and port:
-        import webbrowser
-
-        shown = Timer(OPEN_SECONDS, webbrowser.open, [_address(host, port)])
-        shown.daemon = True
-        shown.start()
 
 
 def mcp(
