@@ -48,8 +48,7 @@ def written(answer: JsonObject) -> Written:
             text += f"\n- {_about(one)}: “{harmless(one['said'])}”"
             closest.append((len(text), one))
         return Written(text, tuple(closest))
-    citations = citations_of(answer)
-    numbers = {_span(one): one for one in citations}
+    numbers = {_span(one): one for one in citations_of(answer)}
     head, quotations = notes, list[tuple[int, JsonObject]]()
     for part in answer["parts"] or [answer]:
         text = harmless(abstention(part).removesuffix(" Closest:") if part["answer"] is None else part["answer"])
@@ -60,9 +59,8 @@ def written(answer: JsonObject) -> Written:
             quotations.append((len(head), numbers[span]))
             head += f"[{numbers[span]['number']}]"
         head += "\n"
-    head = head.removesuffix("\n")
-    lines = [f"- [{one['number']}] {_about(one)}: “{harmless(one['said'])}”" for one in citations]
-    return Written("\n".join([head, *([""] if lines else []), *lines]), tuple(quotations))
+    lines = [f"\n- [{one['number']}] {_about(one)}: “{harmless(one['said'])}”" for one in numbers.values()]
+    return Written("".join([head, *lines] if lines else [head.removesuffix("\n")]), tuple(quotations))
 
 
 @dataclass(slots=True)
@@ -119,11 +117,8 @@ def answers_in(messages: Iterable[tuple[str, str]]) -> list[Answer]:
 
 def citations_of(answer: JsonObject) -> list[JsonObject]:
     """The cited spans of an answer without repeats, numbered from 1 as in its text."""
-    spans = {_span(item): item for item in answer["evidence"]}
-    return [
-        {"number": number, **{name: item[name] for name in CITED}}
-        for number, item in enumerate(spans.values(), start=1)
-    ]
+    items = {_span(item): item for item in answer["evidence"]}.values()
+    return [{"number": number, **{name: one[name] for name in CITED}} for number, one in enumerate(items, start=1)]
 
 
 def _span(item: JsonObject) -> tuple[str, int, int]:

@@ -40,12 +40,10 @@ _ENDPOINT_ERRORS = (EndpointUnreached, EndpointRefused, Interrupted)
 _OTHERS = "not needed as long as another form works: `ask` uses the first that does"
 _NONE = "if no form works, the model is too small for this, or it is not a chat model: name another one"
 _STORY = "Ada Lunt was an engineer. She was born in Wrenmouth and built bridges."
+_UNIT = Unit("doctor", Kind.PASSAGE, "Ada Lunt", _STORY, (Span("doctor", 0, len(_STORY)),))
 _TRIAL_TASKS: tuple[Task[Any], ...] = (
     Decompose("Which river flows through the birthplace of Ada Lunt?"),
-    Read(
-        "Where was Ada Lunt born?",
-        (Unit("doctor", Kind.PASSAGE, "Ada Lunt", _STORY, (Span("doctor", 0, len(_STORY)),)),),
-    ),
+    Read("Where was Ada Lunt born?", (_UNIT,)),
 )
 """The tasks tried in each form: a plan, and an answer from evidence."""
 
@@ -137,8 +135,8 @@ def report(settings: Settings, folder: Path | None) -> None:
     for check in examine(settings, folder):
         failed = failed or (check.needed and not check.works)
         state = ("works  ", "green") if check.works else ("fails  ", "red" if check.needed else "yellow")
-        line = Text.assemble(state, (f"{check.what}: ", "bold"), plain(check.says))
         advice = ("\n       ", plain(check.advice)) if check.advice else ()
-        console_of().print(Text.assemble(line, *advice), soft_wrap=True)
+        line = Text.assemble(state, (f"{check.what}: ", "bold"), plain(check.says), *advice)
+        console_of().print(line, soft_wrap=True)
     if failed:
         raise typer.Exit(FAILED)

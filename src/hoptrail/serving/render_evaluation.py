@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.risk_coverage import SURE
-from hoptrail.serving.render import SHOWN_NOTES, and_more, plain, table_of
+from hoptrail.serving.render import SHOWN_NOTES, first_of, plain, table_of
 from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _scores(recipes: JsonObject) -> Table:
     for name, result in recipes.items():
         retrieval = result["retrieval"] or {}
         shares = [*map(result.get, SCORES), *map(retrieval.get, RECALLS)]
-        rows.append((name, *_counts(result), *map(share, shares), _seconds(result)))
+        rows.append(_row(name, result, map(share, shares)))
     return table_of(("recipe", *COUNTS, *SCORES, *RECALLS, "s/question"), rows)
 
 
@@ -64,36 +64,32 @@ def _outcomes(recipes: JsonObject) -> Table:
         shares, intervals = result.get("outcomes", {}), result.get("outcome_intervals", {})
         tested = [cell for one in (right, wrong) for cell in (share(shares.get(one)), _ends(intervals.get(one)))]
         others = map(share, (shares.get(shown), shares.get(missed), result[SHOWS]))
-        rows.append((name, *_counts(result), *tested, *others, _seconds(result)))
-    header = ("recipe", *COUNTS, right, "95 %", wrong, "95 %", shown, missed, SHOWS, "s/question")
-    return table_of(header, rows)
+        rows.append(_row(name, result, (*tested, *others)))
+    return table_of(("recipe", *COUNTS, right, "95 %", wrong, "95 %", shown, missed, SHOWS, "s/question"), rows)
 
 
 def _sure(recipes: JsonObject) -> Table:
     """Sure answers: their number, their share of all questions, and the share of them that is right."""
-    found = [(name, sure) for name, result in recipes.items() if (sure := result.get("sure"))]
-    rows = [
-        (name, str(sure["answers"]), share(sure["coverage"]), share(sure["precision"]), _ends(sure["interval"]))
-        for name, sure in found
-    ]
+    rows = []
+    for name, result in recipes.items():
+        if sure := result.get("sure"):
+            shares = (share(sure["coverage"]), share(sure["precision"]))
+            rows.append((name, str(sure["answers"]), *shares, _ends(sure["interval"])))
     return table_of((f"confidence of {SURE} or more", "answers", "of all", "right", "95 %"), rows)
 
 
 def _by_type(name: str, result: JsonObject) -> Table:
-    types = result.get("by_type", {})
     rows = [
         (kind, str(result["questions_by_type"][kind]), *(share(shares[one]) for one in Outcome))
-        for kind, shares in types.items()
+        for kind, shares in result.get("by_type", {}).items()
     ]
     return table_of((name, "n", *Outcome), rows)
 
 
-def _counts(result: JsonObject) -> list[str]:
-    return [str(result[key]) for key in COUNTS]
-
-
-def _seconds(result: JsonObject) -> str:
-    return f"{sum(result['seconds_per_question'].values()):.3f}"
+def _row(name: str, result: JsonObject, cells: Iterable[str]) -> tuple[str, ...]:
+    """The cells of a recipe between its counts and its seconds."""
+    seconds = f"{sum(result['seconds_per_question'].values()):.3f}"
+    return (name, *(str(result[key]) for key in COUNTS), *cells, seconds)
 
 
 def _ends(interval: Sequence[float] | None) -> str:
@@ -107,7 +103,7 @@ def failures(report: EvaluationReport) -> list[Text]:
         for name, recipe in report.recipes
         for question, reason in recipe.failures
     ]
-    return [*lines[:SHOWN_NOTES], *and_more(len(lines) - SHOWN_NOTES, "; --work keeps them all")]
+    return first_of(lines, SHOWN_NOTES, "; --work keeps them all")
 
 
 def share(value: float | None) -> str:

@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -84,12 +85,11 @@ def _content(address: str) -> dict[str, Any]:
     import httpx2
 
     key = NO_KEY if address.startswith("http://127.0.0.1:") else find_key("OPENAI_API_KEY") or NO_KEY
-    try:
+    with suppress(httpx2.HTTPError, ValueError):
         reply = httpx2.get(address, headers={"Authorization": f"Bearer {key}"}, timeout=2.0, trust_env=False)
-        content = reply.json() if reply.is_success else {}
-    except (httpx2.HTTPError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+        if reply.is_success and isinstance(content := reply.json(), dict):
+            return content
+    return {}
 
 
 def setup(
@@ -104,8 +104,11 @@ def setup(
     if out.exists():
         raise UsageError(f"{out} is there already: name another file by --out, or remove it")
     named = configured_base_url(url or "").rstrip("/")
-    found = find_models((named,) if named else ())
-    chosen = _choose([one for one in found if model in {None, one.model}], named)
+    found = [one for one in find_models((named,) if named else ()) if model in {None, one.model}]
+    if not found:
+        where = named or "the usual ports of Ollama, LM Studio, llama.cpp and vLLM on this machine"
+        raise UsageError(f"no such chat model answers at {where}: start one, or name its address by --url")
+    chosen = _choose(found)
     report(Settings(chat=chosen.chat), None)
     loaded = (one for one in find_models((chosen.base_url,)) if one.model == chosen.model)  # its window is known by now
     chat = next(loaded, chosen).chat
@@ -116,11 +119,8 @@ def setup(
     options.say(f"{out} is written. Use it: hoptrail ask QUESTION --index DIR --settings {out}")
 
 
-def _choose(found: Sequence[Found], named: str) -> Found:
+def _choose(found: Sequence[Found]) -> Found:
     """The model to use; of several, the one that the person at the terminal chooses."""
-    if not found:
-        where = named or "the usual ports of Ollama, LM Studio, llama.cpp and vLLM on this machine"
-        raise UsageError(f"no such chat model answers at {where}: start one, or name its address by --url")
     for number, one in enumerate(found, 1):
         options.say(f"{number}. {one}")
     if len(found) == 1:
