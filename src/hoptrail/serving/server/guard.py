@@ -89,12 +89,16 @@ class Guard:
             await self._app(scope, _limited(receive, most, limits.body_seconds), respond)
         except Exception as error:  # noqa: BLE001 - the border of the process: a request's failure is that request's alone
             refusal = as_refusal(error)
-            if refusal.status_code == 500:
-                log.error("failed: %s", _where(error))
+            if refusal.status_code == 500:  # its line, without the message, which may contain document text
+                *_, (frame, line) = walk_tb(error.__traceback__)
+                log.error("failed: %s in %s:%s", type(error).__name__, frame.f_globals.get("__name__"), line)
             if not status:  # the response has not begun
                 await refusal.response(scope["path"])(scope, receive, respond)
         finally:
-            self._record(scope, status, time.perf_counter() - started)
+            route, seconds = getattr(scope.get("route"), "path", "(none)"), time.perf_counter() - started
+            self._services.metrics.requests.labels(route, str(status)).inc()
+            self._services.metrics.seconds.labels(route).observe(seconds)
+            log.info("%s %s %d %.3f s", scope["method"], route, status, seconds)
 
     def _admit(self, scope: Scope, most: int) -> str:
         """The key of the request.
@@ -125,19 +129,10 @@ class Guard:
             return dict.fromkeys(self._services.workspaces)
         names = self._keys.opened_by(key)
         if not names and path not in OPEN and not path.startswith(PAGE_FILES):
-            what_to_do, headers = (
-                "Send it as `Authorization: Bearer KEY`.",
-                {"WWW-Authenticate": 'Bearer realm="hoptrail"'},
-            )
+            what_to_do = "Send it as `Authorization: Bearer KEY`."
+            headers = {"WWW-Authenticate": 'Bearer realm="hoptrail"'}
             raise Refusal(401, "no_key", "This needs the key of a workspace.", what_to_do, headers)
         return {name: names[name] for name in self._services.workspaces if name in names}
-
-    def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "(none)")
-        metrics = self._services.metrics
-        metrics.requests.labels(route, str(status)).inc()
-        metrics.seconds.labels(route).observe(seconds)
-        log.info("%s %s %d %.3f s", scope["method"], route, status, seconds)
 
 
 def _limited(receive: Receive, most: int, seconds: float) -> Receive:
@@ -190,9 +185,3 @@ def _name_of(address: str) -> str:
         return "" if "@" in parts.netloc or parts.port == 0 else (parts.hostname or "")
     except ValueError:
         return ""
-
-
-def _where(error: BaseException) -> str:
-    """The type of an error and its line, without the message, which may contain document text."""
-    *_, (frame, line) = walk_tb(error.__traceback__)
-    return f"{type(error).__name__} in {frame.f_globals.get('__name__')}:{line}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +12,16 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 
 from hoptrail.corpus.journal import Item
+from hoptrail.errors import UsageError
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.jobs import Job, Jobs
 from hoptrail.serving.server.metrics import Metrics
 from hoptrail.serving.server.question_threads import Desk
 from hoptrail.serving.server.refusals import Refusal, not_found
-from hoptrail.serving.server.workspaces import Workspace, by_name, limited
+from hoptrail.serving.server.workspaces import Workspace, limited
 from hoptrail.types import Answer, Document
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 KEPT = 200
 """Answers in memory: of each client, or of all agents that see the same."""
 
@@ -57,8 +60,15 @@ class Services:
     """
 
     def __init__(self, workspaces: Sequence[Workspace], limits: ServerLimits) -> None:
-        """Raises: UsageError: no workspace, or two of one name or folder."""
-        self.workspaces = by_name(workspaces)
+        """Raises: UsageError: no workspace, an invalid name, or two of one name or folder."""
+        self.workspaces = {workspace.name: workspace for workspace in workspaces}
+        if not workspaces or len(self.workspaces) != len(workspaces):
+            raise UsageError("name at least one workspace, and each name once.")
+        for name in self.workspaces:
+            if not NAME.fullmatch(name):
+                raise UsageError(f"{name!r} is not a valid workspace name: use letters, digits, - and _, at most 64.")
+        if len({workspace.index.folder.resolve() for workspace in workspaces}) != len(workspaces):
+            raise UsageError("two workspaces have the same folder: each needs its own.")
         self.limits, self.metrics = limits, Metrics()
         self.jobs = {name: Jobs(one, limits, self.metrics) for name, one in self.workspaces.items()}
         self.desk = Desk(limits, self.metrics)

@@ -7,7 +7,6 @@ by another process, the next question gets the new state. A workspace may be kep
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -20,7 +19,7 @@ from typing import Final, TypeVar
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.errors import HoptrailError, Interrupted, UsageError
 from hoptrail.index import contract
-from hoptrail.index.contents import Contents, DocumentSummary, contents_of
+from hoptrail.index.contents import DocumentSummary, contents_of
 from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher
 from hoptrail.index.syncing import IndexingReport
@@ -44,12 +43,11 @@ STOP_SECONDS = 2.0
 """Seconds that work in the background has to end itself when the server stops. What is not finished then is as after a kill."""
 EXAMPLES = 4
 LISTED = "GET /api/recipes, for agents the tool status,"
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(slots=True)
 class FolderState:
-    """The state of a served folder: the progress of the current run (empty between runs), and the last one."""
+    """A served folder: the progress of the current run (empty between runs), and the report of the last one."""
 
     progress: Progress = field(default_factory=Progress)
     report: IndexingReport = field(default_factory=IndexingReport)
@@ -174,10 +172,6 @@ class Workspace:
         settings, nothing = self.index.settings.recipes, dict.fromkeys(recipe_names(), False)
         return self.read(lambda snapshot: {one: bool(usable(one, snapshot, settings)) for one in nothing}, nothing)
 
-    def contents(self) -> Contents | None:
-        """The contents of the index, read once per state; None if there is no index."""
-        return self.read(_contents, None)
-
     def by_title(self) -> Sequence[DocumentSummary]:
         """The documents by title, sorted once per state; none if there is no index."""
         return self.read(_by_title, ())
@@ -194,7 +188,7 @@ def computes_here(workspace: Workspace, language: str | None) -> bool:
 
 def state_json(workspace: Workspace) -> JsonObject:
     """What a workspace contains: the object of `hoptrail show --json`, with numbers in place of lists of documents and files."""
-    contents = workspace.contents()
+    contents = workspace.read(_contents, None)
     counts = {"documents": len(contents.documents), "unread": len(contents.unread)} if contents else {}
     return {
         "workspace": workspace.name,
@@ -232,21 +226,6 @@ def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
     return restricted
 
 
-def by_name(workspaces: Sequence[Workspace]) -> dict[str, Workspace]:
-    """The workspaces of a server, by name.
-    Raises: UsageError: there is none, a name is invalid, or two have one name or folder.
-    """
-    named = {workspace.name: workspace for workspace in workspaces}
-    if not workspaces or len(named) != len(workspaces):
-        raise UsageError("name at least one workspace, and each name once.")
-    for name in named:
-        if not NAME.fullmatch(name):
-            raise UsageError(f"{name!r} is not a valid workspace name: use letters, digits, - and _, at most 64.")
-    if len({workspace.index.folder.resolve() for workspace in workspaces}) != len(workspaces):
-        raise UsageError("two workspaces have the same folder: each needs its own.")
-    return named
-
-
 @contextmanager
 def watched_folder(
     workspace: Workspace,
@@ -259,9 +238,8 @@ def watched_folder(
     """
     state, ended = FolderState(), Event()
     workspace.folder = state
-    watcher = Watcher(
-        stopped=lambda: ended.is_set() or stopped(), say=log.info, progress=partial(setattr, state, "progress")
-    )
+    progress = partial(setattr, state, "progress")
+    watcher = Watcher(stopped=lambda: ended.is_set() or stopped(), say=log.info, progress=progress)
 
     def follow() -> None:
         try:
