@@ -97,10 +97,10 @@ class Agents(MCPServer[Any]):
             if isinstance(wrong := error.__cause__, ValidationError):
                 raise ToolError("; ".join(map(in_field, wrong.errors(include_url=False)[:5]))) from None
             raise ToolError(_in_words(wrong or error)) from None
-        if isinstance(result, protocol.CallToolResult) and (content := result.structured_content or {}).get(
-            "abstained"
-        ):
-            result.content.insert(0, protocol.TextContent(text=written(content).text))
+        if isinstance(result, protocol.CallToolResult):
+            content = result.structured_content or {}
+            if content.get("abstained"):
+                result.content.insert(0, protocol.TextContent(text=written(content).text))
         return result
 
     async def _list_pages(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

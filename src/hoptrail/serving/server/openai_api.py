@@ -176,9 +176,7 @@ class Completion(AnswerShape):
     def whole(self, answer: JsonObject) -> JsonObject:
         message: JsonObject = {"role": "assistant", "content": written(answer).text, "refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-        return self._object(
-            "chat.completion", [choice], usage=_usage(answer), hoptrail=answer | {"citations": citations_of(answer)}
-        )
+        return self._object("chat.completion", [choice], usage=_usage(answer), hoptrail=_cited(answer))
 
     def events(self, name: str, content: JsonObject) -> Iterator[str]:
         match name:
@@ -188,7 +186,7 @@ class Completion(AnswerShape):
                 yield self._chunk({"content": content["more"]})
             case "answer":
                 yield self._chunk({"content": self.sent.rest(written(content).text)})
-                yield self._chunk({}, finish_reason="stop", hoptrail=content | {"citations": citations_of(content)})
+                yield self._chunk({}, finish_reason="stop", hoptrail=_cited(content))
                 if self._include_usage:
                     yield data(self._object("chat.completion.chunk", [], usage=_usage(content)))
             case "error":
@@ -204,6 +202,10 @@ class Completion(AnswerShape):
     def _object(self, kind: str, choices: list[JsonObject], **more: JsonObject | None) -> JsonObject:
         about = {"id": self.id, "object": kind, "created": self.created, "model": self.model}
         return {**about, "choices": choices, **more}
+
+
+def _cited(answer: JsonObject) -> JsonObject:
+    return answer | {"citations": citations_of(answer)}
 
 
 def _usage(answer: JsonObject, prompt: str = "prompt", completion: str = "completion") -> JsonObject:
@@ -251,7 +253,7 @@ class ResponseWriter(AnswerShape):
     def whole(self, answer: JsonObject) -> JsonObject:
         about = {"completed_at": int(time.time()), "usage": _usage(answer, "input", "output") | _NO_DETAILS}
         message = self._message("completed", self._content(answer))
-        return self._response("completed", message, **about, hoptrail=answer | {"citations": citations_of(answer)})
+        return self._response("completed", message, **about, hoptrail=_cited(answer))
 
     def events(self, name: str, content: JsonObject) -> Iterator[str]:
         match name:
@@ -263,23 +265,21 @@ class ResponseWriter(AnswerShape):
             case "more":
                 yield self._of_text("output_text.delta", delta=content["more"], logprobs=[])
             case "answer":
-                yield from self._end(content)
+                part = self._content(content)
+                yield self._of_text("output_text.delta", delta=part["text"][len(self.sent.text) :], logprobs=[])
+                for place, one in enumerate(part["annotations"]):
+                    yield self._of_text("output_text.annotation.added", annotation_index=place, annotation=one)
+                yield self._of_text("output_text.done", text=part["text"], logprobs=[])
+                yield self._of_text("content_part.done", part=part)
+                message = self._message("completed", part)
+                yield self._event("response.output_item.done", item=message, output_index=0)
+                yield self._event("response.completed", response=self.whole(content))
             case "error":
                 fault = content["error"]
                 error = {"code": fault["code"], "message": f"{fault['message']} {fault['what_to_do']}"}
                 yield self._event("response.failed", response=self._response("failed", error=error))
             case _:
                 yield self._event(f"hoptrail:{name}", **content)
-
-    def _end(self, answer: JsonObject) -> Iterator[str]:
-        content = self._content(answer)
-        yield self._of_text("output_text.delta", delta=content["text"][len(self.sent.text) :], logprobs=[])
-        for place, annotation in enumerate(content["annotations"]):
-            yield self._of_text("output_text.annotation.added", annotation_index=place, annotation=annotation)
-        yield self._of_text("output_text.done", text=content["text"], logprobs=[])
-        yield self._of_text("content_part.done", part=content)
-        yield self._event("response.output_item.done", item=self._message("completed", content), output_index=0)
-        yield self._event("response.completed", response=self.whole(answer))
 
     def _content(self, answer: JsonObject) -> JsonObject:
         """The text of an answer with its citations (for an abstention, those of the closest statements), after what was sent and
@@ -324,11 +324,8 @@ def _text_part(text: str, annotations: list[JsonObject]) -> JsonObject:
 @router.get("/models")
 def models(here: Here) -> JsonObject:
     """The recipes that this workspace can serve, the default first. `created` is 0, since a recipe has no date."""
-    found = _usable_recipes(here.workspace)
-    return {
-        "object": "list",
-        "data": [{"id": name, "object": "model", "created": 0, "owned_by": "hoptrail"} for name in found],
-    }
+    about = {"object": "model", "created": 0, "owned_by": "hoptrail"}
+    return {"object": "list", "data": [{"id": name} | about for name in _usable_recipes(here.workspace)]}
 
 
 @router.get("/models/{name}")

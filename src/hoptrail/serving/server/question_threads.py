@@ -71,10 +71,8 @@ class Desk:
             raise Refusal(*_STOPPING)
         accepted = sum(one.client == client for one in (*self._waiting, *self._running))
         if accepted >= self._limits.queue + self._share(client):
-            what_to_do = f"Ask again in {RETRY_SECONDS} seconds."
-            raise Refusal(
-                429, "too_many", "Too many questions at once.", what_to_do, {"Retry-After": f"{RETRY_SECONDS}"}
-            )
+            what_to_do, headers = f"Ask again in {RETRY_SECONDS} seconds.", {"Retry-After": f"{RETRY_SECONDS}"}
+            raise Refusal(429, "too_many", "Too many questions at once.", what_to_do, headers)
         loop, stop = asyncio.get_running_loop(), Event()
 
         def begin() -> T:
@@ -104,7 +102,6 @@ class Desk:
             self._begin_next()
 
     def _begin_next(self) -> None:
-        """Start the waiting questions that may begin."""
         while ready := [one for one in self._waiting if self._may_begin(one)]:
             question = min(ready, key=lambda one: self._last.get(one.client, 0.0))
             self._waiting.remove(question)

@@ -78,17 +78,13 @@ def too_large(what: str, most: int, what_to_do: str = "Send less at once.") -> R
 
 
 _OPERATOR = "Ask the operator."
+_VERIFY = "Ask the operator: `hoptrail verify` tells more."
 _KINDS: dict[type[BaseException], tuple[int, str, str, str]] = {
     errors.EndpointBusy: (503, "model_busy", "The language model does not answer.", "Ask again in a few minutes."),
     errors.Interrupted: (504, "stopped", "The answer took longer than allowed, or was stopped.", "Ask again, or less."),
     errors.IndexBusy: (409, "busy", "Another process is writing to this workspace.", "Try again when it has finished."),
     errors.NotBuilt: (409, "not_built", "What this recipe searches was not built here.", "Choose another recipe."),
-    errors.IndexUnavailable: (
-        503,
-        "workspace_unavailable",
-        "The index of this workspace cannot be used.",
-        "Ask the operator: `hoptrail verify` tells more.",
-    ),
+    errors.IndexUnavailable: (503, "workspace_unavailable", "The index of this workspace cannot be used.", _VERIFY),
     errors.StorageError: (507, "storage", "The server's disk or object store failed.", _OPERATOR),
     errors.OutOfResources: (503, "out_of_resources", "The server lacks memory, threads or files.", "Try again later."),
     errors.EndpointRefused: (502, "model_refused", "The language model refuses to serve.", _OPERATOR),

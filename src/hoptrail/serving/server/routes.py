@@ -142,22 +142,13 @@ def recipes(here: Here) -> JsonObject:
     """The recipes, which of them are usable here, which are of other packages (`published` systems); the languages, and the chat
     model of the settings.
     """
-    usable, settings = here.workspace.recipe_names(), here.workspace.index.settings
-    classes = {name: recipe_class(name) for name in usable}
-    return {
-        "default": settings.recipe,
-        "recipes": [
-            {
-                "name": name,
-                "description": (recipe.__doc__ or "").splitlines()[0],
-                "usable": usable[name],
-                "published": not recipe.__module__.startswith("hoptrail."),
-            }
-            for name, recipe in classes.items()
-        ],
-        "languages": here.workspace.language_names,
-        "model": settings.chat.model,
-    }
+    settings, recipes = here.workspace.index.settings, list[JsonObject]()
+    for name, usable in here.workspace.recipe_names().items():
+        recipe = recipe_class(name)
+        said, published = (recipe.__doc__ or "").splitlines()[0], not recipe.__module__.startswith("hoptrail.")
+        recipes.append({"name": name, "description": said, "usable": usable, "published": published})
+    languages, model = here.workspace.language_names, settings.chat.model
+    return {"default": settings.recipe, "recipes": recipes, "languages": languages, "model": model}
 
 
 @ANSWERING.get("/recipes/{name}/cost")
@@ -228,20 +219,13 @@ def documents(
     }
     if key := keys.get(sort.removeprefix("-")):
         found = sorted(found, key=key, reverse=sort.startswith("-"))
-    return {
-        "total": len(found),
-        "documents": [
-            {
-                **document_json(one),
-                "passages": one.passages,
-                "date": one.date,
-                "folder": folders[one.id],
-                "bytes": _size_of(one),
-            }
-            for one in found[start : start + limit]
-        ],
-        "folders": [{"path": path, "documents": counts[path]} for path in sorted(counts) if path],
-    }
+    rows = [
+        document_json(one)
+        | {"passages": one.passages, "date": one.date, "folder": folders[one.id], "bytes": _size_of(one)}
+        for one in found[start : start + limit]
+    ]
+    tree = [{"path": path, "documents": counts[path]} for path in sorted(counts) if path]
+    return {"total": len(found), "documents": rows, "folders": tree}
 
 
 @DOCUMENTS.get("/documents/{name}")

@@ -84,11 +84,9 @@ class Uploads:
         return jobs
 
     def _is_free(self, mark: str) -> bool:
-        try:
-            with self._lock_of(mark).acquire(timeout=0):
-                return True
-        except Timeout:
-            return False
+        with suppress(Timeout), self._lock_of(mark).acquire(timeout=0):
+            return True
+        return False
 
     def keep(self, name: str, content: BinaryIO) -> Item:
         """Store a file under a new id; its name is shortened for display. `settle` syncs it in the folder.
@@ -154,16 +152,14 @@ class Uploads:
 
     def _within_limit(self, content: BinaryIO) -> Iterator[bytes]:
         """The blocks of the content, as long as it fits beside what is stored."""
-        stored = 0
+        stored, most = 0, self._limits.waiting_uploads
         for path in self.folder.iterdir():
             with suppress(FileNotFoundError):
                 stored += path.stat().st_size
         while block := content.read(_BLOCK):
             stored += len(block)
-            if stored > self._limits.waiting_uploads:
-                raise too_large(
-                    "The total of waiting uploads", self._limits.waiting_uploads, "Wait, or discard stopped jobs."
-                )
+            if stored > most:
+                raise too_large("The total of waiting uploads", most, "Wait, or discard stopped jobs.")
             yield block
 
 

@@ -27,13 +27,8 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-AsOf = Annotated[
-    str,
-    Field(
-        max_length=10,
-        description="Ask the past: ignore what is dated later than this day, month or year (2024-03-05, 2024-03, 2024).",
-    ),
-]
+_PAST = "Ask the past: ignore what is dated later than this day, month or year (2024-03-05, 2024-03, 2024)."
+AsOf = Annotated[str, Field(max_length=10, description=_PAST)]
 
 
 def _not_empty(question: str) -> str:

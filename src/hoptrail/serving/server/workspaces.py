@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.errors import HoptrailError, Interrupted, UsageError
 from hoptrail.index import contract
-from hoptrail.index.contents import DocumentSummary, contents_of
+from hoptrail.index.contents import Contents, DocumentSummary, contents_of
 from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher
 from hoptrail.index.syncing import IndexingReport
@@ -172,6 +172,10 @@ class Workspace:
         settings, nothing = self.index.settings.recipes, dict.fromkeys(recipe_names(), False)
         return self.read(lambda snapshot: {one: bool(usable(one, snapshot, settings)) for one in nothing}, nothing)
 
+    def contents(self) -> Contents | None:
+        """The contents of the index, read once per state; None if there is no index."""
+        return self.read(_contents, None)
+
     def by_title(self) -> Sequence[DocumentSummary]:
         """The documents by title, sorted once per state; none if there is no index."""
         return self.read(_by_title, ())
@@ -188,7 +192,7 @@ def computes_here(workspace: Workspace, language: str | None) -> bool:
 
 def state_json(workspace: Workspace) -> JsonObject:
     """What a workspace contains: the object of `hoptrail show --json`, with numbers in place of lists of documents and files."""
-    contents = workspace.read(_contents, None)
+    contents = workspace.contents()
     counts = {"documents": len(contents.documents), "unread": len(contents.unread)} if contents else {}
     return {
         "workspace": workspace.name,
