@@ -26,22 +26,10 @@ from hoptrail.errors import DocumentError
 from hoptrail.index.contract import FAILED, GUESSED, NOTHING_FOUND, UNSETTLED
 from hoptrail.serving.answer_text import one_line
 from hoptrail.text.words import content_stems, terms
-from hoptrail.types import (
-    SURE,
-    Answer,
-    AnswerKind,
-    Block,
-    BlockKind,
-    Cited,
-    Document,
-    Evidence,
-    Hop,
-    Ranking,
-    Statement,
-    Usage,
-    Verdict,
-)
+from hoptrail.types.answer import SURE, Answer, AnswerKind, Cited, Evidence, Hop, Statement, Usage, Verdict
+from hoptrail.types.document import Block, BlockKind, Document
 from hoptrail.types.sources import file_name
+from hoptrail.types.unit import Ranking
 
 if TYPE_CHECKING:
     from hoptrail.corpus.register import Withdrawn

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import secrets
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -59,7 +60,6 @@ SHOWN_JOBS = 5
 
 PLACE: ContextVar[Place] = ContextVar("place")
 """The workspace of a request, or of the single agent over stdio."""
-MAY_CHANGE: ContextVar[bool] = ContextVar("may_change")
 
 
 class Agents(MCPServer[Any]):
@@ -186,7 +186,7 @@ def status() -> JsonObject:
     workspace = place.workspace
     return {
         **state_json(workspace),
-        "may_change": MAY_CHANGE.get(),
+        "may_change": place.agent_may_change,
         "recipes": [name for name, is_usable in workspace.recipe_names().items() if is_usable],
         "languages": workspace.language_names,
         "jobs": [job.as_json() for job in ([] if place.reads_only else place.jobs.all()[:SHOWN_JOBS])],
@@ -260,11 +260,10 @@ _agents_over_http = cache(Agents)
 
 async def agent_response(request: Request, place: Place, *, may_change: bool) -> Response:
     """The response to an agent over HTTP. It is offered no tools that change documents unless `may_change`."""
-    PLACE.set(place)
-    MAY_CHANGE.set(may_change and not place.reads_only)
-    return _ProtocolResponse(
-        _agents_over_http(may_change=MAY_CHANGE.get()), await request.body(), place.served.limits.body
-    )
+    may_change = may_change and not place.reads_only
+    PLACE.set(replace(place, agent_may_change=may_change))
+    agents = _agents_over_http(may_change=may_change)
+    return _ProtocolResponse(agents, await request.body(), place.served.limits.body)
 
 
 class _ProtocolResponse(Response):
@@ -294,8 +293,7 @@ async def serve_stdio(workspace: Workspace, *, may_change: bool) -> None:
     """Serve one agent over standard input and output until the input ends. Then stop jobs, keeping finished work."""
     services = Services([workspace], workspace.index.settings.server)
     jobs = services.jobs[workspace.name]
-    PLACE.set(Place(workspace, services))
-    MAY_CHANGE.set(may_change)
+    PLACE.set(Place(workspace, services, agent_may_change=may_change))
     try:
         if may_change:
             jobs.take_up()

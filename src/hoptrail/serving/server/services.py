@@ -77,12 +77,15 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The workspace of a request, as its key sees it, and the client: a mark of the key. Over stdio there is no request."""
+    """The workspace of a request, as its key sees it, and the client: a mark of the key. Over stdio there is no request. Agents
+    are told whether they may change documents.
+    """
 
     workspace: Workspace
     served: Services
     client: str = ""
     request: Request | None = None
+    agent_may_change: bool = False
 
     @property
     def reads_only(self) -> bool:
