@@ -307,7 +307,6 @@ def say_unfinished(index: Index, used: str, requested: str) -> None:
 
 
 def named(lists: Iterable[str] | None) -> list[str]:
-    """The names in a repeatable option with comma-separated names."""
     return [name.strip() for listed in lists or () for name in listed.split(",") if name.strip()]
 
 
@@ -347,7 +346,6 @@ def waiting(doing: str = "searching and reading") -> Iterator[Callable[[str], No
 
 
 def print_json(content: JsonObject | list[JsonObject]) -> None:
-    """Print JSON on standard output."""
     print(contract.to_text(content))  # noqa: T201
 
 
@@ -368,11 +366,8 @@ def write_text(path: Path, text: str) -> None:
 
 def open_executor(name: str, address: str = "") -> AbstractContextManager[Executor]:
     """A context manager of the executor `name`: `here` is this process, others come from packages; `ray` is a Ray cluster at
-    `address`, else started here.
-
-    Raises:
-        UsageError: there is no such executor, or it takes no address; on entering: what it needs is not installed.
-        WorkFailed: on entering: it does not respond or does not start.
+    `address`, else started here. Raises: UsageError: there is no such executor, or it takes no address; on entering: what it
+    needs is not installed. WorkFailed: on entering: it does not respond or does not start.
     """
     if name != LOCAL and name in found("executors"):
         opened: AbstractContextManager[Executor] = loaded("executors", name)(address)

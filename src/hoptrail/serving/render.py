@@ -52,9 +52,12 @@ def plain(text: str, style: str = "") -> Text:
     return Text(one_line(text), style=style)
 
 
-def lines_of(text: str) -> Text:
-    """The lines of a text that say something, each as `plain`."""
-    return Text("\n").join(plain(line) for line in text.splitlines() if line.strip())
+def lines_of(text: str, values: Sequence[str] = ()) -> Text:
+    """The lines of a text that say something, each as `plain`. The `values` in them stand out."""
+    lines = Text("\n").join(plain(line) for line in text.splitlines() if line.strip())
+    if values:
+        lines.highlight_words([one_line(value) for value in values], "bold green", case_sensitive=False)
+    return lines
 
 
 def table_of(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -126,12 +129,10 @@ def sources_of(answer: Answer) -> list[Cited]:
 
 def render_source(label: str, item: Cited, marked: Collection[str] = (), value: str = "") -> RenderableType:
     """A statement below where it stands, each row or item on a line. Words of the `marked` stems and a `value` stand out."""
-    said = lines_of(item.said)
+    said = lines_of(item.said, [value] if value else ())
     for word in terms(said.plain) if marked else ():
         if word.stem in marked:
             said.stylize("bold", word.start, word.end)
-    if value:
-        said.highlight_words([one_line(value)], "bold green", case_sensitive=False)
     return Group(Text.assemble(label, "  ", _standing(item)), _Indented(said, len(label) + 2))
 
 
@@ -156,7 +157,6 @@ def _conclusion(answer: Answer) -> list[RenderableType]:
 
 
 def _sure(answer: Answer) -> Text:
-    """How sure an answer is, in plain words."""
     if any(hop.verdict is Verdict.UNSUPPORTED for hop in answer.trail):
         return Text("Unsupported: what is cited does not say so. Check it.", style="yellow")
     if answer.confidence is None:
@@ -215,15 +215,13 @@ def _disputed(values: Sequence[str], evidence: Sequence[Evidence]) -> list[tuple
 
 
 def _home(value: str, evidence: Sequence[Evidence]) -> Evidence | None:
-    """The first statement that says a value."""
     return next((one for one in evidence if one_line(value).casefold() in one_line(one.said).casefold()), None)
 
 
 def _statement(item: Evidence, values: Sequence[str]) -> list[RenderableType]:
     """A statement, unless the values say all of it, and its place."""
-    said = [line for line in item.said.splitlines() if line.strip() and one_line(line) not in map(one_line, values)]
-    shown = Text("\n").join(map(plain, said))
-    shown.highlight_words([one_line(value) for value in values], "bold green", case_sensitive=False)
+    said = (line for line in item.said.splitlines() if one_line(line) not in map(one_line, values))
+    shown = lines_of("\n".join(said), values)
     place = Text.assemble(_source(item), f"  {item.date}" if item.date else "")
     return [_Indented(line, 2) for line in (shown, place) if line]
 
@@ -249,9 +247,7 @@ def _add_hop(tree: Tree, position: int, hop: Hop, evidence: Sequence[Evidence]) 
         head.append("\n       asked: ").append_text(plain(hop.asked, "italic"))
     branch = tree.add(head)
     for item in evidence:
-        sentence = lines_of(item.said)
-        if hop.answer:
-            sentence.highlight_words([plain(hop.answer).plain], "bold green", case_sensitive=False)
+        sentence = lines_of(item.said, [hop.answer] if hop.answer else ())
         replaced = ("  replaced by what was said later", "dim") if item.replaced else ""
         branch.add(Text.assemble(_standing(item), replaced, "\n", sentence))
     if hop.answer is None:
@@ -440,12 +436,10 @@ def render_removed(documents: Sequence[Withdrawn]) -> list[Text]:
 
 
 def render_failures(failures: Sequence[DocumentError]) -> RenderableType:
-    """One line per document that could not be read."""
     return Group(*(Text.assemble(("not read: ", "red"), plain(near(str(failure)))) for failure in failures))
 
 
 def render_estimate(usage: Usage, settings: ChatSettings) -> RenderableType:
-    """The estimated cost of indexing."""
     from hoptrail.models.ledger import cost_of
 
     money = cost_of(usage.prompt_tokens, usage.completion_tokens, settings).money

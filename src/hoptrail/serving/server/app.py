@@ -53,7 +53,7 @@ def create_app(
         lifespan=lambda _: _running(services, warm),
     )
     app.state.services = services
-    for key in keys.keys if keys else ():
+    for key in keys or ():
         if key.workspace in services.workspaces:
             limited(services.workspaces[key.workspace], key.labels)
     app.add_middleware(GZipMiddleware, compresslevel=5)

@@ -406,7 +406,6 @@ class Worker:
 
 
 def _check_stopped(job: Job) -> None:
-    """Raises: Interrupted: the job was stopped."""
     if job.stop.is_set():
         raise Interrupted("stopped; finished work is kept.")
 

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,23 +31,19 @@ class Key:
     labels: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(tuple[Key, ...]):
     """The keys of all workspaces. Without any, every workspace is open to anyone who can reach the server."""
 
-    keys: Sequence[Key] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.keys)
+    __slots__ = ()
 
     def opened_by(self, key: str) -> dict[str, frozenset[str] | None]:
         """The workspaces that a key opens, and the labels that limit it. A wrong key takes as long as a right one."""
         digest = _hash(key)
-        return {one.workspace: one.labels for one in self.keys if hmac.compare_digest(digest, one.hash)}
+        return {one.workspace: one.labels for one in self if hmac.compare_digest(digest, one.hash)}
 
     def mark_of(self, key: str) -> str:
         """A fingerprint that identifies a key without revealing it; empty without keys."""
-        return _hash(key).hex()[:12] if self.keys else ""
+        return _hash(key).hex()[:12] if self else ""
 
 
 def find_keys(workspaces: Iterable[str], key_file: Path | None = None) -> Keys:
@@ -122,9 +118,8 @@ def _from_file(path: Path, names: list[str]) -> list[Key]:
             )
         found.append(_key(words[0], words[1], labels))
     if not found:
-        raise UsageError(
-            f"the key file {path} holds no key. Add a line `NAME KEY` for every workspace, or leave --key-file out."
-        )
+        what_to_do = "Add a line `NAME KEY` for every workspace, or leave --key-file out."
+        raise UsageError(f"the key file {path} holds no key. {what_to_do}")
     return found
 
 

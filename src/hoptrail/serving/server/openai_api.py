@@ -310,7 +310,6 @@ class ResponseWriter(AnswerShape):
         return event(kind, {"type": kind, "sequence_number": next(self._numbers), **content})
 
     def _of_text(self, kind: str, **content: Any) -> str:
-        """An event of the text of the message."""
         return self._event(f"response.{kind}", item_id=self._item, output_index=0, content_index=0, **content)
 
 

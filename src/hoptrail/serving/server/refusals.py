@@ -68,7 +68,6 @@ def not_found(what: str) -> Refusal:
 
 
 def not_valid(message: str, what_to_do: str = "Correct the request.") -> Refusal:
-    """The refusal of an invalid request."""
     return Refusal(400, "not_valid", message, what_to_do)
 
 
@@ -117,7 +116,6 @@ def as_refusal(error: BaseException) -> Refusal:
 
 
 async def refuse(request: Request, error: Exception) -> JSONResponse:
-    """The response to a failed request."""
     refusal = as_refusal(error)
     if refusal.status_code == 429:
         await asyncio.sleep(random.uniform(*OVERLOAD_DELAY_SECONDS))  # noqa: S311 - nothing secret

@@ -63,18 +63,16 @@ class Workspace:
         self.recipes: Final = tuple(recipes) or (index.settings.recipe,)
         index.check(self.recipes)
         self.labels: frozenset[str] | None = None
-        self.writing: Final = Lock()
-        """Held by the thread of this server that writes: a job, the watch of a folder, or `clean`."""
+        self.writing: Final = (
+            Lock()
+        )  # held by the thread of this server that writes: a job, the watch of a folder, `clean`
         self.folder: FolderState | None = None  # of the served folder, if there is one
         self._opening = Lock()
         self._language = cache(index.language)
 
     def corpus(self, as_of: str = "", documents: Collection[str] = ()) -> Corpus:
         """The visible part of the last commit, as of a date, or only `documents` (ids) of it.
-
-        Raises:
-            Refusal: nothing is indexed yet, `as_of` is not a date, or none of the documents is here.
-            IndexUnavailable: the index cannot be used.
+        Raises: Refusal: nothing is indexed yet, `as_of` is not a date, or none of the documents is here. IndexUnavailable.
         """
         if self.index.is_empty:
             raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
@@ -130,10 +128,7 @@ class Workspace:
 
     def language(self, name: str | None) -> Language:
         """The language of the settings, or `offline`. No other, since some read files and some spend money.
-
-        Raises:
-            Refusal: another language was requested.
-            UsageError: the language of the settings cannot be opened.
+        Raises: Refusal: another language was requested. UsageError: the language of the settings cannot be opened.
         """
         if name and name not in self.language_names:
             raise not_valid(f"language: this workspace offers {', '.join(self.language_names)}.")
