@@ -302,8 +302,7 @@ def recipes(as_json: options.AsJson = False) -> None:
 
 @app.command(rich_help_panel=UPKEEP)
 def replies(
-    folder: options.IndexFolder,
-    out: Annotated[Path, options.option("--out", "FILE.jsonl", "The file to write.")],
+    folder: options.IndexFolder, out: Annotated[Path, options.option("--out", "FILE.jsonl", "The file to write.")]
 ) -> None:
     """Write the chat model's replies stored in an index as a recording, for `--language replay:FILE`."""
     from hoptrail.models.ledger import FILE, RememberedReplies
@@ -319,8 +318,7 @@ def replies(
 @app.command(rich_help_panel=UPKEEP)
 def doctor(
     folder: Annotated[
-        Path | None,
-        options.option("--index", "DIR", "The index whose ledger records the calls.", parser=index_folder),
+        Path | None, options.option("--index", "DIR", "The index whose ledger records the calls.", parser=index_folder)
     ] = None,
     settings: options.SettingsFile = None,
 ) -> None:

@@ -64,8 +64,7 @@ def documents_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
 
 _WHERE = "The index folder; default: .hoptrail here or in a folder above"
 IndexFolder = Annotated[
-    Path,
-    option("--index", "DIR", f"{_WHERE}.", parser=index_folder, default_factory=index_here, show_default=False),
+    Path, option("--index", "DIR", f"{_WHERE}.", parser=index_folder, default_factory=index_here, show_default=False)
 ]
 IndexFoundOrNew = Annotated[Path | None, option("--index", "DIR", f"{_WHERE}, or a new one here.", parser=index_folder)]
 RecipeName = Annotated[
@@ -82,8 +81,7 @@ Loudness = Annotated[
 ]
 Quiet = Annotated[bool, option("--quiet -q", None, "Print errors only.")]
 BuiltFor = Annotated[
-    list[str] | None,
-    option("--for", "RECIPE,...", "Build what these recipes need.", autocompletion=recipes_beginning),
+    list[str] | None, option("--for", "RECIPE,...", "Build what these recipes need.", autocompletion=recipes_beginning)
 ]
 LanguageName = Annotated[str | None, option("--language", "NAME", "What performs the language tasks.")]
 LOCAL = "here"
