@@ -1,9 +1,9 @@
 """The routes: status and the page, questions, documents and the jobs that change them. The client's history (`routes_history`),
 OpenAI's API (`openai_api`) and agents (`mcp_server`) have modules of their own.
 
-Documents, uploads and jobs have generated ids. The file that a document was read from is served only if the source
-is a whole file whose content is unchanged: not for uploads, whose files are not kept, not for lines of a JSONL file, which may
-hold more than the index, and not for changed files.
+Documents, uploads and jobs have generated ids. The file that a document was read from is served only if the source is a whole
+file whose content is unchanged: not for uploads, whose files are not kept, not for lines of a JSONL file, which may hold more than
+the index, and not for changed files.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ DOCUMENTS = APIRouter(prefix="/api", tags=["documents"])
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 MOST_UNREAD = 100
+_PAGE = StaticFiles(packages=[("hoptrail.serving.server", "page")])
 
 # --- status and the page
 
@@ -101,9 +102,6 @@ def show(here: Here) -> JsonObject:
     }
 
 
-_PAGE = StaticFiles(packages=[("hoptrail.serving.server", "page")])
-
-
 @STATUS.get("/", include_in_schema=False)
 async def start(request: Request) -> Response:
     """The start page."""
@@ -142,13 +140,13 @@ def recipes(here: Here) -> JsonObject:
     """The recipes, which of them are usable here, which are of other packages (`published` systems); the languages, and the chat
     model of the settings.
     """
-    settings, recipes = here.workspace.index.settings, list[JsonObject]()
+    settings, rows = here.workspace.index.settings, list[JsonObject]()
     for name, usable in here.workspace.recipe_names().items():
         recipe = recipe_class(name)
         said, published = (recipe.__doc__ or "").splitlines()[0], not recipe.__module__.startswith("hoptrail.")
-        recipes.append({"name": name, "description": said, "usable": usable, "published": published})
+        rows.append({"name": name, "description": said, "usable": usable, "published": published})
     languages, model = here.workspace.language_names, settings.chat.model
-    return {"default": settings.recipe, "recipes": recipes, "languages": languages, "model": model}
+    return {"default": settings.recipe, "recipes": rows, "languages": languages, "model": model}
 
 
 @ANSWERING.get("/recipes/{name}/cost")
@@ -351,7 +349,8 @@ def _unchanged(here: Place, document: Document) -> tuple[FilePath, bytes]:
     files = list(filter(_is_file, document.sources))
     marks = here.workspace.read(lambda snapshot: snapshot.register.files(files), dict[str, FileMark]())
     with suppress(OSError):
-        for path, mark in ((FilePath(file), mark) for file, mark in marks.items()):
+        for file, mark in marks.items():
+            path = FilePath(file)
             content = path.read_bytes()
             if mark_of(times_of(path), content).digest == mark.digest:
                 return path, content
