@@ -2,8 +2,8 @@
 OpenAI's API (`openai_api`) and agents (`mcp_server`) have modules of their own.
 
 Documents, uploads and jobs have generated ids. The file that a document was read from is served only if the source is a whole
-file whose content is unchanged: not for uploads, whose files are not kept, not for lines of a JSONL file, which may hold more than
-the index, and not for changed files.
+file whose content is unchanged: not for uploads, whose files are not kept, not for lines of a JSONL file, which may hold more
+than the index, and not for changed files.
 """
 
 from __future__ import annotations
