@@ -21,7 +21,6 @@ from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
 from hoptrail.plugins import found, loaded
 from hoptrail.serving import cli_asking, cli_evaluation, cli_serving, options, render, setup
-from hoptrail.serving.options import named, without_failed_tasks_logged
 from hoptrail.serving.output import OutputRefused, silence, standard_output
 from hoptrail.types.json_object import JsonObject
 
@@ -140,7 +139,7 @@ def index(
     given: options.SetKeys = None,
 ) -> None:
     """Add or update documents; resumable; processes only what changed."""
-    sources, built = sources or [], named(recipes)
+    sources, built = sources or [], options.named(recipes)
     options.refuse_missing(sources, folder)
     make = bool(sources or recipes) and not estimate
     folder = folder or options.found_or_new(Path.cwd(), make=make, quiet=verbose is False)
@@ -154,7 +153,7 @@ def index(
         _watch(opened, sources, built, sync=sync or None, verbose=verbose)
         return
     if estimate:
-        with options.watching() as watcher, without_failed_tasks_logged():
+        with options.watching() as watcher, options.without_failed_tasks_logged():
             report = opened.estimate(sources, built, watcher, rebuild=rebuild)
         cost = render.render_estimate(report.usage, opened.settings.chat.of("build"))
         options.console_of().print(cost, soft_wrap=True)
@@ -162,7 +161,7 @@ def index(
         options.console_of(error=True).print(shortfalls, soft_wrap=True, end="")
     else:  # Ray installs signal handlers when it starts; ours are installed after it and win
         shown = options.watching(quiet=verbose is False)
-        with options.open_executor(on, address) as place, shown as watcher, without_failed_tasks_logged():
+        with options.open_executor(on, address) as place, shown as watcher, options.without_failed_tasks_logged():
             report = opened.add(sources, built, watcher, rebuild=rebuild, on=place, sync=sync or None)
         _say_report(report, verbose)
     if report.failures:
@@ -199,7 +198,7 @@ def _watch(opened: Index, sources: list[str], recipes: list[str], *, sync: bool 
     """Index again after each change; print the first report and every later one that did something."""
     from hoptrail.index.watching import watch
 
-    with options.watching(quiet=verbose is False) as watcher, without_failed_tasks_logged():
+    with options.watching(quiet=verbose is False) as watcher, options.without_failed_tasks_logged():
         shown = False
         for report in watch(opened, sources, recipes, watcher, sync=sync):
             if not shown or report.did_something:

@@ -81,12 +81,13 @@ def serve(
     check_address(host, keys, next(iter(indexes)))
     _refuse_taken(host, port)
     served = [Workspace(name, index, options.named(recipes)) for name, index in indexes.items()]
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     if port:
-        options.say(f"Open {_address(host, port)} in a browser. Ctrl-C ends.")
+        options.say(f"Open {address} in a browser. Ctrl-C ends.")
     log_to_stderr()
     limits, known = served[0].index.settings.server, {*LOOPBACK, host, *options.named(names)}
     app = create_app(served, keys, known, limits, agents_may_change=agents_may_change)
-    with _running(served[0], documents, host, port) as stopped:
+    with _running(served[0], documents, address if port else "") as stopped:
         serve_app(app, host, port, limits, stopped)
 
 
@@ -136,7 +137,7 @@ def _is_documents(where: str) -> bool:
 
 
 @contextmanager
-def _running(workspace: Workspace, documents: str | None, host: str, port: int) -> Iterator[Callable[[], bool]]:
+def _running(workspace: Workspace, documents: str | None, address: str) -> Iterator[Callable[[], bool]]:
     """While the body runs, keep the workspace in step with the folder of documents, if any, and open its page in a browser, if
     there is a terminal. Yields whether a signal has asked to stop.
     """
@@ -150,18 +151,14 @@ def _running(workspace: Workspace, documents: str | None, host: str, port: int) 
             if report.did_something:
                 options.say(render_indexing(report))
 
-        if port and sys.stderr.isatty():
+        if address and sys.stderr.isatty():
             import webbrowser
 
-            shown = Timer(OPEN_SECONDS, webbrowser.open, [_address(host, port)])  # once the server listens
+            shown = Timer(OPEN_SECONDS, webbrowser.open, [address])  # once the server listens
             shown.daemon = True
             shown.start()
         with watched_folder(workspace, Path(documents).expanduser(), say_report, stopped):
             yield stopped
-
-
-def _address(host: str, port: int) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def mcp(

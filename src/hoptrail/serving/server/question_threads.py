@@ -80,10 +80,18 @@ class Desk:
                 raise Interrupted("nobody is waiting for this any more.")
             return work(stop.is_set)
 
+        async def run() -> T:
+            await question.begins
+            try:
+                return await loop.run_in_executor(self._pool, copy_context().run, begin)
+            finally:
+                self._running.remove(question)
+                self._begin_next()
+
         question = _Question(client, computes and bool(client), loop.create_future())
         self._waiting.append(question)
         self._begin_next()
-        asked = loop.create_task(self._run(question, begin))
+        asked = loop.create_task(run())
         late = loop.call_later(self._limits.ask_seconds, stop.set)
 
         def over(done: asyncio.Future[T]) -> None:
@@ -92,14 +100,6 @@ class Desk:
 
         asked.add_done_callback(over)
         return asked, stop
-
-    async def _run(self, question: _Question, begin: Callable[[], T]) -> T:
-        await question.begins
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, begin)
-        finally:
-            self._running.remove(question)
-            self._begin_next()
 
     def _begin_next(self) -> None:
         while ready := [one for one in self._waiting if self._may_begin(one)]:
