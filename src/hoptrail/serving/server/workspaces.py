@@ -63,16 +63,16 @@ class Workspace:
         self.recipes: Final = tuple(recipes) or (index.settings.recipe,)
         index.check(self.recipes)
         self.labels: frozenset[str] | None = None
-        self.writing: Final = (
-            Lock()
-        )  # held by the thread of this server that writes: a job, the watch of a folder, `clean`
+        self.writing: Final = Lock()
+        """Held by the thread of this server that writes: a job, the watch of a folder, or `clean`."""
         self.folder: FolderState | None = None  # of the served folder, if there is one
         self._opening = Lock()
         self._language = cache(index.language)
 
     def corpus(self, as_of: str = "", documents: Collection[str] = ()) -> Corpus:
         """The visible part of the last commit, as of a date, or only `documents` (ids) of it.
-        Raises: Refusal: nothing is indexed yet, `as_of` is not a date, or none of the documents is here. IndexUnavailable.
+        Raises: Refusal: nothing is indexed yet, `as_of` is not a date, or none of the documents is here.
+            IndexUnavailable: the index cannot be used.
         """
         if self.index.is_empty:
             raise Refusal(409, "empty_workspace", "This workspace holds no documents yet.", "Add some first.")
