@@ -144,9 +144,9 @@ def index(
     make = bool(sources or recipes) and not estimate
     folder = folder or options.found_or_new(Path.cwd(), make=make, quiet=verbose is False)
     keys, asked = options.Given(given, built or [None], ["server"]), language or (CHAT if estimate else None)
-    opened = options.open_index(
-        folder, settings, asked, keys, building=True, rehearsed=estimate, exclude=exclude, gitignore=not no_gitignore
-    )
+    opened = options.open_index(folder, settings, asked, keys, building=True, rehearsed=estimate)
+    if exclude or no_gitignore:
+        opened = Index(folder, opened.settings.excluding(exclude or (), gitignore=not no_gitignore))
     alone = on == options.LOCAL and not address and not (watch and (rebuild or estimate))
     _check(opened, None if estimate else language, sources, recipes, refused=(estimate or watch) and not alone)
     if watch:

@@ -177,16 +177,13 @@ def open_index(
     *,
     building: bool = False,
     rehearsed: bool = False,
-    exclude: Sequence[str] | None = None,
-    gitignore: bool = True,
 ) -> Index:
-    """The index with these settings; `exclude` and `gitignore` as in `Settings.excluding`. The language is to answer, or to build
-    (`building`); if it is only `rehearsed`, it needs no endpoint.
+    """The index with these settings. The language is to answer, or to build (`building`); if it is only `rehearsed`, it needs no
+    endpoint.
     """
-    if settings_file is None and language is None and not (keys and keys.given) and not exclude and gitignore:
+    if settings_file is None and language is None and not (keys and keys.given):
         return Index(folder)
-    settings = settings_with(settings_file, language, folder, keys, building=building, rehearsed=rehearsed)
-    return Index(folder, settings.excluding(exclude or (), gitignore=gitignore))
+    return Index(folder, settings_with(settings_file, language, folder, keys, building=building, rehearsed=rehearsed))
 
 
 def refuse_missing(sources: Sequence[str], folder: Path | None) -> None:
