@@ -11,8 +11,8 @@ import asyncio
 
 from hoptrail.index.index import Index
 from hoptrail.language.chat.context import readable_of
-from hoptrail.serving.adapters.metadata import evidence_of, hits_of, place_of, text_and_json
-from hoptrail.types import Hit
+from hoptrail.serving.adapters.metadata import evidence_of, hits_of, text_and_json
+from hoptrail.types import Hit, Kind
 from hoptrail.types.json_object import JsonObject
 
 try:
@@ -71,7 +71,8 @@ def node_of(hit: Hit, metadata: JsonObject) -> TextNode:
     """
     hidden = sorted(set(metadata) - {"title"})
     text = readable_of(hit.unit)
-    place = place_of(hit) if text == hit.unit.text else None
+    as_read = hit.unit.kind in {Kind.PASSAGE, Kind.SENTENCE} and text == hit.unit.text
+    place = hit.unit.sources[0] if as_read else None
     return TextNode(
         id_=hit.unit.id,
         text=text,

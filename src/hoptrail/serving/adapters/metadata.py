@@ -8,7 +8,7 @@ from hoptrail.index import contract
 from hoptrail.index.index import Index
 from hoptrail.language.chat.context import readable_of
 from hoptrail.serving.answer_text import written
-from hoptrail.types import Answer, Evidence, Hit, Kind, Ranking, Span
+from hoptrail.types import Answer, Evidence, Hit, Ranking
 from hoptrail.types.answer import evidence_json
 from hoptrail.types.json_object import JsonObject
 
@@ -34,11 +34,6 @@ def metadata_of(ranking: Ranking, index: Index) -> list[JsonObject]:
         del found["text"]
         rows.append(found | {"start": first.start, "end": first.end, "source": files.get(first.document, "")})
     return rows
-
-
-def place_of(hit: Hit) -> Span | None:
-    """The span that the hit's text equals; None if the text was generated from its sources."""
-    return hit.unit.sources[0] if hit.unit.kind in {Kind.PASSAGE, Kind.SENTENCE} else None
 
 
 def evidence_of(answer: Answer) -> Sequence[tuple[str, Evidence, JsonObject]]:
