@@ -46,7 +46,16 @@ def test_a_terminal_shows_the_run_as_a_whole() -> None:
         reporting.progress(Progress("reading", 12, 0))
         reporting.report("reading", 12, 0)
         reporting.progress(Progress("encoding sentences", 700, 2100, 0.62, 190.0))
+        reporting.report("encoding sentences", 700, 2100)
     assert "62 %, encoding sentences 700 of 2,100, about 3 min left" in written.getvalue()
+
+
+def test_a_terminal_shows_the_questions_that_are_asked_after_a_run() -> None:
+    written = io.StringIO()
+    with progress_reports(Console(file=written, force_terminal=True, width=120)) as reporting:
+        reporting.progress(Progress("encoding sentences", 700, 2100, 0.62, 190.0))
+        reporting.report("bm25", 3, 20)
+    assert "bm25 3 of 20" in written.getvalue()
 
 
 def test_a_log_gets_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:

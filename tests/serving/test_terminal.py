@@ -119,9 +119,11 @@ def test_a_guess_is_marked_and_its_statement_stands_once() -> None:
     said = "The code is 4471."
     closest = (Statement(**cited(said)), Statement(**cited("Ask Pip.", "d2")))
     found = shown(answer(None, guess=Guess("4471", 0.4, (evidence(said),)), closest=closest))
-    assert found[:2] == ["Not settled. Perhaps: 4471", "A guess (0.40), not sure enough to be the answer."]
+    assert found[:2] == ["Not settled. Perhaps: 4471", "A guess (0.40) from 1 below, not sure enough to be the answer."]
     assert [line.strip() for line in found].count(said) == 1
     assert any(line.startswith("Ask for one thing at a time") for line in found)
+    elsewhere = shown(answer(None, guess=Guess("4471", 0.4, (evidence(said),)), closest=closest[1:]))
+    assert elsewhere[1:3] == ["A guess (0.40), not sure enough to be the answer.", f"  {said}"]
     assert sources_of(answer(None, closest=closest)) == list(closest)
 
 

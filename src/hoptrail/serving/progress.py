@@ -47,20 +47,20 @@ def _logged(console: Console) -> Watcher:
 
 
 def _drawn(bars: Progress) -> Watcher:
-    """Draws a bar for the whole run once its progress is reported, else for its steps, and what was spent."""
-    task, whole = bars.add_task("beginning", total=None, spent=""), False
+    """Draws a bar for the whole run where its progress is reported, else for its steps, and what was spent."""
+    task, drawn = bars.add_task("beginning", total=None, spent=""), ("", 0, 0)
 
     def show(reached: RunProgress) -> None:
         total = None if reached.share is None else 1.0
         bars.update(task, description=one_line(reached.line), completed=reached.share or 0.0, total=total)
 
     def report(what: str, done: int, total: int) -> None:
-        if not whole:
+        if (what, done, total) != drawn:  # a step of a run is reported after the progress of the whole
             show(RunProgress(what, done, total, done / total if total else None))
 
     def progress(reached: RunProgress) -> None:
-        nonlocal whole
-        whole = True
+        nonlocal drawn
+        drawn = reached.what, reached.done, reached.total
         show(reached)
 
     def spent(usage: Usage) -> None:

@@ -140,6 +140,8 @@ def test_an_answer_of_each_kind(asking: Page, citations: Citations, kind: str) -
     if kind == "guessed":
         assert page.locator(".answer .text").inner_text() == "Perhaps: Petra Hollis"
         assert page.locator(".closest mark").all_inner_texts() == ["Petra Hollis"]
+        assert page.locator(".closest li", has_text="the guess is from here").count() == 1
+        assert "the guess is from here" in page.locator(".closest li").first.inner_text()
 
 
 def test_nothing_is_there_yet(page: Page) -> None:

@@ -185,6 +185,8 @@ function certainty(confidence) {
   return confidence >= 0.5 ? "Likely, not certain: check the sentence below." : "Unsure: read the sentence below before you rely on it.";
 }
 
+const isWithin = (one, other) => one.document === other.document && one.start >= other.start && one.start < other.end;
+
 /** Where nothing settles a question: the guess, marked as one, the closest statements with the likely words marked, what to do. */
 function abstention(answer) {
   const failed = answer.trail.some((hop) => hop.verdict === "failed");
@@ -192,15 +194,18 @@ function abstention(answer) {
   const offer = h("p", { class: "fine" }); // a chat model, where none is set
   if (!failed && answer.language === "offline") get("api/offer").then((found) => { fill(offer, prose(found.offer)); }).catch(() => {});
   const likely = guess ? [guess.text] : contentWords(answer.question);
+  const bases = guess ? guess.evidence : [];
+  const places = [...bases.filter((base) => !answer.closest.some((item) => isWithin(base, item))), ...answer.closest];
   return h("div", { class: "answer none" },
     h("p", { class: "label" }, guess ? "A guess, not an answer" : "No answer"),
     guess && h("p", { class: guess.text.length > LONGEST_TEXT ? "text long" : "text" }, "Perhaps: ", h("strong", {}, guess.text)),
     h("p", { class: "certainty" }, failed ? "A step failed, so this says nothing about what the documents hold."
       : answer.closest.length ? "Not settled: no sentence here is sure to answer this. These come closest:" : "Not settled: nothing was found."),
-    h("ul", { class: "closest" }, answer.closest.map((item) => h("li", {},
-      h("button", { type: "button", class: "sentence", onclick: () => openAt(item, answer.closest) },
+    h("ul", { class: "closest" }, places.map((item) => h("li", {},
+      h("button", { type: "button", class: "sentence", onclick: () => openAt(item, places) },
         [item.title, ...item.heading_path.filter((heading) => heading !== item.title)].filter(Boolean).join(" › ")),
-      h("span", { class: "fine" }, [item.place, item.date].filter(Boolean).map((text) => ` · ${text}`).join("")),
+      h("span", { class: "fine" }, [item.place, item.date, bases.some((base) => isWithin(base, item)) && "the guess is from here"]
+        .filter(Boolean).map((text) => ` · ${text}`).join("")),
       h("p", {}, split(wording(item), likely).map(([text, isLikely]) => (isLikely ? h("mark", {}, text) : text)))))),
     h("p", { class: "fine" }, failed ? "Ask again; if it fails again, the server's log says more."
       : answer.closest.length ? "Open one to read on around it, ask in other words, or add a document that says it." : "Ask in other words, or add a document that says it."),
