@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from hoptrail.models.minilm import WEIGHTS_SHA256
-from hoptrail.models.reader import TRAINED
+from hoptrail.models.networks import TRAINED
 from training.contrast.worlds import FOLDER, learned_names
 from training.head import HEADS, texts_of
 from training.manifest import (

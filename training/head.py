@@ -21,7 +21,8 @@ from torch import Tensor, nn
 
 from hoptrail.models.minilm import WEIGHTS as ENCODER_WEIGHTS
 from hoptrail.models.minilm import packaged_folder
-from hoptrail.models.reader import WHOLE_HEADS, read_reader_weights, whole_tokenizer
+from hoptrail.models.networks import read_reader_weights, whole_tokenizer
+from hoptrail.models.reader import WHOLE_HEADS
 from hoptrail.models.weights import read_weights
 from training.batches import encode, step_of
 from training.descent import descend

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
+from hoptrail.models.networks import read_reader_weights, reader_folder, whole_tokenizer
 from hoptrail.models.question_tagger import (
     LONGEST,
     LONGEST_QUESTION,
@@ -35,7 +36,6 @@ from hoptrail.models.question_tagger import (
     QuestionForm,
     TimeRelation,
 )
-from hoptrail.models.reader import read_reader_weights, reader_folder, whole_tokenizer
 from hoptrail.models.weights import read_weights
 from training.descent import descend
 from training.listed import listed

@@ -24,7 +24,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from hoptrail.models.minilm import WEIGHTS, packaged_folder
-from hoptrail.models.reader import whole_tokenizer
+from hoptrail.models.networks import whole_tokenizer
 from hoptrail.models.weights import read_weights
 from training.batches import Step
 from training.mixture import ROUND

@@ -15,7 +15,7 @@ from training.sources import read_lines
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.follow_up_writer import SMALL, WRITER, FollowUpWriter, source_of, write_follow_up
 from hoptrail.models.minilm import packaged_folder
-from hoptrail.models.reader import read_reader_weights, reader_folder
+from hoptrail.models.networks import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
 from tiny_bert import plain_bert
 

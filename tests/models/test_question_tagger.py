@@ -17,6 +17,7 @@ from training.question_rows import QuestionExample, judged
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.minilm import packaged_folder
+from hoptrail.models.networks import read_reader_weights, reader_folder
 from hoptrail.models.question_tagger import (
     QUESTIONS,
     QuestionTagger,
@@ -26,7 +27,6 @@ from hoptrail.models.question_tagger import (
     tag_text,
     tag_time,
 )
-from hoptrail.models.reader import read_reader_weights, reader_folder
 from hoptrail.models.weights import read_weights
 from hoptrail.text.words import words
 from tiny_bert import plain_bert

@@ -108,7 +108,7 @@ def _check_performer(
     if performer == CHAT:
         _print_costs(dataset, recipes, settings)
     if recipes and performer == OFFLINE and settings.offline.reader:
-        from hoptrail.models.reader import refuse_training_questions
+        from hoptrail.models.networks import refuse_training_questions
 
         refuse_training_questions(question.id for question in dataset.questions)
 
