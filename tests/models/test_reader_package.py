@@ -10,7 +10,7 @@ import pytest
 from training.manifest import MANIFEST, WEIGHTS, Manifest
 
 from hoptrail.models.follow_up_writer import WRITER
-from hoptrail.models.minilm import WEIGHTS_SHA256
+from hoptrail.models.local import WEIGHTS_SHA256
 from hoptrail.models.networks import TRAINED, read_trained, reader_folder, reader_version
 from hoptrail.models.question_tagger import QUESTIONS
 from hoptrail.models.reader import ToRead, installed_reader

@@ -21,7 +21,7 @@ from training.sources import MultiHop
 from training.statements import Choice
 
 from hoptrail.errors import DataError
-from hoptrail.models.minilm import packaged_folder
+from hoptrail.models.local import packaged_folder
 from hoptrail.models.networks import fingerprint, read_trained
 from training import made, sources
 

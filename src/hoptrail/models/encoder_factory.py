@@ -24,8 +24,7 @@ from hoptrail.models.encoder import Encoder, EncoderIdentity, FloatMatrix, Progr
 from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import find_address
 from hoptrail.models.extras import fastembed_encoder, sentence_transformers_encoder
-from hoptrail.models.folder import encoder_from_folder
-from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.local import MiniLmEncoder, encoder_from_folder
 
 DEFAULT_ENCODER = "minilm"
 """The encoder of the settings by default."""

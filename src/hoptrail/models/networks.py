@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +20,9 @@ from numpy.typing import NDArray
 
 from hoptrail.errors import DataError, ModelUnavailable
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.minilm import WEIGHTS, WEIGHTS_SHA256, packaged_folder
-from hoptrail.models.onnx_runtime import Session, Tensors, in_eight_bits, kind_of_weights
+from hoptrail.models.local import WEIGHTS, WEIGHTS_SHA256, installed_folder, open_tokenizer, packaged_folder
+from hoptrail.models.onnx_runtime import Session, Tensors, check_digest, in_eight_bits, kind_of_weights
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.weights import check_digest
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -74,12 +72,7 @@ class TrainedNetwork:
 
 def whole_tokenizer() -> Tokenizer:
     """The encoder's tokeniser, without its length limit. Raises: ModelUnavailable: the encoder is not installed."""
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(packaged_folder() / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
+    return open_tokenizer(packaged_folder() / "tokenizer.json")
 
 
 def read_reader_weights(folder: Path, file_name: str = _FILE) -> dict[str, NDArray[np.float32]]:
@@ -100,16 +93,15 @@ def read_reader_weights(folder: Path, file_name: str = _FILE) -> dict[str, NDArr
 
 
 def reader_folder() -> Path:
-    """The folder of the installed package hoptrail_reader, found without importing it.
+    """The folder of the installed package hoptrail_reader.
     Raises: ModelUnavailable: the package is not installed.
     """
-    spec = find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
+    if (folder := installed_folder(_PACKAGE)) is None:
         raise ModelUnavailable(
             "the reader's weights are not installed, though hoptrail's wheel has them: install hoptrail again (`pip install "
             ".` in its repository). Without them, `reader = false` under [offline] in the settings shows the closest statements"
         )
-    return Path(next(iter(spec.submodule_search_locations)))
+    return folder
 
 
 def reader_version() -> str:
