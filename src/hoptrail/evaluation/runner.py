@@ -40,7 +40,7 @@ from hoptrail.models.environment import configured_model
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import changed_keys
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.rankings import Pool
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from hoptrail.types import content_id
 

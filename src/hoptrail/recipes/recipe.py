@@ -11,7 +11,7 @@ from hoptrail.corpus.structure_names import PASSAGES
 from hoptrail.language.effort import Effort
 from hoptrail.language.tasks import Abstain
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.rankings import Pool
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.types import Answer, Kind, Ranking
 

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.searching import Matrix, top_rows
 from hoptrail.models.encoder import Encoder, FloatMatrix
-from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.retrieval.paths.question_scores import QuestionScores, best_column
+from hoptrail.retrieval.paths.queries import PathQueries, QuestionScores, best_column
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.title_scanning import name_key
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import ranges
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.paths.candidates import Candidates
-from hoptrail.retrieval.paths.question_scores import QuestionScores
+from hoptrail.retrieval.paths.queries import QuestionScores
 from hoptrail.text.normal_forms import composed
 from hoptrail.text.words import places_of_stems, stem
 
