@@ -19,9 +19,8 @@ from typing import Protocol, TypeVar, runtime_checkable
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, RecordingError, TaskFailed
 from hoptrail.evaluation.datasets import Dataset, Question, score_question
 from hoptrail.evaluation.outcomes import outcome_of, settled_by_hits
-from hoptrail.evaluation.results import QuestionResult
+from hoptrail.evaluation.results import EvidenceRecord, HitRecord, HopRecord, QuestionResult, ReadingRecord, TrailRecord
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, Showing, packed_recall, project_to_passages
-from hoptrail.evaluation.trail_records import EvidenceRecord, HitRecord, HopRecord, ReadingRecord, TrailRecord
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close

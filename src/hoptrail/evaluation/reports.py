@@ -16,9 +16,9 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, summarise_retrieval
-from hoptrail.evaluation.risk_coverage import SURE, JudgedAnswer, sure_answers
 from hoptrail.types.json_object import JsonObject
 
+SURE = 0.5  # an answer with at least this confidence is sure
 INTERVAL_SEED = 0  # the seed of the confidence intervals, so that the same results give the same report
 
 
@@ -210,6 +210,14 @@ def _outcomes(questions: Sequence[Question], results: Results, *, retrieval_only
     }
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer:
+    """The confidence of an answer, and whether it was right."""
+
+    confidence: float
+    correct: bool
+
+
 def judged_by_confidence(results: Results) -> list[JudgedAnswer]:
     """The answers with a confidence, and whether they are right."""
     return [
@@ -217,6 +225,12 @@ def judged_by_confidence(results: Results) -> list[JudgedAnswer]:
         for result in results
         if result and result.prediction is not None and result.confidence is not None and result.right is not None
     ]
+
+
+def sure_answers(judged: Sequence[JudgedAnswer]) -> Share | None:
+    """The share of right answers among those with a confidence of at least SURE; None without such answers."""
+    sure = [answer.correct for answer in judged if answer.confidence >= SURE]
+    return Share(sum(sure), len(sure)) if sure else None
 
 
 def counted_outcome(result: QuestionResult | None) -> Outcome:

@@ -55,7 +55,7 @@ def evaluate(
 ) -> None:
     """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
     from hoptrail.evaluation import datasets, runner
-    from hoptrail.evaluation.own_context import evaluate_own_contexts
+    from hoptrail.evaluation.runner import evaluate_own_contexts
     from hoptrail.plugins import found
 
     options.check_writable(out)
