@@ -54,9 +54,7 @@ def said(direction: str, messages: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {f"gen_ai.{direction}.messages": json.dumps(shown, ensure_ascii=False)}
 
 
-def traced_search(
-    search: Callable[Concatenate[C, str, int, P], Found],
-) -> Callable[Concatenate[C, str, int, P], Found]:
+def traced_search(search: Callable[Concatenate[C, str, int, P], Found]) -> Callable[Concatenate[C, str, int, P], Found]:
     """`search` by a corpus, a question and the most hits, in a span."""
 
     @wraps(search)

@@ -30,11 +30,7 @@ _JOINABLE = 16
 
 
 def closest(
-    question: str,
-    found: Ranking,
-    corpus: Corpus,
-    language: Language,
-    promising: Sequence[Span] = (),
+    question: str, found: Ranking, corpus: Corpus, language: Language, promising: Sequence[Span] = ()
 ) -> tuple[Statement, ...]:
     """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
