@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from hoptrail.plugins import found, loaded
-from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
+from hoptrail.recipes.recipe import PassageSettings, Recipe
 
 _CLASSES = {
     "bm25": ("single_pass", "Bm25"),
@@ -42,8 +42,8 @@ def settings_key(recipe: str) -> str:
     return recipe.replace("-", "_")
 
 
-def default_settings(recipe: str) -> OneRecipeSettings:
+def default_settings(recipe: str) -> PassageSettings:
     """A recipe's default settings."""
     fields: Any = recipe_class(recipe)
-    settings: OneRecipeSettings = fields.__dataclass_fields__["settings"].default_factory()
+    settings: PassageSettings = fields.__dataclass_fields__["settings"].default_factory()
     return settings
