@@ -66,11 +66,8 @@ class Chat(ABC):
 
     @abstractmethod
     def ask(self, request: ChatRequest) -> PaidReply:
-        """The reply.
-
-        Raises:
-            CallFailed: this call got no reply; others may.
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no call will get one, for now.
+        """The reply. Raises: CallFailed: this call got none; others may. EndpointRefused, EndpointBusy, BudgetExhausted,
+        RecordingError: no call will get one, for now.
         """
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - what sends nothing fetches nothing
@@ -108,15 +105,13 @@ class Limiter:
         self._lock = threading.Lock()
         self._not_before = 0.0
         self._refusal = ""
-        self._refused_until = 0.0
+        self.refused_until = 0.0
+        """When a refusal no longer applies; 0 lets the next call test whether it still does, however recent it is."""
 
     def run(self, one_try: Callable[[], V]) -> V:
         """Run `one_try` when allowed, and retry it after temporary failures.
-
-        Raises:
-            CallFailed: the last failure, if it concerns this call alone.
-            EndpointRefused: the server will not serve us.
-            EndpointBusy: it kept asking us to wait, or for longer than the settings allow.
+        Raises: CallFailed: the last failure, if it concerns this call alone. EndpointRefused: the server will not serve us.
+        EndpointBusy: it kept asking us to wait, or for longer than the settings allow.
         """
         number = 0
         while True:
@@ -127,15 +122,11 @@ class Limiter:
             except CallFailed as failure:
                 self._wait(failure, number)
 
-    def retest_refusal(self) -> None:
-        """Let the next call test whether a refusal still applies, however recent it is."""
-        self._refused_until = 0.0
-
     def _once(self, one_try: Callable[[], V]) -> V:
         """One try after any pause. A refusal is noted before the slot is released."""
         while (left := self._not_before - time.monotonic()) > 0:
             time.sleep(left)
-        if time.monotonic() < self._refused_until:
+        if time.monotonic() < self.refused_until:
             raise EndpointRefused(self._refusal)
         try:
             return one_try()
@@ -146,7 +137,7 @@ class Limiter:
                 f"{self._name} {failure.reason}. No further calls are made for now; what was finished is kept. Check the "
                 "address, the key, the credit and the model's name, then run the same command again"
             )
-            self._refused_until = time.monotonic() + REFUSED_SECONDS
+            self.refused_until = time.monotonic() + REFUSED_SECONDS
             raise EndpointRefused(self._refusal) from None
 
     def _wait(self, failure: CallFailed, number: int) -> None:
@@ -196,7 +187,9 @@ class PaidChat(Chat):
         self._file = replies.path.resolve()
         name = f"{self.model} at {self.place}"
         self.limiter = _shared((endpoint.address, settings), lambda: Limiter(settings, name))
-        self.limiter.retest_refusal()  # else an earlier chat's refusal would hold or not depending on garbage collection
+        self.limiter.refused_until = (
+            0.0  # else an earlier chat's refusal would hold or not depending on garbage collection
+        )
 
     def anew(self) -> PaidChat:
         """The same model, asked anew each time."""

@@ -169,11 +169,11 @@ class ChatEndpoint:
         if heard := request.heard:
             request = replace(request, heard=lambda text: heard(without(text, self.address.secrets)))
         async with client.chat.completions.with_streaming_response.create(**body) as response:
-            return [self._without_key_in(reply) for reply in await read_replies(response.iter_bytes(), request)]
-
-    def _without_key_in(self, reply: ChatReply) -> ChatReply:
-        key = self.address.key
-        return replace(reply, text=without_whole(reply.text, key), refusal=without_whole(reply.refusal, key))
+            replies, key = await read_replies(response.iter_bytes(), request), self.address.key
+        return [
+            replace(reply, text=without_whole(reply.text, key), refusal=without_whole(reply.refusal, key))
+            for reply in replies
+        ]
 
 
 def _names(parameter: str, words: str) -> bool:

@@ -27,15 +27,15 @@ from hoptrail.models.extras import fastembed_encoder, sentence_transformers_enco
 from hoptrail.models.local import MiniLmEncoder, encoder_from_folder
 
 DEFAULT_ENCODER = "minilm"
-"""The encoder of the settings by default."""
+_ENDPOINT = "endpoint"
+_shipped = lru_cache(MiniLmEncoder)
+"""The encoder that ships, loaded once for all indexes of a process."""
 
 
 def open_encoder(name: str, threads: int = 0) -> Encoder:
     """Open the encoder `name`; its weights may be loaded only on first use. `threads` of one in this process: 0 is one per core.
-
-    Raises:
-        UsageError: there is no such encoder, or an endpoint is named and its address is not set.
-        ModelUnavailable: the weights, a file of the folder or an optional package are missing.
+    Raises: UsageError: there is no such encoder, or an endpoint is named and its address is not set. ModelUnavailable: the
+    weights, a file of the folder or an optional package are missing.
     """
     kind, _, model = name.partition(":")
     if name == DEFAULT_ENCODER:
@@ -47,16 +47,12 @@ def open_encoder(name: str, threads: int = 0) -> Encoder:
     raise _no_encoder(name)
 
 
-_shipped = lru_cache(MiniLmEncoder)
-"""The encoder that ships, loaded once for all indexes of a process."""
-
-
 def check_encoder(name: str) -> None:
     """Refuse what cannot be the name of an encoder. Anything that looks like a path may be one of another machine.
     Raises: UsageError: there is no such encoder.
     """
     kind, _, model = name.partition(":")
-    known = name == "minilm" or (kind in _BY_PREFIX and model) or Path(name).name != name
+    known = name == DEFAULT_ENCODER or (kind in _BY_PREFIX and model) or Path(name).name != name
     if not name or not (known or _folder(name)):
         raise _no_encoder(name)
 
@@ -85,7 +81,6 @@ def _at_endpoint(name: str) -> EndpointEncoder:
     return EndpointEncoder(address, int(batch)) if batch else EndpointEncoder(address)
 
 
-_ENDPOINT = "endpoint"
 _BY_PREFIX: dict[str, Callable[[str], Encoder]] = {
     _ENDPOINT: _at_endpoint,
     "sentence-transformers": sentence_transformers_encoder,
@@ -105,12 +100,7 @@ class NamedEncoder:
     is_remote_safe: bool = True
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
-        """See `Encoder.encode`.
-
-        Raises:
-            UsageError, ModelUnavailable: it cannot be opened in this process; see `open_encoder`.
-            IndexMismatch: its name stands for another encoder here.
-        """
+        """See `Encoder.encode`. Raises: as `open_encoder`, and IndexMismatch: its name stands for another encoder here."""
         encoder = _opened(self.name)
         found, expected = encoder.identity, self.identity
         if (found.digest, found.dimension) != (expected.digest, expected.dimension):  # the name may be a local path

@@ -20,7 +20,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -118,7 +117,9 @@ class LocalEncoder:
         self.identity = EncoderIdentity(name, digest, model.width)
         self._model = model
         self._load = load
-        self._threads = threads or _cores()
+        # Of the cores that this process may use: on Linux, a container's limit shows there.
+        limited = hasattr(os, "sched_getaffinity")
+        self._threads = threads or (len(os.sched_getaffinity(0)) if limited else os.cpu_count() or 1)
         self._batch = batch
         self._loading = threading.Lock()
         self._loaded: tuple[Tokenizer, Network] | None = None
@@ -153,7 +154,10 @@ class LocalEncoder:
             window = texts[start : start + _WINDOW]
             tokenizer, network = self._ready()
             batches = self._batches(tokenizer, window, start)
-            compute = partial(_compute, network, output)
+
+            def compute(batch: _Batch, network: Network = network) -> FloatMatrix:
+                return network(output, *batch.padded())
+
             if self._threads == 1 or len(window) <= _FEW:
                 yield from zip(batches, map(compute, batches), strict=True)
             else:
@@ -183,15 +187,6 @@ class LocalEncoder:
                 except ValueError as error:
                     raise ModelUnavailable(f"the weights {weights} cannot be used: {error}") from error
             return self._loaded
-
-
-def _compute(network: Network, output: Output, batch: _Batch) -> FloatMatrix:
-    return network(output, *batch.padded())
-
-
-def _cores() -> int:
-    limited = hasattr(os, "sched_getaffinity")  # Linux; a container's limit shows here
-    return len(os.sched_getaffinity(0)) if limited else os.cpu_count() or 1
 
 
 def open_tokenizer(path: Path, longest: int = 0) -> Tokenizer:

@@ -150,10 +150,5 @@ def read_trained(path: Path) -> Trained:
 
 
 def refuse_training_questions(ids: Iterable[str]) -> None:
-    """Refuse questions that the installed reader was trained on.
-
-    Raises:
-        DataError: it was trained on a question with one of these ids.
-        ModelUnavailable: no reader is installed.
-    """
+    """Raises: DataError: the installed reader was trained on one of these questions. ModelUnavailable: there is none."""
     read_trained(reader_folder() / TRAINED).refuse(ids)

@@ -155,9 +155,7 @@ def check_digest(path: Path, expected: str, name: str) -> None:
 
 def read_weights(path: Path) -> Weights:
     """The tensors of a safetensors file as float32; tensors of whole numbers (position indices) are left out.
-
-    Raises:
-        ModelUnavailable: the file cannot be read, is not a safetensors file, is truncated, or holds another number type.
+    Raises: ModelUnavailable: the file cannot be read, is not a safetensors file, is truncated, or holds another number type.
     """
     try:
         mapped = np.memmap(path, np.uint8, "r")

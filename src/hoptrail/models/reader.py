@@ -39,7 +39,7 @@ _KEPT = 2000
 
 @dataclass(frozen=True, slots=True)
 class ToRead:
-    """A question, a text, and the text read before for that question."""
+    """`before` is the text read before for the question."""
 
     question: str
     text: str
@@ -92,7 +92,6 @@ class Reader:
         self._network = TrainedNetwork("reader", read_reader_weights(folder or reader_folder()))
 
     def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
-        """The readings, in order."""
         return list(map(self._read, pairs))
 
     def _read(self, pair: ToRead) -> TextReading:
@@ -123,7 +122,6 @@ class Remembered:
         self._latest = Latest(reader.read, _KEPT)
 
     def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
-        """The readings, in order."""
         return self._latest.of(pairs)
 
 
