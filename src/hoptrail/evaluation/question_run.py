@@ -80,6 +80,7 @@ class QuestionMeter:
         return reply
 
 
+@dataclass(eq=False)
 class PerQuestion:
     """The language of an evaluated recipe.
 
@@ -88,13 +89,13 @@ class PerQuestion:
     language model, or empty.
     """
 
-    def __init__(
-        self, name: str, open_performer: Callable[[], tasks.Language], identity: str = "", model: str = ""
-    ) -> None:
-        self.name = name
-        self.model = model
-        self.identity = identity or name
-        self.open_performer = open_performer
+    name: str
+    open_performer: Callable[[], tasks.Language]
+    identity: str = ""
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        self.identity = self.identity or self.name
         # One variable per language: an evaluated recipe may contain another evaluated language.
         self._current: ContextVar[QuestionMeter] = ContextVar("question meter")
 

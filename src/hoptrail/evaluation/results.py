@@ -113,9 +113,7 @@ class ResultsFile:
     """
 
     def __init__(self, path: Path, fingerprint: str) -> None:
-        self._path = path
-        self._fingerprint = fingerprint
-        self._file = GrowingFile(path)
+        self._path, self._fingerprint, self._file = path, fingerprint, GrowingFile(path)
         self.finished: dict[str, QuestionResult] = {}
         if path.exists():
             self._load()

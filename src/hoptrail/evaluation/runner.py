@@ -75,16 +75,13 @@ def evaluate(
     retrieval_only: bool = False,
     threads: int = 1,
 ) -> EvaluationReport:
-    """Index the corpus as far as needed, run every recipe over every question, and summarise the results.
+    """Index the corpus as far as needed, run every recipe over every question, and summarise the results. `threads` is the number
+    of questions asked at once; it changes only the measured seconds. Finished results are kept in `work`, whatever is raised.
 
-    `threads`: questions asked at once. It changes only the measured seconds.
-
-    Raises:
-        UsageError: no recipe is named, a recipe does not exist, a scripted language is to serve several threads, or the oracle
-            is to answer questions about own documents.
-        DataError: a passage of the corpus, or all own documents, could not be read.
-        IndexUnavailable: the index cannot be used, or lacks a structure that a recipe needs; finished results are kept in `work`.
-        Interrupted: the watcher asked to stop; finished results are kept in `work`.
+    Raises: UsageError: no recipe is named, a recipe does not exist, a scripted language is to serve several threads, or the
+    oracle is to answer questions about own documents. DataError: a passage of the corpus, or all own documents, could not be
+    read. IndexUnavailable: the index cannot be used, or lacks a structure that a recipe needs. Interrupted: the watcher asked to
+    stop.
     """
     check_named(recipes)
     if threads > 1 and language.startswith(SCRIPTED):
@@ -97,13 +94,12 @@ def evaluate(
     performers = open_performers(language, index)
     own = index.settings.recipes
     runs = [
-        (name, RecipeRun(name, index.recipe(name, performers), performers, dataset, work, changed_keys(name, own)))
+        RecipeRun(name, index.recipe(name, performers), performers, dataset, work, changed_keys(name, own))
         for name in recipes
     ]
-    reports = [(name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for name, run in runs]
-    return EvaluationReport(
-        dataset.name, len(dataset.questions), language, tuple(reports), tuple(indexed.notes), tuple(indexed.failures)
-    )
+    reports = tuple((run.name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for run in runs)
+    notes, unread = tuple(indexed.notes), tuple(indexed.failures)
+    return EvaluationReport(dataset.name, len(dataset.questions), language, reports, notes, unread)
 
 
 def check_named(recipes: Sequence[str]) -> None:
@@ -113,11 +109,8 @@ def check_named(recipes: Sequence[str]) -> None:
 
 
 def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> IndexingReport:
-    """Make `index` hold the corpus and nothing else, with the structures that the recipes need.
-
-    Raises:
-        UsageError: another language has built a structure that the recipes need.
-        DataError: a passage of the corpus, or all own documents, could not be read.
+    """Make `index` hold the corpus and nothing else, with the structures that the recipes need. Raises: UsageError: another
+    language has built one of them. DataError: a passage of the corpus, or all own documents, could not be read.
     """
     try:
         report = index.add([dataset.corpus], recipes, watcher)

@@ -52,7 +52,11 @@ def search_paths(corpus: Corpus, question: str, limit: int, settings: CandidateS
         return ()
     judged = judge(described, stored_scorer(), corpus.encoder)
     order = in_order(described, judged, settings.sure)[:limit]
-    bridged = _bridged(described, judged, settings.least_link)
+    # Bridged are those that a name joins to one with a higher direct score. Names in the question do not count.
+    pairs, direct = judged.pairs, described.candidates.direct[described.candidates.rows]
+    asked = np.isin(pairs.names, list(described.scores.asked))
+    onward = (direct[pairs.first] > direct[pairs.second]) & (judged.paired >= settings.least_link) & ~asked
+    bridged = set(pairs.second[onward].tolist())
     rows = described.candidates.rows[order].tolist()
     units = described.scores.graph.passages(rows)
     return tuple(
@@ -76,15 +80,6 @@ def judge(described: CandidateFeatures, scorer: PathScorer, encoder: Encoder) ->
     """What the scorer says of candidates and pairs, with PLANNED for each candidate's share of the planned paths."""
     judged = scorer.judge(described)
     return replace(judged, scores=judged.scores + PLANNED * on_planned_paths(described, encoder))
-
-
-def _bridged(described: CandidateFeatures, judged: Judged, least_link: float) -> set[int]:
-    """The places of candidates that a name joins to one with a higher direct score. Names in the question do not count."""
-    pairs = judged.pairs
-    direct = described.candidates.direct[described.candidates.rows]
-    asked = np.isin(pairs.names, list(described.scores.asked))
-    onward = (direct[pairs.first] > direct[pairs.second]) & (judged.paired >= least_link) & ~asked
-    return set(pairs.second[onward].tolist())
 
 
 # --- paths that follow the plan
