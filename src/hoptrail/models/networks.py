@@ -54,9 +54,9 @@ class TrainedNetwork:
         except ValueError as error:
             raise ModelUnavailable(f"the reader's weights do not fit the encoder: {error}") from error
 
-    def encode(self, text: str) -> Encoding:
-        """The word pieces of a text, without marks."""
-        return self.tokenizer.encode(whole_text(text), add_special_tokens=False)
+    def encode(self, *texts: str) -> list[Encoding]:
+        """The word pieces of texts, without marks."""
+        return [self.tokenizer.encode(whole_text(text), add_special_tokens=False) for text in texts]
 
     def run(self, outputs: Sequence[str], ids: Sequence[int], second_from: int) -> list[FloatMatrix]:
         """These outputs for a sequence of word pieces, whose second segment begins at `second_from`."""

@@ -173,15 +173,13 @@ class QuestionTagger:
         """Tag a message, or a question before a text: the offsets of the word pieces of what comes last, and the logits of each
         head, for these pieces or for the whole.
         """
-        encoded, longest = self._network.encode(message), LONGEST if text is None else LONGEST_QUESTION
-        ids, first, offsets = [CLS, *encoded.ids[:longest], SEP], 1, encoded.offsets[:longest]
-        own = len(ids)
-        if text is not None:
-            below = self._network.encode(text)
-            ids += [*below.ids[:LONGEST_TEXT], SEP]
-            first, offsets = own, below.offsets[:LONGEST_TEXT]
+        texts, longest = ([message], [LONGEST]) if text is None else ([message, text], [LONGEST_QUESTION, LONGEST_TEXT])
+        ids = [CLS]
+        for encoded, most in zip(self._network.encode(*texts), longest, strict=True):
+            first, offsets = len(ids), encoded.offsets[:most]
+            ids += [*encoded.ids[:most], SEP]
         outputs = ["pieces_tagged", "whole_tagged", "when_tagged", "relation_tagged"]
-        pieces, whole, when, relation = self._network.run(outputs, ids, own)
+        pieces, whole, when, relation = self._network.run(outputs, ids, len(ids) if text is None else first)
         last = slice(first, first + len(offsets))
         heads = {"when": when[last], "relation": relation}
         for sizes, tagged in ((PIECE_HEADS, pieces[last]), (WHOLE_HEADS, whole)):
@@ -190,7 +188,7 @@ class QuestionTagger:
 
     def _stretches(self, message: str) -> Iterator[tuple[int, str]]:
         """The message in stretches that are not too long, cut before a word: the start of each, and its text."""
-        offsets, first = self._network.encode(message).offsets, 0
+        offsets, first = self._network.encode(message)[0].offsets, 0
         while first < len(offsets):
             last = min(first + LONGEST, len(offsets))
             ends = [at for at in range(last, first, -1) if at == len(offsets) or message[offsets[at][0] - 1] in "\n.?!"]

@@ -95,7 +95,7 @@ class Reader:
         return list(map(self._read, pairs))
 
     def _read(self, pair: ToRead) -> TextReading:
-        question, before, text = map(self._network.encode, (pair.question, pair.before, pair.text))
+        question, before, text = self._network.encode(pair.question, pair.before, pair.text)
         ids = [CLS, *question.ids[:_LONGEST_QUESTION], SEP]
         if before.ids:
             ids += [*before.ids[:_LONGEST_BEFORE], SEP]
