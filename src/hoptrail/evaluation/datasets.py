@@ -168,7 +168,7 @@ def placed_questions(path: Path, kind: type[Question | OwnQuestion] = Question) 
     seen: set[str] = set()
     for line in read_lines(path):
         row = line.read_as(kind)
-        question = row.as_question() if isinstance(row, OwnQuestion) else row
+        question = row if isinstance(row, Question) else row.as_question()
         if not question.id or not question.question.strip():
             raise DataError(f"{line.place}: id and question must not be empty")
         if question.id in seen:

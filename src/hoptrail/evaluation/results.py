@@ -128,21 +128,18 @@ class ResultsFile:
 
     def _load(self) -> None:
         with disk_errors(f"{self._path} cannot be read", ""), self._path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.endswith(b"\n"):
+            for number, text in enumerate(file, start=1):
+                if not text.endswith(b"\n"):
                     break  # torn by a kill: its question is asked again
-                self._take(line, number)
-                self._file.end += len(line)
-
-    def _take(self, text: bytes, number: int) -> None:
-        try:
-            line = line_of(text.decode(errors="replace"), f"{self._path}, line {number}")
-            fingerprint = line.content.pop("fingerprint", None)
-            result = line.read_as(QuestionResult)
-        except DataError as error:
-            raise DataError(f"{error}; remove the line (its question is asked again) or the file") from error
-        if fingerprint == self._fingerprint:
-            self.finished[result.question] = result
+                try:
+                    line = line_of(text.decode(errors="replace"), f"{self._path}, line {number}")
+                    fingerprint = line.content.pop("fingerprint", None)
+                    result = line.read_as(QuestionResult)
+                except DataError as error:
+                    raise DataError(f"{error}; remove the line (its question is asked again) or the file") from error
+                if fingerprint == self._fingerprint:
+                    self.finished[result.question] = result
+                self._file.end += len(text)
 
 
 @contextmanager

@@ -160,9 +160,8 @@ class ChatEndpoint:
                 said = words.replace("include_usage", "stream_options")  # by what is in it
                 new = {name for name in OPTIONAL if name in body and _names(name, said)}
         if warned := new & _WARNED - self.refused:
-            _log.warning(
-                "the endpoint refuses %s, which is left out from now on: %s", " and ".join(sorted(warned)), words
-            )
+            names = " and ".join(sorted(warned))
+            _log.warning("the endpoint refuses %s, which is left out from now on: %s", names, words)
         self.refused |= new
 
     async def _replies(self, client: Any, request: ChatRequest, body: JsonObject) -> list[ChatReply]:
@@ -183,17 +182,13 @@ def _names(parameter: str, words: str) -> bool:
 
 
 _REFUSED_SYSTEM = re.compile(
-    r"system role|role\b(?!\\?['\"]\s*:).{0,40}\bsystem\b|(?:developer|system)[ _]instruction|roles must alternate",
-    re.IGNORECASE,
+    r"(?i)system role|role\b(?!\\?['\"]\s*:).{0,40}\bsystem\b|(?:developer|system)[ _]instruction|roles must alternate"
 )
 """Not the `'role': 'system'` of a request that is quoted, whatever is refused in it."""
-_UNKNOWN = re.compile(
-    r"un(?:supported|known|recogni[sz]ed|expected)|not (?:supported|permitted|allowed)|extra", re.IGNORECASE
-)
+_UNKNOWN = re.compile(r"(?i)un(?:supported|known|recogni[sz]ed|expected)|not (?:supported|permitted|allowed)|extra")
 _REFUSED_LIMITS = re.compile(
-    r"max_?(?:length|items)|number of repetitions|too many states|(?:feature|keyword)s?\W.{0,40}(?:not |un)support|"
-    r"(?:not |un)support(?:ed)?.{0,60}(?:feature|keyword)",
-    re.IGNORECASE,
+    r"(?i)max_?(?:length|items)|number of repetitions|too many states|(?:feature|keyword)s?\W.{0,40}(?:not |un)support|"
+    r"(?:not |un)support(?:ed)?.{0,60}(?:feature|keyword)"
 )
 """What endpoints say about a schema with limits that they do not know, or that make its grammar too large."""
 

@@ -269,7 +269,12 @@ class RememberedReplies:
         """The connection, in a transaction, for one thread at a time. Raises: StorageError: the file cannot be used."""
         try:
             with self._lock:
-                connection = self._connected()
+                connection = self._connection
+                if connection is None or self._owner != os.getpid():  # a forked child opens its own
+                    with disk_errors(f"cannot make the folder of {self.path}"):
+                        self.path.parent.mkdir(parents=True, exist_ok=True)
+                    connection = self._connection = _connected_to(self.path)
+                    self._owner = os.getpid()
                 if write:
                     connection.execute("BEGIN IMMEDIATE")
                 with connection:  # commits, or rolls back
@@ -279,14 +284,6 @@ class RememberedReplies:
                 f"cannot use the replies in {self.path}: {error}. Free some space or check the permissions. If the file is "
                 "damaged, move it away: then the replies in it are paid for again"
             ) from error
-
-    def _connected(self) -> sqlite3.Connection:
-        """The connection of this process; a forked child opens its own."""
-        if self._connection is None or self._owner != os.getpid():
-            with disk_errors(f"cannot make the folder of {self.path}"):
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection, self._owner = _connected_to(self.path), os.getpid()
-        return self._connection
 
 
 def _connected_to(path: Path) -> sqlite3.Connection:

@@ -124,7 +124,8 @@ class _Plan:
         for path in paths:
             filled[tuple(path.names[before - 1] for before in earlier)].append(path)
         asked = list(filled)[:_WIDTH]
-        texts = [self._queries.filled(step, dict(zip(earlier, map(self._name, names), strict=True))) for names in asked]
+        spelt = [[self._graph.name(name) if name >= 0 else "" for name in names] for names in asked]
+        texts = [self._queries.filled(step, dict(zip(earlier, names, strict=True))) for names in spelt]
         vectors = self._encoder.encode(texts) if earlier else self._described.scores.vectors[step : step + 1]
         is_asked_for = step in {before for before, _ in self._queries.edges}
         further: list[_Path] = []
@@ -156,6 +157,3 @@ class _Plan:
         for name, weight in zip(self._names[inside].tolist(), below_best.tolist(), strict=True):
             weights[name] = max(weights.get(name, weight), weight)
         return sorted([(weights[name], name) for name in weights.keys() - self._described.scores.asked], reverse=True)
-
-    def _name(self, name: int) -> str:
-        return self._graph.name(name) if name >= 0 else ""
