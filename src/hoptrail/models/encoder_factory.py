@@ -7,27 +7,38 @@
     sentence-transformers:NAME      a model of that package
     fastembed:NAME                  a model of that package
 
+The packages sentence-transformers and fastembed are optional and imported on use; both may download a model when it is first
+named. The adapter for fastembed follows its documented interface and was not tried with its models.
+
 The environment is read only when an endpoint is opened (`environment.py`). An encoder is sent to other processes by its name too
 (`NamedEncoder`), where it is opened once.
 """
 
 from __future__ import annotations
 
+import hashlib
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from hoptrail.errors import IndexMismatch, UsageError
-from hoptrail.models.encoder import Encoder, EncoderIdentity, FloatMatrix, Progress
+import numpy as np
+
+from hoptrail.errors import IndexMismatch, ModelUnavailable, UsageError
+from hoptrail.models.encoder import Encoder, EncoderIdentity, FloatMatrix, Progress, unit_length
 from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import find_address
-from hoptrail.models.extras import fastembed_encoder, sentence_transformers_encoder
 from hoptrail.models.local import MiniLmEncoder, encoder_from_folder
+from hoptrail.models.onnx_runtime import silent_onnxruntime
+from hoptrail.models.prompt_text import whole_text
 
 DEFAULT_ENCODER = "minilm"
 _ENDPOINT = "endpoint"
+_BATCH = 32  # texts that a model of another package is given at once
 _shipped = lru_cache(MiniLmEncoder)
 """The encoder that ships, loaded once for all indexes of a process."""
 
@@ -79,6 +90,77 @@ def _at_endpoint(name: str) -> EndpointEncoder:
         raise UsageError(f"the encoder endpoint:{name} has no size of a batch: write endpoint:{model}?batch=10")
     address = find_address(f"the encoder endpoint:{model}", model=model)
     return EndpointEncoder(address, int(batch)) if batch else EndpointEncoder(address)
+
+
+class PackageEncoder:
+    """A model of another package, which makes unit vectors of up to `_BATCH` texts at a time. Satisfies `Encoder`."""
+
+    def __init__(self, name: str, digest: str, vectors: Callable[[list[str]], FloatMatrix]) -> None:
+        self._vectors = vectors
+        self.identity = EncoderIdentity(name, digest, vectors(["dimension"]).shape[1])
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        """See `Encoder.encode`. Texts of similar length are together, which takes less padding."""
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        vectors = np.empty((len(texts), self.identity.dimension), np.float32)
+        for start in range(0, len(order), _BATCH):
+            chosen = order[start : start + _BATCH]
+            vectors[chosen] = self._vectors([whole_text(texts[index]) for index in chosen])
+            if progress:
+                progress(start + len(chosen), len(texts))
+        return vectors
+
+
+def sentence_transformers_encoder(name: str) -> PackageEncoder:
+    """Any model that the package sentence-transformers loads, by name or folder.
+    Raises: ModelUnavailable: the package is missing, or it cannot load the model.
+    """
+    package = optional_package("sentence_transformers", "sentence-transformers")
+    model = loaded(package.SentenceTransformer, name)
+    digest = hashlib.sha256()
+    for tensor in model.state_dict().values():
+        digest.update(tensor.cpu().contiguous().numpy().tobytes())
+
+    def vectors(texts: list[str]) -> FloatMatrix:
+        unit: FloatMatrix = model.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+        return unit
+
+    return PackageEncoder(f"sentence-transformers:{name}", digest.hexdigest(), vectors)
+
+
+def fastembed_encoder(name: str) -> PackageEncoder:
+    """Any text model of the package fastembed, by name. Its identity is its name and the version of the package, since versions
+    have changed how a model pools. Raises: ModelUnavailable: the package is missing, or it cannot load the model.
+    """
+    silent_onnxruntime()  # before fastembed imports it
+    package = optional_package("fastembed", "fastembed")
+    model = loaded(package.TextEmbedding, name)
+    digest = hashlib.sha256(f"{name}\n{version('fastembed')}".encode()).hexdigest()
+    return PackageEncoder(
+        f"fastembed:{name}", digest, lambda texts: unit_length(np.stack(list(model.embed(texts, batch_size=_BATCH))))
+    )
+
+
+def optional_package(module: str, extra: str) -> Any:
+    """The module of an optional package.
+    Raises: ModelUnavailable: it is not installed; the message has the command that installs it.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ModelUnavailable(
+            f"the package {extra} is not installed ({error}); install it with `pip install hoptrail[{extra}]`"
+        ) from error
+
+
+def loaded(kind: Any, name: str) -> Any:
+    """A model of another package, made by `kind(name)`. Raises: ModelUnavailable: the package cannot load it."""
+    try:
+        return kind(name)
+    except Exception as error:  # other packages raise whatever their dependencies raise
+        raise ModelUnavailable(
+            f"the model {name} cannot be loaded by {kind.__module__.partition('.')[0]}: {error}"
+        ) from error
 
 
 _BY_PREFIX: dict[str, Callable[[str], Encoder]] = {

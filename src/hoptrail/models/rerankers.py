@@ -11,7 +11,7 @@ from typing import Protocol
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, TokenEncoder
-from hoptrail.models.extras import loaded, optional_package
+from hoptrail.models.encoder_factory import loaded, optional_package
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types import Hit, Ranking
 
