@@ -195,7 +195,6 @@ class Asking:
         return TrailRecord(question.id, fingerprint(question), tuple(hops), tuple(cited), tuple(readings), ranking)
 
     def _shown(self, units: Sequence[Unit]) -> tuple[str, ...]:
-        """The passages that units show, without repeats."""
         return tuple(dict.fromkeys(passage for unit in units for passage in self.showing.passages(unit)))
 
     def _hits(self, ranking: Ranking) -> tuple[HitRecord, ...]:

@@ -234,7 +234,6 @@ class PaidChat(Chat):
                 return Usage()  # `ask` will report the failure
 
     def _called(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
-        """Pay as often as is allowed, in one span."""
         self._recall()
         asked, place = requests[0], urlsplit(self.place)
         about = {
@@ -290,7 +289,6 @@ class PaidChat(Chat):
         return replies
 
     def _recall(self) -> None:
-        """Use the stored dialect of this server and model."""
         if self._refused is None and not self._anew:
             known = self._replies.known("dialects", self.place, self.model)
             self._refused = frozenset(json.loads(known)["refused"]) if known else frozenset()

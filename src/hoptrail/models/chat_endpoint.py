@@ -144,7 +144,6 @@ class ChatEndpoint:
         return {name: value for name, value in body.items() if value is not None and name not in left_out}
 
     def _learn(self, words: str, body: JsonObject) -> None:
-        """Learn from the words with which `body` was refused."""
         new: set[str] = set()
         if "response_format" in body and LIMITS[0] not in self.refused and _REFUSED_LIMITS.search(words):
             new = {LIMITS[0]}
@@ -197,8 +196,6 @@ _REFUSED_LIMITS = re.compile(
 
 
 class _Written:
-    """A reply as far as it was read."""
-
     def __init__(self, finish: str = "") -> None:
         self.finish = finish
         self.content, self.thought, self.refusal, self.arguments = StringIO(), StringIO(), StringIO(), StringIO()
@@ -317,7 +314,6 @@ def _contents(event: bytes) -> Iterator[JsonObject]:
 
 
 def _read_whole(body: bytearray, request: ChatRequest) -> list[ChatReply]:
-    """The replies in a JSON body."""
     try:
         content = json.loads(body)
         if content.get("error") and not content.get("choices"):

@@ -69,7 +69,6 @@ def check_encoder(name: str) -> None:
 
 
 def _folder(name: str) -> Path | None:
-    """The folder at the path `name`, if there is one."""
     try:
         folder = Path(name).expanduser()
     except RuntimeError:  # ~name/model without a user of that name

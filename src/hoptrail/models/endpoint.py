@@ -102,7 +102,6 @@ class EndpointEncoder:
 
 
 async def _asked(client: Any, model: str, texts: list[str], dimension: int | None) -> FloatMatrix:
-    """See `_unit_vectors`."""
     reply = await client.embeddings.with_raw_response.create(model=model, input=texts, encoding_format="float")
     return _unit_vectors(reply.content, len(texts), dimension)
 

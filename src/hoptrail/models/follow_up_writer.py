@@ -143,7 +143,6 @@ class FollowUpWriter:
         return logits
 
     def _recur(self, given: FloatMatrix, state: FloatMatrix) -> FloatMatrix:
-        """The state after a step of the recurrent unit."""
         weights = self._weights
         reset, update, new = np.split(weights["cell.weight_ih"] @ given + weights["cell.bias_ih"], 3)
         old_reset, old_update, old_new = np.split(weights["cell.weight_hh"] @ state + weights["cell.bias_hh"], 3)

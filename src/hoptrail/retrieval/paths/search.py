@@ -109,8 +109,6 @@ def on_planned_paths(described: CandidateFeatures, encoder: Encoder) -> FloatMat
 
 
 class _Plan:
-    """The steps of a question, asked of its candidates."""
-
     def __init__(self, described: CandidateFeatures, encoder: Encoder) -> None:
         self._described, self._encoder = described, encoder
         self._graph, self._queries = described.scores.graph, described.scores.queries
