@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from hoptrail.language.closeness import UNITS, asked_words, close_statements, encoder_similarity
 from hoptrail.language.tasks import Language, judged
+from hoptrail.recipes.answering import covers_any
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import covers_any
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import content_stems, terms
 from hoptrail.types import BlockKind, Kind, Ranking, Span, Statement, Unit

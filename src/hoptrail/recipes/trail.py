@@ -12,7 +12,7 @@ Stages run from the cheapest to the dearest, and end with the first answer that 
 Stages with the same answer have read much the same passages, so together they have the highest of their confidences. Different
 answers do not lower it. The chain completes sub-questions from earlier answers, tries each at most twice, and concludes:
 
-    question      one at a time, completed before searching (ChainRAG, HiRAG, SUNAR)          `next_questions` in answering.py
+    question      one at a time, completed before searching (ChainRAG, HiRAG, SUNAR)          `next_questions` in hopwise.py
     first try     the passages of the path, and the best for the sub-question
     verify        optional: check an uncertain answer against its evidence (HiRAG)            task verify
     second try    without an answer: further passages for the sub-question alone (Rethink)
@@ -38,23 +38,20 @@ from hoptrail.language.tasks import Abstain, Integrate, Language, Read, Verify
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.recipes.answering import (
     CitedHop,
-    QuestionBudget,
     cite,
-    conclusion,
-    failed_hop,
+    covers_any,
     findings_of,
     guess_of,
     hops_of,
-    next_questions,
-    read_packed,
     report_hops,
     withheld_hop,
 )
 from hoptrail.recipes.closest import closest
+from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, next_questions, read_packed
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.search import STRUCTURES, search_paths
-from hoptrail.retrieval.rankings import covers_any, interleave, pack, without_repeats
+from hoptrail.retrieval.rankings import interleave, pack, without_repeats
 from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.normal_forms import same_words

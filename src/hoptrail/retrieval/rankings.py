@@ -136,8 +136,3 @@ def pack(ranking: Ranking, tokens: int, *, repeats: bool = False) -> Ranking:
             covered += hit.unit.sources
         remaining -= cost
     return tuple(packed)
-
-
-def covers_any(unit: Unit, spans: Sequence[Span]) -> bool:
-    """Whether one of these spans lies in a source of the unit."""
-    return any(source.covers(span) for source in unit.sources for span in spans)

@@ -18,7 +18,8 @@ from typing import ClassVar, Literal
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Reading
-from hoptrail.recipes.answering import CitedHop, Hopwise, next_questions, read_packed, recalled
+from hoptrail.recipes.answering import CitedHop
+from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed, recalled
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast1, Share

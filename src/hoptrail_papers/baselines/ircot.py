@@ -20,16 +20,8 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain
-from hoptrail.recipes.answering import (
-    CitedHop,
-    Concluded,
-    Hopwise,
-    failed_hop,
-    findings_of,
-    next_step,
-    read_packed,
-    report_hops,
-)
+from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
+from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, next_step, read_packed
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.rankings import interleave
 from hoptrail.retrieval.units.unit_search import hybrid_search

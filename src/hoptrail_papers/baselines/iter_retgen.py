@@ -18,7 +18,8 @@ from typing import ClassVar
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Reading
-from hoptrail.recipes.answering import CitedHop, Concluded, Hopwise, read_packed, report_hops
+from hoptrail.recipes.answering import CitedHop, report_hops
+from hoptrail.recipes.hopwise import Concluded, Hopwise, read_packed
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast1

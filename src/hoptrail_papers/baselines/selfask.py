@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.recipes.answering import CitedHop, Hopwise, next_questions, read_packed
+from hoptrail.recipes.answering import CitedHop
+from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast1

@@ -42,18 +42,8 @@ from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Finding, Integrate, Summarise
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.rerankers import Reranker, open_reranker
-from hoptrail.recipes.answering import (
-    CARRIED,
-    CitedHop,
-    Concluded,
-    Hopwise,
-    complete_question,
-    failed_hop,
-    findings_of,
-    integrate,
-    reading_for,
-    report_hops,
-)
+from hoptrail.recipes.answering import CARRIED, CitedHop, findings_of, report_hops
+from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, failed_hop, integrate, reading_for
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import Pool, pack, ranked

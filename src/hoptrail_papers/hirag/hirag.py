@@ -37,18 +37,8 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Integrate
-from hoptrail.recipes.answering import (
-    CitedHop,
-    Concluded,
-    Hopwise,
-    failed_hop,
-    findings_of,
-    integrate,
-    next_step,
-    recalled,
-    report_hops,
-    stored_hits,
-)
+from hoptrail.recipes.answering import CitedHop, findings_of, report_hops, stored_hits
+from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, integrate, next_step, recalled
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.rankings import Pool, interleave, pack
 from hoptrail.setting_limits import AtLeast1, ShareAbove0

@@ -25,16 +25,8 @@ from typing import Literal
 from hoptrail.errors import ModelUnavailable, TaskFailed
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Clarify, Finding, Read, Reading, Recall, Verify
-from hoptrail.recipes.answering import (
-    ONLINE,
-    CitedHop,
-    check_support,
-    failed_hop,
-    is_stored,
-    memory_hop,
-    outside_unit,
-    verdict_of,
-)
+from hoptrail.recipes.answering import ONLINE, CitedHop, check_support, is_stored, memory_hop, outside_unit, verdict_of
+from hoptrail.recipes.hopwise import failed_hop
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import interleave, pack
 from hoptrail.retrieval.units.unit_search import hybrid_search

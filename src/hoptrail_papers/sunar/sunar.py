@@ -5,7 +5,7 @@
     NAR                      a budget of readings shared by first stage and frontier            adaptive.py
     LLM feedback (ASU)       answers sampled from a batch; scores divided by the number of      answer_uncertainty.py,
                              their meanings                                                     tasks sample, equate
-    question answering       the next sub-question, NAR, an answer from the 10 best             answering.py, tasks decompose,
+    question answering       the next sub-question, NAR, an answer from the 10 best             hopwise.py, tasks decompose,
                                                                                                 complete, answer
     MER                      path and evidence of all sub-questions give the final answer       task integrate
 
@@ -38,8 +38,8 @@ from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain
-from hoptrail.recipes.answering import (
-    CitedHop,
+from hoptrail.recipes.answering import CitedHop, report_hops
+from hoptrail.recipes.hopwise import (
     Concluded,
     Hopwise,
     QuestionBudget,
@@ -47,7 +47,6 @@ from hoptrail.recipes.answering import (
     integrate_packed,
     next_questions,
     reading_for,
-    report_hops,
 )
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.rankings import interleave, pack, ranked
