@@ -32,7 +32,8 @@ from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.evaluation.runner import corpus_ids_by_document, index_corpus
 from hoptrail.index.indexing import Watcher
 from hoptrail.language import tasks
-from hoptrail.recipes.catalogue import presets_of, recipe_names
+from hoptrail.recipes.catalogue import presets_of
+from hoptrail.recipes.registry import recipe_names
 from hoptrail_papers.oracle import OracleLanguage
 
 T = TypeVar("T")

@@ -31,7 +31,7 @@ from benchmarks import limits
 import hoptrail
 from hoptrail.evaluation.answer_scores import Rule
 from hoptrail.index.settings import Settings, load_settings
-from hoptrail.recipes.catalogue import recipe_names
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.serving.cli import app
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from hoptrail.index.settings import Settings
-from hoptrail.recipes.catalogue import presets_of, recipe_class, recipe_names, settings_key
+from hoptrail.recipes.catalogue import presets_of
+from hoptrail.recipes.registry import recipe_class, recipe_names, settings_key
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"

@@ -22,7 +22,7 @@ from hoptrail.errors import UsageError
 from hoptrail.fingerprints import fingerprint
 from hoptrail.index.settings import Settings, load_settings, settings_from, to_toml
 from hoptrail.models.chat import ChatSettings
-from hoptrail.recipes.catalogue import recipe_names
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.types import content_id

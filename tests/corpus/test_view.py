@@ -13,7 +13,7 @@ from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.view import EVERYTHING, View, checked_date, is_later
 from hoptrail.errors import UsageError
-from hoptrail.recipes.catalogue import recipe_names
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.types import Document, Kind
 from world import FACTS, HashingEncoder
 

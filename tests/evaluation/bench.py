@@ -14,7 +14,7 @@ from hoptrail.evaluation.reports import EvaluationReport
 from hoptrail.evaluation.run_folder import Run, open_run
 from hoptrail.evaluation.runner import evaluate
 from hoptrail.index.indexing import Watcher
-from hoptrail.recipes.catalogue import recipe_names
+from hoptrail.recipes.registry import recipe_names
 from world import Counting
 
 WriteLines = Callable[[str, Iterable[object]], Path]

@@ -21,8 +21,8 @@ from hoptrail.errors import DataError, HoptrailError, UsageError
 from hoptrail.evaluation.question_run import corpus_ids
 from hoptrail.index.indexing import Watcher
 from hoptrail.models.chat import ChatSettings
-from hoptrail.recipes.catalogue import recipe_names
 from hoptrail.recipes.recipe import PassageSettings
+from hoptrail.recipes.registry import recipe_names
 
 REPORT = ["data", "questions", "language", "recipes"]
 COUNTS = ["n", "failed", "abstained"]

@@ -27,7 +27,7 @@ from hoptrail.corpus.writer import writing_to
 from hoptrail.errors import IndexDamaged, IndexMismatch, IndexUnavailable, StillRead
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Quote, QuotedReading, QuotedStep, ScriptedLanguage
-from hoptrail.recipes.catalogue import recipe_names
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.retrieval.rankings import ranked
 from hoptrail.types import Hit, Unit, Usage

@@ -24,7 +24,8 @@ from hoptrail.language.tasks import (
     Summarise,
     Task,
 )
-from hoptrail.recipes.catalogue import open_recipe, recipe_names, recipe_settings
+from hoptrail.recipes.catalogue import open_recipe, recipe_settings
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Usage

@@ -31,15 +31,8 @@ from hoptrail.language.tasks import (
     Verify,
 )
 from hoptrail.recipes.answering import CitedHop, check_support, cite
-from hoptrail.recipes.catalogue import (
-    needed_structures,
-    open_recipe,
-    presets_of,
-    recipe_class,
-    recipe_names,
-    recipe_settings,
-    settings_key,
-)
+from hoptrail.recipes.catalogue import needed_structures, open_recipe, presets_of, recipe_settings
+from hoptrail.recipes.registry import recipe_class, recipe_names, settings_key
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.recipes.trail import ChainSettings, TrailRecipe, TrailSettings
 from hoptrail.retrieval.corpus import Corpus

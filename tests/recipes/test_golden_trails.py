@@ -18,7 +18,8 @@ from fakeai.brains import task_of
 from fakeai.clients import KEY, context_at
 from fakeai.server import Asked, Body, Brain, FakeAI, serving
 from hoptrail.language.factory import open_language
-from hoptrail.recipes.catalogue import open_recipe, recipe_names
+from hoptrail.recipes.catalogue import open_recipe
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Answer

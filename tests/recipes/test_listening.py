@@ -9,7 +9,8 @@ import pytest
 from hoptrail.errors import Interrupted
 from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.recipes.catalogue import open_recipe, recipe_names
+from hoptrail.recipes.catalogue import open_recipe
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.settings import RecipeSettings
 from hoptrail.recipes.trail import TrailRecipe
 from hoptrail.retrieval.corpus import Corpus

@@ -9,7 +9,7 @@ import pytest
 from filelock import FileLock
 
 from hoptrail import Index
-from hoptrail.recipes.catalogue import recipe_names
+from hoptrail.recipes.registry import recipe_names
 from shared_models import OPEN_ENCODER, open_once
 from tiny_bert import write_tiny_folder
 

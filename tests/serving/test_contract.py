@@ -17,7 +17,7 @@ import pytest
 from command import Hoptrail
 from hoptrail import Index
 from hoptrail.documents.read_sources import read_sources
-from hoptrail.recipes.catalogue import recipe_names
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.recipes.trail import TrailRecipe
 from hoptrail.serving.cli import app
 from hoptrail.types import Document, Kind

@@ -1,13 +1,9 @@
-"""The recipes by name: those of the engine, and those that installed packages add as entry points `hoptrail.recipes`; their
-settings, presets and needed structures. A recipe's module is imported only when the recipe is used.
-"""
+"""Open recipes by name, and look up their settings, presets and needed structures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass, replace
-from functools import cache
-from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +11,8 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import PASSAGES
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
-from hoptrail.plugins import found, loaded
 from hoptrail.recipes.recipe import PassageSettings, Recipe
+from hoptrail.recipes.registry import default_settings, recipe_class, recipe_names, settings_key
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind
 
@@ -27,43 +23,6 @@ if TYPE_CHECKING:
 DEFAULT = "trail"
 MADE_BY_RULES = frozenset({"trail"})
 """Recipes whose structures are built by rules even if a chat model answers: a model costs money and does not help them."""
-
-
-_CLASSES = {
-    "bm25": ("single_pass", "Bm25"),
-    "dense": ("single_pass", "Dense"),
-    "hybrid": ("single_pass", "Hybrid"),
-    "trail": ("trail", "TrailRecipe"),
-}
-"""Recipe name -> module and class. The default of the class's field `settings` shows what can be set."""
-
-
-@cache
-def recipe_names() -> tuple[str, ...]:
-    """The names of all recipes, those of the engine first."""
-    return (*_CLASSES, *(name for name in found("recipes") if name not in _CLASSES))
-
-
-def recipe_class(name: str) -> type[Recipe]:
-    """The class of a recipe; `name` is one of `recipe_names`. Raises: UsageError: its package is broken."""
-    if name not in _CLASSES:
-        cls: type[Recipe] = loaded("recipes", name)
-    else:
-        module, own = _CLASSES[name]
-        cls = getattr(import_module(f"hoptrail.recipes.{module}"), own)
-    return cls
-
-
-def settings_key(recipe: str) -> str:
-    """A recipe's field in RecipeSettings and table in a settings file."""
-    return recipe.replace("-", "_")
-
-
-def default_settings(recipe: str) -> PassageSettings:
-    """A recipe's default settings."""
-    fields: Any = recipe_class(recipe)
-    settings: PassageSettings = fields.__dataclass_fields__["settings"].default_factory()
-    return settings
 
 
 def open_recipe(

@@ -1,10 +1,10 @@
-"""The settings of all recipes. Imports them all: for a single recipe use `catalogue.py`."""
+"""The settings of all recipes. Imports them all: for a single recipe use `registry.py`."""
 
 from __future__ import annotations
 
 from dataclasses import field, make_dataclass
 
-from hoptrail.recipes.catalogue import default_settings, recipe_names, settings_key
+from hoptrail.recipes.registry import default_settings, recipe_names, settings_key
 
 _FIELDS = [
     (settings_key(name), type(default), field(default=default))

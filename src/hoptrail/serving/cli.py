@@ -294,7 +294,8 @@ app.command(rich_help_panel=DAILY)(cli_serving.mcp)
 @app.command(rich_help_panel=EVALUATION)
 def recipes(as_json: options.AsJson = False) -> None:
     """List the recipes and the structures each needs."""
-    from hoptrail.recipes.catalogue import presets_of, recipe_class, recipe_names, recipe_settings
+    from hoptrail.recipes.catalogue import presets_of, recipe_settings
+    from hoptrail.recipes.registry import recipe_class, recipe_names
 
     rows: list[JsonObject] = [
         {

@@ -18,7 +18,7 @@ from hoptrail.corpus.locations import find_index, index_folder, other_file, refu
 from hoptrail.errors import UsageError
 from hoptrail.index.index import Index
 from hoptrail.plugins import found, loaded
-from hoptrail.recipes.catalogue import recipe_names
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.serving import options
 from hoptrail.serving.options import option
 from hoptrail.serving.render import render_indexing

@@ -21,7 +21,8 @@ from hoptrail.index import contract
 from hoptrail.index.index import Index
 from hoptrail.language.lazy import CHAT
 from hoptrail.plugins import found, loaded
-from hoptrail.recipes.catalogue import changed_keys, needed_structures, presets_of, settings_key
+from hoptrail.recipes.catalogue import changed_keys, needed_structures, presets_of
+from hoptrail.recipes.registry import settings_key
 from hoptrail.serving.render import near, plain
 from hoptrail.structures.progress_tracker import Progress as RunProgress
 from hoptrail.system import interrupts
@@ -49,7 +50,7 @@ def option(flags: str, metavar: str | None, help_text: str, **further: Any) -> A
 
 
 def recipes_beginning(incomplete: str) -> list[str]:
-    from hoptrail.recipes.catalogue import recipe_names
+    from hoptrail.recipes.registry import recipe_names
 
     return [name for name in recipe_names() if name.startswith(incomplete)]
 

@@ -21,7 +21,7 @@ from hoptrail.index import contract
 from hoptrail.index.settings import ServerLimits
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.tasks import Reply, Task
-from hoptrail.recipes.catalogue import recipe_names
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.serving.server.workspaces import Workspace
 from serving.server.served import NORTH, OPERATOR, QUESTION, MakeApp, call_tool, client_of, ended
 from world import HashingEncoder, make_document

@@ -27,8 +27,9 @@ from hoptrail.index.syncing import IndexingReport
 from hoptrail.index.watching import watch
 from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.tasks import Language
-from hoptrail.recipes.catalogue import open_recipe, recipe_names, usable
+from hoptrail.recipes.catalogue import open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
+from hoptrail.recipes.registry import recipe_names
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.serving.server.refusals import Refusal, not_valid
 from hoptrail.serving.server.wire import indexing_json
