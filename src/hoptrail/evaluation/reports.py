@@ -151,16 +151,11 @@ def _retrieval(questions: Sequence[Question], results: Results) -> JsonObject:
     that none was found. Failed questions count as zeros.
     """
     pairs = list(zip(questions, results, strict=True))
-    means = summarise_retrieval(
-        (result.counted_passages if result else (), question.supporting) for question, result in pairs
-    )
+    found = ((result.counted_passages if result else (), question.supporting) for question, result in pairs)
+    means = summarise_retrieval(found)
     overall = means.pop(0, None)
-    nothing = (0.0,) * len(TOKEN_BUDGETS)
-    packed = [
-        (result.packed if result and result.error is None else ()) or nothing
-        for question, result in pairs
-        if question.supporting
-    ]
+    nothing, gold = (0.0,) * len(TOKEN_BUDGETS), [result for question, result in pairs if question.supporting]
+    packed = [(result.packed if result and result.error is None else ()) or nothing for result in gold]
     columns = zip(TOKEN_BUDGETS, zip(*packed, strict=True), strict=False)
     return {
         "retrieval": overall and overall.scores,

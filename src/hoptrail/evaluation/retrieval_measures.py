@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import grouped, mean
@@ -117,10 +118,8 @@ class Showing:
     def passages(self, unit: Unit) -> tuple[str, ...]:
         """The corpus's ids of the documents of which a unit shows a sentence or fact."""
         if unit.id not in self.known:
-            shown = shown_documents(unit, self.corpus.documents)
-            self.known[unit.id] = tuple(
-                dict.fromkeys(name for document in shown for name in self.ids.get(document, ()))
-            )
+            names = [self.ids.get(document, ()) for document in shown_documents(unit, self.corpus.documents)]
+            self.known[unit.id] = tuple(dict.fromkeys(chain.from_iterable(names)))
         return self.known[unit.id]
 
 

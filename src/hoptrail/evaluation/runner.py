@@ -371,9 +371,8 @@ class Contexts:
         """A hash of everything that can change a result."""
         settings, texts = self.index.settings, self.texts
         own: Any = recipe_settings(recipe, settings.recipes)
-        identity = [
-            fingerprint(part) for part in (own, settings.structures, settings.passages, self.index.encoder.identity)
-        ]
+        parts = (own, settings.structures, settings.passages, self.index.encoder.identity)
+        identity = list(map(fingerprint, parts))
         documents = [texts[name] for name in sorted(texts)]
         builder = language_identity(settings.builder, settings.chat.of("build"), settings.offline)
         rest = [digest_with(own), recipe, builder, language, str(retrieval_only)]

@@ -187,9 +187,7 @@ class PaidChat(Chat):
         self._file = replies.path.resolve()
         name = f"{self.model} at {self.place}"
         self.limiter = _shared((endpoint.address, settings), lambda: Limiter(settings, name))
-        self.limiter.refused_until = (
-            0.0  # else an earlier chat's refusal would hold or not depending on garbage collection
-        )
+        self.limiter.refused_until = 0.0  # else an earlier chat's refusal would hold until that chat is collected
 
     def anew(self) -> PaidChat:
         """The same model, asked anew each time."""

@@ -57,9 +57,9 @@ TELL_EVERY = 0.05
 
 BROKEN = frozenset({"error", "network_error", "insufficient_system_resource"})
 """Other words for an end that is a fault of the server."""
-_ENDS = dict.fromkeys(("max_tokens", "max_output_tokens", "model_length"), "length") | dict.fromkeys(
-    ("sensitive", "safety", "recitation", "prohibited_content", "blocklist", "content_filtered"), "content_filter"
-)
+_ENDS = dict.fromkeys(("max_tokens", "max_output_tokens", "model_length"), "length")
+_FILTERED = ("sensitive", "safety", "recitation", "prohibited_content", "blocklist", "content_filtered")
+_ENDS |= dict.fromkeys(_FILTERED, "content_filter")
 """What other servers call an end."""
 THOUGHT = "<think>"
 """What a text begins with that came as reasoning alone, in whatever field: models write so themselves."""

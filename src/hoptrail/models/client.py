@@ -251,9 +251,7 @@ def words_of(content: Any) -> str:
         parts = [content.get(name) for name in ("message", "detail", "type", "code", "status", "param")]
         about = content.get("metadata")
         parts.append(about.get("raw") if isinstance(about, dict) else None)
-    texts = [
-        text if isinstance(text, str) else json.dumps(text) for text in parts if isinstance(text, str | list | dict)
-    ]
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in parts if isinstance(one, str | list | dict)]
     words = [" ".join(_PAGE.sub(r"a web page (\1)", text).split()) for text in texts]
     return " ".join(dict.fromkeys(filter(None, words)))
 

@@ -329,16 +329,14 @@ class _Folder:
         names = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
         surplus = [name for name in names if name not in _MODULES]
         if surplus:
-            raise self._refusal(
-                f"it has the layers {', '.join(surplus)}; only {', '.join(sorted(_MODULES))} are computed here"
-            )
+            computed = ", ".join(sorted(_MODULES))
+            raise self._refusal(f"it has the layers {', '.join(surplus)}; only {computed} are computed here")
         pooling = self._object("1_Pooling/config.json")
         others = [name for name in _POOLINGS if pooling.get(f"pooling_mode_{name}")]
         named = pooling.get("pooling_mode", "mean" if pooling.get("pooling_mode_mean_tokens") else "")
         if others or named != "mean":
-            raise self._refusal(
-                f"it pools by {', '.join(others) or named or 'nothing'}; only the mean is computed here"
-            )
+            pooled = ", ".join(others) or named or "nothing"
+            raise self._refusal(f"it pools by {pooled}; only the mean is computed here")
         if self._object("sentence_bert_config.json", optional=True).get("do_lower_case"):
             raise self._refusal("it lowers the case of texts outside its tokeniser, which is not done here")
         prompt = self._object("config_sentence_transformers.json", optional=True).get("default_prompt_name")

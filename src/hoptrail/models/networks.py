@@ -135,9 +135,8 @@ class Trained:
             for candidate in candidates:
                 digest = np.uint64(fingerprint(candidate))
                 if digest in self.fingerprints[np.searchsorted(self.fingerprints, digest) :][:1]:
-                    raise DataError(
-                        f"the {kind} {candidate[:80]!r} was learned from: measure with others, or remove it from training first"
-                    )
+                    said = f"the {kind} {candidate[:80]!r} was learned from"
+                    raise DataError(f"{said}: measure with others, or remove it from training first")
 
     def write(self, path: Path) -> None:
         """Write the fingerprints as little-endian numbers of eight bytes."""

@@ -58,35 +58,12 @@ Extent = tuple[int, int]
 """Characters of a text: start and end."""
 
 
-class WantedReply(Enum):
-    """What a message without a question wants, in the order of the head's columns; QUESTION: it has one."""
-
-    QUESTION = 0
-    THANKS = 1
-    GREETING = 2
-    HELP = 3
-    TITLE = 4
-    OTHER = 5
-
-
-class QuestionForm(Enum):
-    """Whether a question is to be taken apart, in the order of the head's columns."""
-
-    SINGLE = 0
-    CHAIN = 1
-    COMPARE = 2
-
-
-class TimeRelation(Enum):
-    """How what a question asks for lies to the time that it says, in the order of the head's columns; NONE: it asks for none."""
-
-    NONE = 0
-    IN = 1
-    BEFORE = 2
-    AFTER = 3
-    BETWEEN = 4
-    LATEST = 5
-    EARLIEST = 6
+WantedReply = Enum("WantedReply", ["QUESTION", "THANKS", "GREETING", "HELP", "TITLE", "OTHER"], start=0)
+"""What a message without a question wants, in the order of the head's columns; QUESTION: it has one."""
+QuestionForm = Enum("QuestionForm", ["SINGLE", "CHAIN", "COMPARE"], start=0)
+"""Whether a question is to be taken apart, in the order of the head's columns."""
+TimeRelation = Enum("TimeRelation", ["NONE", "IN", "BEFORE", "AFTER", "BETWEEN", "LATEST", "EARLIEST"], start=0)
+"""How what a question asks for lies to the time that it says, in the order of the head's columns; NONE: it asks for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,10 +40,8 @@ def closest(
     """
     units = _citable([hit.unit for hit in found], corpus)
     near = tuple(units[:UNITS])
-    judgements = judged(language, question, near) or close_statements(
-        question, near, encoder_similarity(corpus.encoder)
-    )
-    close = [one.said for one in judgements]
+    ranked = judged(language, question, near) or close_statements(question, near, encoder_similarity(corpus.encoder))
+    close = [one.said for one in ranked]
     holders = [unit for unit in units if covers_any(unit, promising)]
     places = {said.support[0]: said for unit in reversed(holders) for said in statements_of(unit) if said.support}
     led = [places[span] for span in promising if span in places]

@@ -225,9 +225,7 @@ def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
     """The highest confidence among the opinions with the same answer; 0 without an answer."""
     if opinion.answer is None:
         return 0.0
-    return max(
-        other.confidence for other in opinions if other.answer is not None and same_words(other.answer, opinion.answer)
-    )
+    return max(one.confidence for one in opinions if one.answer is not None and same_words(one.answer, opinion.answer))
 
 
 def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
@@ -375,9 +373,8 @@ class Chain:
         try:
             reading, concluding = conclusion(task, hops, packed, self.budget.meter)
         except TaskFailed:
-            return Opinion(
-                None, 0.0, [*hops, *report_hops([failed_hop(question, question, packed)], self.budget.meter)]
-            )
+            failed = report_hops([failed_hop(question, question, packed)], self.budget.meter)
+            return Opinion(None, 0.0, [*hops, *failed])
         confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
         shown = [*hops, *report_hops(concluding, self.budget.meter)]
         return Opinion(reading.answer, confidence, shown, promising=self.attempts[-1].promising)

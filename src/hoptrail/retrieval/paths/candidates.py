@@ -212,9 +212,8 @@ class Walk:
         having = [graph.passages_with(bridge.name) for bridge in bridges]
         named = [rows[top_rows(self.near[rows], MOST_BRIDGED)] for rows in having]
         cosines = _RowVectors(graph.passage_vectors, np.concatenate(named))
-        nearest = [
-            rows[top_rows(cosines.to(rows, vector), BRIDGED_TO)] for rows, vector in zip(named, vectors, strict=True)
-        ]
+        pairs = zip(named, vectors, strict=True)
+        nearest = [rows[top_rows(cosines.to(rows, vector), BRIDGED_TO)] for rows, vector in pairs]
         _, inside = graph.sentences.of_all(np.concatenate(nearest))
         sentences = _RowVectors(graph.sentence_vectors, inside)
         for bridge, rows, vector in zip(bridges, nearest, vectors, strict=True):
