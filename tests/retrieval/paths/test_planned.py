@@ -10,8 +10,7 @@ import pytest
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.paths.candidates import find_candidates
 from hoptrail.retrieval.paths.features import CandidateFeatures
-from hoptrail.retrieval.paths.graph import PassageGraph
-from hoptrail.retrieval.paths.queries import PathQueries, QuestionScores
+from hoptrail.retrieval.paths.queries import PassageGraph, PathQueries, QuestionScores
 from hoptrail.retrieval.paths.scoring import stored_scorer
 from hoptrail.retrieval.paths.search import PLANNED, judge, on_planned_paths
 from retrieval.paths.plain import SETTINGS, WordEncoder

@@ -1,6 +1,6 @@
 """The candidates for a question's path: found directly, one or two names away, or by a bridged query.
 
-1. Score every query (`queries.py`) against all passages (`question_scores.py`).
+1. Score every query against all passages (`queries.py`).
 2. Twice, follow names from the best passages to passages with that title or that mention the name; a common name leads only to
    the passages nearest to the question.
 3. Take names from sentences of the best passages that are near a step to which another step refers. Put each that some further

@@ -26,8 +26,7 @@ from hoptrail.models.tracing import traced_search
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import AS_TRAINED, CandidateSettings, find_candidates
 from hoptrail.retrieval.paths.features import CandidateFeatures
-from hoptrail.retrieval.paths.graph import PassageGraph
-from hoptrail.retrieval.paths.queries import PathQueries, QuestionScores
+from hoptrail.retrieval.paths.queries import PassageGraph, PathQueries, QuestionScores
 from hoptrail.retrieval.paths.scoring import Judged, PathScorer, in_order, stored_scorer
 from hoptrail.types import Hit, Kind, Ranking
 
