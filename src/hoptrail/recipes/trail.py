@@ -221,65 +221,7 @@ class Opinion:
     notes: tuple[str, ...] = ()
 
 
-def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
-    """The highest confidence among the opinions with the same answer; 0 without an answer."""
-    if opinion.answer is None:
-        return 0.0
-    return max(one.confidence for one in opinions if one.answer is not None and same_words(one.answer, opinion.answer))
-
-
-def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
-    """The opinion with the highest combined confidence (then its own, then answered hops), and that confidence."""
-
-    def rank(opinion: Opinion) -> tuple[float, float, int]:
-        answered = sum(cited.hop.answer is not None for cited in opinion.hops)
-        return combined_confidence(opinion, opinions), opinion.confidence, answered
-
-    best = max(opinions, key=rank)
-    return best, combined_confidence(best, opinions)
-
-
-def left_open(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
-    """The hops of one opinion, the last of them without the opinion's answer, because it is not given; if none of them failed,
-    with the failed hops of the other opinions in order.
-    """
-    *before, last = opinion.hops
-    if last.hop.answer is not None and last.hop.answer == opinion.answer:
-        last = CitedHop(replace(last.hop, answer=None, verdict=Verdict.UNANSWERED))
-    if any(map(_failed, opinion.hops)):
-        return [*before, last]
-    hops = ([*before, last] if other is opinion else filter(_failed, other.hops) for other in opinions)
-    return list(chain.from_iterable(hops))
-
-
-def concluding_hop(opinion: Opinion) -> CitedHop:
-    """The hop that gives an opinion's answer: its last, or one that cites what all cite, if the answer is concluded from them."""
-    last = opinion.hops[-1]
-    if opinion.answer is None or last.hop.answer == opinion.answer:
-        return last
-    hits = without_repeats(hit for cited in opinion.hops for hit in cited.hop.hits)
-    hop = replace(last.hop, hits=hits, answer=opinion.answer, verdict=Verdict.ANSWERED)
-    return CitedHop(hop, tuple(dict.fromkeys(span for cited in opinion.hops for span in cited.support)))
-
-
-def _failed(cited: CitedHop) -> bool:
-    return cited.hop.verdict is Verdict.FAILED
-
-
-def order_by_reading(found: Ranking, shown: Ranking, opinions: Sequence[Opinion]) -> Ranking:
-    """As many passages as in `found`, with scores 1 / position. `shown` are these and all that the opinions read.
-
-    After the first KEPT come those that the opinions cite, the most confident opinion first; then the best passage for a
-    sub-question that was asked after an answered one and found no answer; then the rest in their order.
-    """
-    confident = sorted(opinions, key=lambda opinion: -opinion.confidence)
-    support = (span for opinion in confident for cited in opinion.hops for span in cited.support)
-    holders = (next((hit for hit in shown if covers_any(hit.unit, [span])), None) for span in support)
-    cited = (hit for hit in holders if hit is not None)
-    last = (opinion.hops[-1].hop for opinion in opinions if len(opinion.hops) > 1)
-    asked_on = chain.from_iterable(hop.hits[:1] for hop in last if hop.verdict is Verdict.UNANSWERED)
-    order = without_repeats((*found[:KEPT], *cited, *asked_on, *found))[: len(found)]
-    return tuple(replace(hit, score=1 / position) for position, hit in enumerate(order, start=1))
+# --- stage 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,3 +320,67 @@ class Chain:
         confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
         shown = [*hops, *report_hops(concluding, self.budget.meter)]
         return Opinion(reading.answer, confidence, shown, promising=self.attempts[-1].promising)
+
+
+# --- what the stages say together
+
+
+def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
+    """The highest confidence among the opinions with the same answer; 0 without an answer."""
+    if opinion.answer is None:
+        return 0.0
+    return max(one.confidence for one in opinions if one.answer is not None and same_words(one.answer, opinion.answer))
+
+
+def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
+    """The opinion with the highest combined confidence (then its own, then answered hops), and that confidence."""
+
+    def rank(opinion: Opinion) -> tuple[float, float, int]:
+        answered = sum(cited.hop.answer is not None for cited in opinion.hops)
+        return combined_confidence(opinion, opinions), opinion.confidence, answered
+
+    best = max(opinions, key=rank)
+    return best, combined_confidence(best, opinions)
+
+
+def left_open(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
+    """The hops of one opinion, the last of them without the opinion's answer, because it is not given; if none of them failed,
+    with the failed hops of the other opinions in order.
+    """
+    *before, last = opinion.hops
+    if last.hop.answer is not None and last.hop.answer == opinion.answer:
+        last = CitedHop(replace(last.hop, answer=None, verdict=Verdict.UNANSWERED))
+    if any(map(_failed, opinion.hops)):
+        return [*before, last]
+    hops = ([*before, last] if other is opinion else filter(_failed, other.hops) for other in opinions)
+    return list(chain.from_iterable(hops))
+
+
+def concluding_hop(opinion: Opinion) -> CitedHop:
+    """The hop that gives an opinion's answer: its last, or one that cites what all cite, if the answer is concluded from them."""
+    last = opinion.hops[-1]
+    if opinion.answer is None or last.hop.answer == opinion.answer:
+        return last
+    hits = without_repeats(hit for cited in opinion.hops for hit in cited.hop.hits)
+    hop = replace(last.hop, hits=hits, answer=opinion.answer, verdict=Verdict.ANSWERED)
+    return CitedHop(hop, tuple(dict.fromkeys(span for cited in opinion.hops for span in cited.support)))
+
+
+def _failed(cited: CitedHop) -> bool:
+    return cited.hop.verdict is Verdict.FAILED
+
+
+def order_by_reading(found: Ranking, shown: Ranking, opinions: Sequence[Opinion]) -> Ranking:
+    """As many passages as in `found`, with scores 1 / position. `shown` are these and all that the opinions read.
+
+    After the first KEPT come those that the opinions cite, the most confident opinion first; then the best passage for a
+    sub-question that was asked after an answered one and found no answer; then the rest in their order.
+    """
+    confident = sorted(opinions, key=lambda opinion: -opinion.confidence)
+    support = (span for opinion in confident for cited in opinion.hops for span in cited.support)
+    holders = (next((hit for hit in shown if covers_any(hit.unit, [span])), None) for span in support)
+    cited = (hit for hit in holders if hit is not None)
+    last = (opinion.hops[-1].hop for opinion in opinions if len(opinion.hops) > 1)
+    asked_on = chain.from_iterable(hop.hits[:1] for hop in last if hop.verdict is Verdict.UNANSWERED)
+    order = without_repeats((*found[:KEPT], *cited, *asked_on, *found))[: len(found)]
+    return tuple(replace(hit, score=1 / position) for position, hit in enumerate(order, start=1))
