@@ -269,9 +269,7 @@ def encoder_from_folder(folder: Path, threads: int = 0) -> LocalEncoder:
     """The encoder of a model folder; its name is the folder's path as given. With 0 `threads` there is one per core.
     Raises: ModelUnavailable: a file is missing or unreadable, or the model is of a kind that is not computed here.
     """
-    reader = _Folder(folder)
-    reader.check()
-    model = reader.model()
+    model = _Folder(folder).model()
     return LocalEncoder(str(folder), digest_of(model.weights), model, _of_folder, threads=threads)
 
 
@@ -302,6 +300,7 @@ class _Folder:
     path: Path
 
     def model(self) -> LocalModel:
+        self._check()
         config = self._object("config.json")
         try:
             width, places = int(config["hidden_size"]), int(config["max_position_embeddings"])
@@ -321,7 +320,7 @@ class _Folder:
             raise self._refusal("its network has the weights in a second file, which is not read here")
         return LocalModel(path, self._file("tokenizer.json"), width, longest)
 
-    def check(self) -> None:
+    def _check(self) -> None:
         """Refuse what is not computed here."""
         modules = self._json("modules.json") if (self.path / "modules.json").exists() else []
         if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):

@@ -281,15 +281,9 @@ def best_column(scores: FloatMatrix) -> FloatMatrix:
 
 
 def shares_of_columns(scores: FloatMatrix) -> FloatMatrix:
-    """`as_shares` of each column; columns of the result are contiguous."""
-    shares = np.empty(scores.shape, np.float32, order="F")
-    for place, column in enumerate(scores.T):
-        shares[:, place] = as_shares(column)
+    """Scores divided by the highest of their column, negative ones as 0; all 0 if none is positive. Columns are contiguous."""
+    shares: FloatMatrix = np.asfortranarray(np.maximum(scores, 0, dtype=np.float32))
+    for column in shares.T:
+        best = column.max(initial=0)
+        np.divide(column, best, out=column, where=best > 0)
     return shares
-
-
-def as_shares(scores: FloatMatrix) -> FloatMatrix:
-    """Scores divided by the highest. Negative scores count as 0; all are 0 if none is positive."""
-    best = float(scores.max(initial=0))
-    positive: FloatMatrix = np.maximum(scores, 0).astype(np.float32)
-    return positive / best if best > 0 else positive
