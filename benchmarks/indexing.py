@@ -28,7 +28,7 @@ from hoptrail.types.json_object import JsonObject
 
 ENCODE = """
 import json, sys, time
-from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.local import MiniLmEncoder
 texts = json.load(open(sys.argv[1]))
 started = time.perf_counter()
 MiniLmEncoder().encode(texts)

@@ -22,8 +22,7 @@ from benchmarks.common import data_folder, parser, print_table, write_results
 from hoptrail import Index
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.evaluation.datasets import load_dataset
-from hoptrail.evaluation.own_context import Contexts
-from hoptrail.evaluation.runner import index_corpus
+from hoptrail.evaluation.runner import Contexts, index_corpus
 from hoptrail.index.indexing import Watcher
 from hoptrail.index.settings import load_settings
 from hoptrail.text.normal_forms import folded

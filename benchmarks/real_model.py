@@ -162,7 +162,7 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     from hoptrail.language.chat.replies import OutOfRoom, read_reply
     from hoptrail.language.chat.reply_parsing import InvalidReply
     from hoptrail.models.chat import ChatRequest, Message, Rung
-    from hoptrail.models.completion import read_replies
+    from hoptrail.models.chat_endpoint import read_replies
 
     messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
     prompts = [load_prompt(name) for name in known_prompts()]

@@ -15,7 +15,7 @@ import numpy as np
 
 from hoptrail.models.encoder import Encoder, FloatMatrix, Progress
 from hoptrail.models.encoder_factory import open_encoder
-from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.local import MiniLmEncoder
 from hoptrail.models.question_tagger import QuestionTagger
 from hoptrail.models.reader import Reader, TextReading, ToRead
 

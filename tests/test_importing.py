@@ -54,7 +54,7 @@ UNUSED = tuple(
         *("language.offline", "language.chat", "language.factory", "language.scripted"),
         *("models.encoder_factory", "models.local", "models.rerankers", "models.ledger"),
         *("structures.catalogue", "structures.declaration", "corpus.writer"),
-        *("recipes.settings", "recipes.trail", "recipes.hybrid", "recipes.answering", "recipes.closest"),
+        *("recipes.settings", "recipes.trail", "recipes.answering", "recipes.closest"),
         "retrieval.paths",
     )
 )

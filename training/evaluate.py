@@ -22,7 +22,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hoptrail.evaluation.answer_scores import Rule, score_answer
-from hoptrail.models.reader import TRAINED, Reader, TextReading, ToRead, read_trained, settling
+from hoptrail.models.networks import TRAINED, read_trained
+from hoptrail.models.reader import Reader, TextReading, ToRead, settling
 from training import made, sources
 from training.examples import VERDICTS, Example, Verdict
 from training.made import Distractors

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from hoptrail.models.reader import fingerprint
+from hoptrail.models.networks import fingerprint
 
 
 class Verdict(IntEnum):

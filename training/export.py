@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hoptrail.models.minilm import WEIGHTS_SHA256
-from hoptrail.models.reader import TRAINED
+from hoptrail.models.local import WEIGHTS_SHA256
+from hoptrail.models.networks import TRAINED
 from training.contrast.worlds import FOLDER, learned_names
 from training.head import HEADS, texts_of
 from training.manifest import (

@@ -21,10 +21,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hoptrail.models.follow_up_writer import SMALL, WRITER
-from hoptrail.models.minilm import WEIGHTS, packaged_folder
+from hoptrail.models.local import WEIGHTS, packaged_folder
+from hoptrail.models.networks import read_reader_weights, reader_folder, whole_tokenizer
+from hoptrail.models.onnx_runtime import read_weights
 from hoptrail.models.question_tagger import QUESTIONS
-from hoptrail.models.reader import read_reader_weights, reader_folder, whole_tokenizer
-from hoptrail.models.weights import read_weights
 from training.descent import descend
 from training.follow_up_rows import Taught, rows, taught, unrelated
 from training.manifest import PACKAGE, enter, in_eight_bits

@@ -22,11 +22,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from hoptrail.models import question_tagger
 from hoptrail.models.follow_up_writer import WRITER
-from hoptrail.models.minilm import WEIGHTS, packaged_folder
-from hoptrail.models.onnx_runtime import GRAPHS, SIGNED, UNSIGNED, ZERO, Tensors, in_eight_bits
+from hoptrail.models.local import WEIGHTS, packaged_folder
+from hoptrail.models.networks import read_reader_weights
+from hoptrail.models.onnx_runtime import GRAPHS, SIGNED, UNSIGNED, ZERO, Tensors, in_eight_bits, read_weights
 from hoptrail.models.question_tagger import QUESTIONS, TimeRelation
-from hoptrail.models.reader import PIECE_HEADS, WHOLE_HEADS, read_reader_weights
-from hoptrail.models.weights import read_weights
+from hoptrail.models.reader import PIECE_HEADS, WHOLE_HEADS
 from training.manifest import PACKAGE
 from training.sizes import MINILM, BertSizes
 

@@ -19,10 +19,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hoptrail.models.minilm import WEIGHTS as ENCODER_WEIGHTS
-from hoptrail.models.minilm import packaged_folder
-from hoptrail.models.reader import WHOLE_HEADS, read_reader_weights, whole_tokenizer
-from hoptrail.models.weights import read_weights
+from hoptrail.models.local import WEIGHTS as ENCODER_WEIGHTS
+from hoptrail.models.local import packaged_folder
+from hoptrail.models.networks import read_reader_weights, whole_tokenizer
+from hoptrail.models.onnx_runtime import read_weights
+from hoptrail.models.reader import WHOLE_HEADS
 from training.batches import encode, step_of
 from training.descent import descend
 from training.examples import Example, is_kept_for_validation

@@ -1,6 +1,7 @@
 """The files that ship: weights in eight bits, and a description of their training data in a JSON file beside them.
 
-`hoptrail.models.reader.read_reader_weights` reads the weights; `hoptrail.models.reader` has the full list of the training data.
+`hoptrail.models.networks.read_reader_weights` reads the weights; `hoptrail.models.networks` has the full list of the training
+data.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from hoptrail.models.reader import TRAINED, Trained, fingerprint, read_trained
+from hoptrail.models.networks import TRAINED, Trained, fingerprint, read_trained
 
 MANIFEST, WEIGHTS = "manifest.json", "weights.npz"
 PACKAGE = Path(__file__).resolve().parents[1] / "packages" / "hoptrail-reader" / "src" / "hoptrail_reader"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from hoptrail.models.reader import fingerprint
+from hoptrail.models.networks import fingerprint
 from training import made, sources
 from training.contrast import worlds
 from training.contrast.changed import alone

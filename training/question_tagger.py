@@ -22,7 +22,9 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hoptrail.models.minilm import WEIGHTS, packaged_folder
+from hoptrail.models.local import WEIGHTS, packaged_folder
+from hoptrail.models.networks import read_reader_weights, reader_folder, whole_tokenizer
+from hoptrail.models.onnx_runtime import read_weights
 from hoptrail.models.question_tagger import (
     LONGEST,
     LONGEST_QUESTION,
@@ -35,8 +37,6 @@ from hoptrail.models.question_tagger import (
     QuestionForm,
     TimeRelation,
 )
-from hoptrail.models.reader import read_reader_weights, reader_folder, whole_tokenizer
-from hoptrail.models.weights import read_weights
 from training.descent import descend
 from training.listed import listed
 from training.manifest import PACKAGE, enter, in_eight_bits

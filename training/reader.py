@@ -23,9 +23,9 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-from hoptrail.models.minilm import WEIGHTS, packaged_folder
-from hoptrail.models.reader import whole_tokenizer
-from hoptrail.models.weights import read_weights
+from hoptrail.models.local import WEIGHTS, packaged_folder
+from hoptrail.models.networks import whole_tokenizer
+from hoptrail.models.onnx_runtime import read_weights
 from training.batches import Step
 from training.mixture import ROUND
 from training.model import WORDS, Reader, loss_of

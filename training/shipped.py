@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from hoptrail.models.reader import read_reader_weights
+from hoptrail.models.networks import read_reader_weights
 from training.manifest import PACKAGE, shipped_manifest
 from training.reader import EVEN, Progress, Settings, start_run
 

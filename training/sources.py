@@ -22,7 +22,7 @@ from typing import Any
 
 from hoptrail.evaluation import lines
 from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, first_file
-from hoptrail.models.reader import fingerprint
+from hoptrail.models.networks import fingerprint
 from training.examples import VERDICTS, Example, Verdict, answered_at, under_title
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

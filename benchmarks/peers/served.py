@@ -39,7 +39,7 @@ from hoptrail import Index
 from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.retrieval_measures import summarise_retrieval
 from hoptrail.index.contract import found_json
-from hoptrail.models.minilm import packaged_folder
+from hoptrail.models.local import packaged_folder
 from hoptrail.types import Hit
 
 CLIENTS = (1, 2, 8, 32)

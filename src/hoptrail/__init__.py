@@ -47,33 +47,11 @@ else:  # hidden from type checkers, which would otherwise accept any name
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = [  # noqa: RUF022 - grouped by stage
-    # building and asking
-    "Index",
-    "IndexingReport",
-    "Contents",
-    "Watcher",
-    # records
-    "Document",
-    "Span",
-    "Unit",
-    "Kind",
-    "Link",
-    "Hit",
-    "Ranking",
-    "Evidence",
-    "Hop",
-    "Verdict",
-    "Trail",
-    "Answer",
-    "Usage",
-    # settings and errors
-    "Settings",
-    "load_settings",
-    "HoptrailError",
-    "DocumentError",
-    "UsageError",
-]
+__all__ = [  # noqa: RUF022 - grouped: building and asking; records; settings and errors
+    "Index", "IndexingReport", "Contents", "Watcher",
+    "Document", "Span", "Unit", "Kind", "Link", "Hit", "Ranking", "Evidence", "Hop", "Verdict", "Trail", "Answer", "Usage",
+    "Settings", "load_settings", "HoptrailError", "DocumentError", "UsageError",
+]  # fmt: skip
 
 _HOMES = ("types", "errors", "index.settings", "index.syncing", "index.indexing", "index.contents", "index.index")
 """The modules that define the names above, those with the fewest imports first."""

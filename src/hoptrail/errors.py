@@ -1,27 +1,6 @@
 """Every error that hoptrail raises on purpose. Each message says what failed, on which item, and what to do.
 
-HoptrailError
-├── UsageError               wrong call: an unknown name, an impossible value (exit code 2)
-│   └── MadeByAnother        another language already made what this one was asked to make
-├── DocumentError            one document could not be read; the others go on (exit code 4)
-├── IndexUnavailable         there is no index here, or it cannot be used
-│   ├── NotBuilt             it is sound, but lacks what a recipe searches
-│   ├── IndexBusy            another process is writing to it
-│   ├── IndexDamaged         a file of it is missing or altered
-│   └── IndexMismatch        made by another encoder, or by a newer format
-├── StorageError             the disk or object store refused: full, read-only, not permitted, unreachable
-├── OutOfResources           the system ran out of memory, threads or open files; nothing is damaged
-├── ModelUnavailable         an encoder, reranker or endpoint is missing or answers nonsense
-│   └── EndpointRefused      it will not serve us: wrong key, no credit, no such model; not asked again for a minute (exit code 3)
-├── TaskFailed               one language task got no usable reply; costs that unit only
-│   └── EndpointUnreached    no connection to the endpoint could be made
-├── WorkFailed               work given to other processes failed; what was finished is kept
-├── DataError                a data folder or predictions file is not as documented
-│   └── RecordingError       a recording of replies lacks the reply that is asked for, or was altered
-└── Interrupted              stopped before the end; the same command resumes here (exit code 3)
-    ├── StillRead            a removal is committed, but a reader keeps the removed text in the log
-    ├── BudgetExhausted      the limit on calls, tokens or money is reached
-    └── EndpointBusy         the endpoint kept asking us to wait
+The command ends with exit code 2 for a UsageError, 4 for a DocumentError, and 3 for EndpointRefused and whatever is Interrupted.
 """
 
 from __future__ import annotations

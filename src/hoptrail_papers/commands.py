@@ -261,8 +261,7 @@ def _recall_in_own_contexts(
     data: Path, work: Path | None, settings: Path | None, language: str, limit: int
 ) -> JsonObject:
     from hoptrail.evaluation.datasets import load_dataset
-    from hoptrail.evaluation.own_context import Contexts
-    from hoptrail.evaluation.runner import INDEX_FOLDER, open_performers
+    from hoptrail.evaluation.runner import INDEX_FOLDER, Contexts, open_performers
     from hoptrail_papers.chainrag.lost_in_retrieval import ORIGINAL, REWRITTEN, recall_in_own_contexts
 
     if work is None:

@@ -22,12 +22,10 @@ from hoptrail.language.chat.prompting import load_prompt
 from hoptrail.language.chat.reply_parsing import parse_reply
 from hoptrail.language.chat.schemas import EntityReply, ExtractReply, FactReply, schema_of
 from hoptrail.language.tasks import TASK_NAMES, Extract
-from hoptrail.models.billing import PaidReply
-from hoptrail.models.chat import ChatRequest, ChatSettings
-from hoptrail.models.completion import ChatReply
+from hoptrail.models.billing import PaidReply, RecordedChat
+from hoptrail.models.chat import ChatReply, ChatRequest, ChatSettings
 from hoptrail.models.ledger import StoredReply
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.recording import RecordedChat
 from hoptrail.types import Extraction, Unit
 
 TRAIN, VALIDATION, MANIFEST = "train.jsonl", "validation.jsonl", "manifest.json"

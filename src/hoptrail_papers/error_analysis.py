@@ -33,9 +33,8 @@ from enum import StrEnum
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule, normalise, score_answer
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.results import QuestionResult
+from hoptrail.evaluation.results import QuestionResult, TrailRecord
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.trail_records import TrailRecord
 from hoptrail.language.tasks import TASK_NAMES, Integrate
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.comparing.run_tables import TextTable

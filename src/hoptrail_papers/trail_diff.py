@@ -21,9 +21,8 @@ from enum import StrEnum
 from itertools import takewhile
 
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.results import QuestionResult
+from hoptrail.evaluation.results import QuestionResult, TrailRecord
 from hoptrail.evaluation.run_folder import Run
-from hoptrail.evaluation.trail_records import TrailRecord
 from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.comparing.run_comparison import common_questions
 from hoptrail_papers.comparing.run_tables import TextTable

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from hoptrail.evaluation.answer_scores import AnswerScore, Rule
 from hoptrail.evaluation.datasets import Question
-from hoptrail.evaluation.results import QuestionResult
+from hoptrail.evaluation.results import HitRecord, HopRecord, QuestionResult, ReadingRecord, TrailRecord
 from hoptrail.evaluation.run_folder import Run, RunHeader
-from hoptrail.evaluation.trail_records import HitRecord, HopRecord, ReadingRecord, TrailRecord
 from hoptrail.models.encoder import EncoderIdentity
 from hoptrail.types import Kind, Verdict
 

@@ -18,7 +18,7 @@ from hoptrail.language.chat.reply_parsing import parse_reply
 from hoptrail.language.chat.schemas import ExtractReply
 from hoptrail.language.factory import open_language
 from hoptrail.language.tasks import Extract, Summarise
-from hoptrail.models.recording import write_recording
+from hoptrail.models.ledger import write_recording
 from hoptrail.types import Span, Unit
 from hoptrail_papers.distilling import TrainingCounts, is_held_out, tasks_of, write_training_set
 from world import FACTS, make_document, make_passage

@@ -15,7 +15,7 @@ from evaluation.made_runs import hop, made_run, passages_of, reading, result, wi
 from evaluation.oracle_world import CHAIN, LONGER, STEPS
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.datasets import GoldStep, Question
-from hoptrail.evaluation.trail_records import HopRecord, ReadingRecord, TrailRecord
+from hoptrail.evaluation.results import HopRecord, ReadingRecord, TrailRecord
 from hoptrail_papers.error_analysis import Cause, Diagnosis, analyse_errors
 
 BRIDGE = hop("Who designed the Tallow Bridge?", ["bridge", "song"], "Orla Finch")

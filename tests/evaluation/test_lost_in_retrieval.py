@@ -17,8 +17,7 @@ from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import Rule
 from hoptrail.evaluation.datasets import Dataset, GoldStep, Question, load_dataset
-from hoptrail.evaluation.own_context import Contexts
-from hoptrail.evaluation.runner import open_performers
+from hoptrail.evaluation.runner import Contexts, open_performers
 from hoptrail.index.indexing import Watcher, update_index
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.passages import Passages

@@ -12,7 +12,7 @@ from evaluation.bench import CORPUS, QUESTIONS, Bench
 from hoptrail import Index
 from hoptrail.errors import DataError, Interrupted
 from hoptrail.evaluation.datasets import load_dataset, single_hops_of
-from hoptrail.evaluation.own_context import evaluate_own_contexts
+from hoptrail.evaluation.runner import evaluate_own_contexts
 from hoptrail.index.indexing import Watcher
 
 OWN: list[dict[str, Any]] = [

@@ -15,9 +15,9 @@ from hoptrail.evaluation.datasets import load_dataset
 from hoptrail.evaluation.runner import evaluate
 from hoptrail.index.indexing import Watcher
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.recipes.bm25 import Bm25
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.settings import RecipeSettings
+from hoptrail.recipes.single_pass import Bm25
 
 # --- going on
 

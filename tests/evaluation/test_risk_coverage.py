@@ -7,8 +7,8 @@ from itertools import permutations
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.risk_coverage import (
-    JudgedAnswer,
+from hoptrail.evaluation.reports import JudgedAnswer
+from hoptrail_papers.comparing.risk_coverage import (
     RiskAt,
     area_under_risk,
     calibration_error,

@@ -15,13 +15,13 @@ import pytest
 from evaluation.bench import QUESTIONS, Bench, stopping_after
 from hoptrail import Settings
 from hoptrail.errors import DataError, EndpointRefused, Interrupted, UsageError
+from hoptrail.evaluation.results import TrailRecord, TrailsFile, read_trails
 from hoptrail.evaluation.run_folder import open_run
-from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
 from hoptrail.index.indexing import Watcher
 from hoptrail.index.settings import settings_from
-from hoptrail.recipes.bm25 import Bm25
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.settings import RecipeSettings
+from hoptrail.recipes.single_pass import Bm25
 
 SELFASK = [
     {"task": "decompose", "reply": {"questions": ["Where was Orla Finch born?"]}},

@@ -266,7 +266,7 @@ def test_one_work_folder_serves_several_data_sets(bench: Bench, command: Hoptrai
 def test_a_signal_keeps_finished_results(
     bench: Bench, command: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hoptrail.recipes.bm25 import Bm25
+    from hoptrail.recipes.single_pass import Bm25
 
     answer = Bm25.answer
 

@@ -8,7 +8,7 @@ from command import Hoptrail
 from evaluation.bench import QUESTIONS, Bench
 from evaluation.made_runs import hop, made_run, passages_of, reading, result, with_trails
 from evaluation.oracle_world import CHAIN
-from hoptrail.evaluation.trail_records import TrailRecord
+from hoptrail.evaluation.results import TrailRecord
 from hoptrail.types import Verdict
 from hoptrail_papers.trail_diff import Divergence, Stage, diff_trails
 

@@ -22,7 +22,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import NamedEncoder, remote_safe_encoder
 from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import Address
-from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.local import MiniLmEncoder
 from hoptrail.serving.options import open_executor
 from hoptrail.types import Usage
 from world import HashingEncoder

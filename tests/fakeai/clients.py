@@ -11,9 +11,8 @@ import pytest
 from fakeai.server import FakeAI
 from hoptrail.language.factory import LanguageContext
 from hoptrail.models.billing import PaidChat
-from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
+from hoptrail.models.chat import ChatReply, ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
-from hoptrail.models.completion import ChatReply
 from hoptrail.models.environment import Address
 from hoptrail.models.ledger import FILE, RememberedReplies
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.local import MiniLmEncoder
 from tiny_bert import write_tiny_folder
 
 

@@ -24,8 +24,8 @@ from hoptrail.errors import UsageError
 from hoptrail.index.settings import Settings, settings_from, to_toml
 from hoptrail.models import client
 from hoptrail.models.chat import ChatSettings, Rung
+from hoptrail.models.chat_endpoint import read_replies
 from hoptrail.models.client import CallFailed, FailureKind, failure_of_status
-from hoptrail.models.completion import read_replies
 from hoptrail.models.environment import NO_KEY, Address, find_address
 from hoptrail_papers.hirag.web_search import WebSearch, WebSearchSettings
 

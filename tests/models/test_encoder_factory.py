@@ -11,7 +11,7 @@ import pytest
 from hoptrail.errors import ModelUnavailable, UsageError
 from hoptrail.models.encoder_factory import check_encoder, open_encoder
 from hoptrail.models.environment import configured_base_url
-from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.local import MiniLmEncoder
 from hoptrail.models.rerankers import CrossEncoderReranker
 from hoptrail_papers.sunar.answer_uncertainty import EntailmentModel
 

@@ -12,8 +12,8 @@ import pytest
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models import local
-from hoptrail.models.folder import encoder_from_folder
-from hoptrail.models.weights import digest_of, read_weights
+from hoptrail.models.local import encoder_from_folder
+from hoptrail.models.onnx_runtime import digest_of, read_weights
 from tiny_bert import HEADS, LAYERS, plain_bert, random_weights, write_network, write_safetensors
 
 SENTENCE, PIECES = "The older harbour of Oslo?", [2, 5, 10, 11, 6, 7, 8, 12, 3]

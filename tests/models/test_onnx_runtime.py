@@ -12,7 +12,7 @@ import pytest
 from training.graphs import encoder_graph, reader_graph, shipped_graphs
 from training.sizes import BertSizes
 
-from hoptrail.models.minilm import packaged_folder
+from hoptrail.models.local import packaged_folder
 from hoptrail.models.onnx_runtime import (
     GRAPHS,
     SIGNED,
@@ -20,10 +20,11 @@ from hoptrail.models.onnx_runtime import (
     ZERO,
     Session,
     Tensors,
+    Weights,
     in_eight_bits,
     kind_of_weights,
+    read_weights,
 )
-from hoptrail.models.weights import Weights, read_weights
 from tiny_bert import HEADS, LAYERS, WIDTH, random_heads, random_weights
 
 PIECES = np.array([[101, 1037, 2773, 102]], np.int64)
@@ -58,7 +59,7 @@ def test_graphs_are_valid_to_the_reference_checker(kind: str) -> None:
 
 _ANONYMOUS = """
 import re, sys
-from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.local import MiniLmEncoder
 from pathlib import Path
 import onnxruntime, tokenizers
 status = Path("/proc/self/status")
@@ -79,7 +80,7 @@ def test_weights_of_the_file_are_not_copied() -> None:
 def test_loading_needs_few_open_files() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)); "
-        "from hoptrail.models.minilm import MiniLmEncoder; print(MiniLmEncoder().encode(['harbour']).shape)"
+        "from hoptrail.models.local import MiniLmEncoder; print(MiniLmEncoder().encode(['harbour']).shape)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "(1, 384)", done.stderr

@@ -16,7 +16,9 @@ from tokenizers import Tokenizer
 from training.question_rows import QuestionExample, judged
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.models.minilm import packaged_folder
+from hoptrail.models.local import packaged_folder
+from hoptrail.models.networks import read_reader_weights, reader_folder
+from hoptrail.models.onnx_runtime import read_weights
 from hoptrail.models.question_tagger import (
     QUESTIONS,
     QuestionTagger,
@@ -26,8 +28,6 @@ from hoptrail.models.question_tagger import (
     tag_text,
     tag_time,
 )
-from hoptrail.models.reader import read_reader_weights, reader_folder
-from hoptrail.models.weights import read_weights
 from hoptrail.text.words import words
 from tiny_bert import plain_bert
 

@@ -14,10 +14,12 @@ from tokenizers import Tokenizer
 from training.manifest import in_eight_bits
 
 from hoptrail.errors import ModelUnavailable
+from hoptrail.models import networks as networks_module
 from hoptrail.models import reader as reader_module
-from hoptrail.models.minilm import packaged_folder
-from hoptrail.models.reader import Reader, Remembered, ToRead, read_reader_weights, reader_folder
-from hoptrail.models.weights import read_weights
+from hoptrail.models.local import packaged_folder
+from hoptrail.models.networks import read_reader_weights, reader_folder
+from hoptrail.models.onnx_runtime import read_weights
+from hoptrail.models.reader import Reader, Remembered, ToRead
 from language.offline.scripted_reader import ScriptedReader
 from tiny_bert import plain_bert, random_heads
 
@@ -97,7 +99,7 @@ def test_weights_that_are_missing_or_unusable_are_named(tmp_path: Path, monkeypa
     np.savez(tmp_path / "weights.npz", allow_pickle=False, other=np.zeros(2, np.float16))
     with pytest.raises(ModelUnavailable, match="do not fit the encoder"):
         Reader(tmp_path)
-    monkeypatch.setattr(reader_module, "find_spec", lambda _: None)
+    monkeypatch.setattr(networks_module, "installed_folder", lambda _: None)
     with pytest.raises(ModelUnavailable, match=r"`pip install \.` in its repository"):
         reader_folder()
 

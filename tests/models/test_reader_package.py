@@ -10,9 +10,10 @@ import pytest
 from training.manifest import MANIFEST, WEIGHTS, Manifest
 
 from hoptrail.models.follow_up_writer import WRITER
-from hoptrail.models.minilm import WEIGHTS_SHA256
+from hoptrail.models.local import WEIGHTS_SHA256
+from hoptrail.models.networks import TRAINED, read_trained, reader_folder, reader_version
 from hoptrail.models.question_tagger import QUESTIONS
-from hoptrail.models.reader import TRAINED, ToRead, installed_reader, read_trained, reader_folder, reader_version
+from hoptrail.models.reader import ToRead, installed_reader
 
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 12 * 2**20

@@ -10,7 +10,8 @@ import pytest
 from fakeai.clients import paid_chat, replies_in, request
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import RecordingError, StorageError, UsageError
-from hoptrail.models.recording import RecordedChat, write_recording
+from hoptrail.models.billing import RecordedChat
+from hoptrail.models.ledger import write_recording
 from hoptrail.types import Usage
 
 

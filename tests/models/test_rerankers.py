@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hoptrail.models.encoder import EncoderIdentity, FloatMatrix, Progress
-from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.local import MiniLmEncoder
 from hoptrail.models.rerankers import LateInteractionReranker
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
 

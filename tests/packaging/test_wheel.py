@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from hoptrail.models.minilm import WEIGHTS_SHA256
-from hoptrail.models.weights import digest_of
+from hoptrail.models.local import WEIGHTS_SHA256
+from hoptrail.models.onnx_runtime import digest_of
 
 ROOT = Path(__file__).parents[2]
 

@@ -34,8 +34,7 @@ from hoptrail.recipes.answering import CitedHop, check_support, cite
 from hoptrail.recipes.catalogue import needed_structures, open_recipe, presets_of, recipe_settings
 from hoptrail.recipes.registry import recipe_class, recipe_names, settings_key
 from hoptrail.recipes.settings import RecipeSettings
-from hoptrail.recipes.trail import TrailRecipe, TrailSettings
-from hoptrail.recipes.trail_chain import ChainSettings
+from hoptrail.recipes.trail import ChainSettings, TrailRecipe, TrailSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Hit, Hop, Kind, Span, Unit, Usage, Verdict

@@ -33,8 +33,7 @@ from hoptrail.language.tasks import (
     Task,
     Verify,
 )
-from hoptrail.recipes.trail import NO_CHAIN, TrailRecipe, TrailSettings
-from hoptrail.recipes.trail_chain import ChainSettings, Opinion, combined_confidence
+from hoptrail.recipes.trail import NO_CHAIN, ChainSettings, Opinion, TrailRecipe, TrailSettings, combined_confidence
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.statements import statements_of
 from hoptrail.types import Span, Usage, Verdict

@@ -9,8 +9,7 @@ import pytest
 from hoptrail.index.index import Index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.recipes.trail import TrailRecipe, TrailSettings
-from hoptrail.recipes.trail_chain import ChainSettings
+from hoptrail.recipes.trail import ChainSettings, TrailRecipe, TrailSettings
 from hoptrail.retrieval.corpus import Corpus
 from language.offline.scripted_reader import ScriptedReader
 from recipes.chain_world import QUESTION, SAID, check_answer

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from hoptrail.recipes.answering import CitedHop
-from hoptrail.recipes.trail_chain import Opinion
-from hoptrail.recipes.trail_order import order_by_reading
+from hoptrail.recipes.trail import Opinion, order_by_reading
 from hoptrail.retrieval.rankings import without_repeats
 from hoptrail.types import Hit, Hop, Kind, Ranking, Span, Unit, Verdict
 

@@ -18,8 +18,8 @@ from hoptrail.errors import IndexMismatch, UsageError
 from hoptrail.index.index import Index
 from hoptrail.index.settings import Settings
 from hoptrail.language.offline.performer import OfflineLanguage
-from hoptrail.recipes.hybrid import HybridSettings
 from hoptrail.recipes.settings import RecipeSettings
+from hoptrail.recipes.single_pass import HybridSettings
 from hoptrail.retrieval.units.unit_search import HybridSearchSettings
 from hoptrail.types import Kind, Ranking, Unit
 from hoptrail_scale.publishing.objects import Objects, StoreAddress

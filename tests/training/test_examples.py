@@ -21,8 +21,8 @@ from training.sources import MultiHop
 from training.statements import Choice
 
 from hoptrail.errors import DataError
-from hoptrail.models.minilm import packaged_folder
-from hoptrail.models.reader import fingerprint, read_trained
+from hoptrail.models.local import packaged_folder
+from hoptrail.models.networks import fingerprint, read_trained
 from training import made, sources
 
 BERG = "Ida Berg keeps the harbour. Before her it was kept by Jon Lie for thirty years, through two wars. It is old."

@@ -17,15 +17,18 @@ import math
 import re
 import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 from pathlib import Path
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.lines import read_lines
+
+Key = TypeVar("Key", int, str)
+Value = TypeVar("Value")
 
 RESAMPLES = 2000
 """Bootstrap resamples. The ends of a 95 % interval then vary between seeds by some 1.5 % of its width (standard error)."""
@@ -134,6 +137,14 @@ def mean_score(scores: Sequence[AnswerScore]) -> AnswerScore:
 def mean(values: Sequence[float]) -> float:
     """The mean, independent of the order of `values` (exact sum, then one division); 0 without values."""
     return math.fsum(values) / len(values) if values else 0.0
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """The values of each key, keys rising."""
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return dict(sorted(found.items()))
 
 
 def mean_interval(values: Sequence[float], seed: int) -> ConfidenceInterval:

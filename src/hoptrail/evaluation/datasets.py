@@ -25,16 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 
 from hoptrail.documents.walking import shown
 from hoptrail.errors import DataError, UsageError
 from hoptrail.evaluation.answer_scores import AnswerScore, Rule, score_answer
 from hoptrail.evaluation.lines import read_lines
 
-ANSWER_RULES = MappingProxyType(
-    {"2wiki": Rule.TWO_WIKI, "2wiki_context": Rule.TWO_WIKI, "musique": Rule.MUSIQUE, "musique_train": Rule.MUSIQUE}
-)
+ANSWER_RULES = dict.fromkeys(("2wiki", "2wiki_context"), Rule.TWO_WIKI)
+ANSWER_RULES |= dict.fromkeys(("musique", "musique_train"), Rule.MUSIQUE)
 """The answer rule by name of the folder. The HotpotQA rule scores every other folder."""
 
 CORPUS_FILES = ("corpus.jsonl", "corpus.jsonl.gz")
@@ -168,7 +166,7 @@ def placed_questions(path: Path, kind: type[Question | OwnQuestion] = Question) 
     seen: set[str] = set()
     for line in read_lines(path):
         row = line.read_as(kind)
-        question = row.as_question() if isinstance(row, OwnQuestion) else row
+        question = row if isinstance(row, Question) else row.as_question()
         if not question.id or not question.question.strip():
             raise DataError(f"{line.place}: id and question must not be empty")
         if question.id in seen:

@@ -1,4 +1,4 @@
-"""Reads JSON-lines files of data sets and predictions, each object with its place; appends to those of a run.
+"""Reads JSON-lines files of data sets and predictions, each object with its place.
 
 Gzip is recognised by the ending of the name. A byte order mark and blank lines are skipped. Line breaks are LF, CRLF or CR, so
 U+2028 within a text does not break a line.
@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from typing import TypeVar
 
-from hoptrail.errors import DataError, disk_errors
+from hoptrail.errors import DataError
 from hoptrail.types.json_object import JsonObject, reader_of
 
 T = TypeVar("T")
@@ -61,29 +59,6 @@ def read_lines(path: Path) -> Iterator[Line]:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"{path} cannot be read: {reason}") from error
-
-
-@dataclass(slots=True)
-class GrowingFile:
-    """A file of records, valid up to `end`; what a kill left behind that is overwritten. `append` is thread-safe."""
-
-    path: Path
-    end: int = 0
-    _appending: Lock = field(default_factory=Lock)
-
-    def append(self, content: bytes, what: str) -> None:
-        """Write a record and flush it to disk; `what` names it in errors.
-        Raises: StorageError: it could not be written. The records before it are intact, and it may be tried again.
-        """
-        refused = disk_errors(f"{what} could not be written to {self.path}", "; make room and run again")
-        with self._appending, refused:
-            with self.path.open("r+b" if self.path.exists() else "wb") as file:
-                file.truncate(self.end)
-                file.seek(self.end)
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            self.end += len(content)
 
 
 def line_of(text: str, place: str) -> Line:

@@ -19,9 +19,8 @@ from typing import Protocol, TypeVar, runtime_checkable
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, RecordingError, TaskFailed
 from hoptrail.evaluation.datasets import Dataset, Question, score_question
 from hoptrail.evaluation.outcomes import outcome_of, settled_by_hits
-from hoptrail.evaluation.results import QuestionResult
+from hoptrail.evaluation.results import EvidenceRecord, HitRecord, HopRecord, QuestionResult, ReadingRecord, TrailRecord
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, Showing, packed_recall, project_to_passages
-from hoptrail.evaluation.trail_records import EvidenceRecord, HitRecord, HopRecord, ReadingRecord, TrailRecord
 from hoptrail.fingerprints import fingerprint
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close
@@ -81,6 +80,7 @@ class QuestionMeter:
         return reply
 
 
+@dataclass(eq=False)
 class PerQuestion:
     """The language of an evaluated recipe.
 
@@ -89,13 +89,13 @@ class PerQuestion:
     language model, or empty.
     """
 
-    def __init__(
-        self, name: str, open_performer: Callable[[], tasks.Language], identity: str = "", model: str = ""
-    ) -> None:
-        self.name = name
-        self.model = model
-        self.identity = identity or name
-        self.open_performer = open_performer
+    name: str
+    open_performer: Callable[[], tasks.Language]
+    identity: str = ""
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        self.identity = self.identity or self.name
         # One variable per language: an evaluated recipe may contain another evaluated language.
         self._current: ContextVar[QuestionMeter] = ContextVar("question meter")
 
@@ -195,7 +195,6 @@ class Asking:
         return TrailRecord(question.id, fingerprint(question), tuple(hops), tuple(cited), tuple(readings), ranking)
 
     def _shown(self, units: Sequence[Unit]) -> tuple[str, ...]:
-        """The passages that units show, without repeats."""
         return tuple(dict.fromkeys(passage for unit in units for passage in self.showing.passages(unit)))
 
     def _hits(self, ranking: Ranking) -> tuple[HitRecord, ...]:

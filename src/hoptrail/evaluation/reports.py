@@ -6,19 +6,19 @@ The measures do not depend on timing or on the order of questions.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from hoptrail.errors import DocumentError
-from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Share, mean, mean_interval, mean_score
+from hoptrail.evaluation.answer_scores import MISSED, AnswerScore, Share, grouped, mean, mean_interval, mean_score
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, summarise_retrieval
-from hoptrail.evaluation.risk_coverage import SURE, JudgedAnswer, sure_answers
 from hoptrail.types.json_object import JsonObject
 
+SURE = 0.5  # an answer with at least this confidence is sure
 INTERVAL_SEED = 0  # the seed of the confidence intervals, so that the same results give the same report
 
 
@@ -111,21 +111,14 @@ def _answers(questions: Sequence[Question], results: Results) -> JsonObject:
     number of hops, and by number of hops in the trail (HiRAG, Table 7).
     """
     scores = [answer_score(result) for result in results]
-    by_hops: defaultdict[int, list[AnswerScore]] = defaultdict(list)
-    by_turns: defaultdict[int, list[AnswerScore]] = defaultdict(list)
-    for question, result, score in zip(questions, results, scores, strict=True):
-        if question.hops:
-            by_hops[question.hops].append(score)
-        if result is not None and result.turns:
-            by_turns[result.turns].append(score)
+    by_hops = grouped((one.hops, score) for one, score in zip(questions, scores, strict=True) if one.hops)
+    by_turns = grouped((one.turns, score) for one, score in zip(results, scores, strict=True) if one and one.turns)
     intervals = {name: mean_interval([getattr(one, name) for one in scores], INTERVAL_SEED) for name in ("em", "f1")}
     return {
         **asdict(mean_score(scores)),
         "intervals": {name: list(interval) for name, interval in intervals.items()},
-        "answers_by_hops": {str(hops): asdict(mean_score(by_hops[hops])) for hops in sorted(by_hops)},
-        "answers_by_turns": {
-            str(turns): {"n": len(by_turns[turns]), **asdict(mean_score(by_turns[turns]))} for turns in sorted(by_turns)
-        },
+        "answers_by_hops": {str(hops): asdict(mean_score(own)) for hops, own in by_hops.items()},
+        "answers_by_turns": {str(turns): {"n": len(own), **asdict(mean_score(own))} for turns, own in by_turns.items()},
     }
 
 
@@ -141,11 +134,12 @@ def oracle_share(questions: Sequence[Question], results: Results) -> JsonObject:
 
     A perfect reader could answer these from what the recipe retrieved.
     """
-    answered: defaultdict[int, list[float]] = defaultdict(list)
-    for question, result in zip(questions, results, strict=True):
-        if question.hops:
-            answered[question.hops].append(float(result is not None and result.prediction is not None))
-    by_hops = {str(hops): mean(answered[hops]) for hops in sorted(answered)}
+    answered = grouped(
+        (question.hops, float(result is not None and result.prediction is not None))
+        for question, result in zip(questions, results, strict=True)
+        if question.hops
+    )
+    by_hops = {str(hops): mean(own) for hops, own in answered.items()}
     overall = mean([one for ones in answered.values() for one in ones])
     return {"oracle_answerable": overall, "oracle_answerable_by_hops": by_hops} if answered else {}
 
@@ -157,16 +151,11 @@ def _retrieval(questions: Sequence[Question], results: Results) -> JsonObject:
     that none was found. Failed questions count as zeros.
     """
     pairs = list(zip(questions, results, strict=True))
-    means = summarise_retrieval(
-        (result.counted_passages if result else (), question.supporting) for question, result in pairs
-    )
+    found = ((result.counted_passages if result else (), question.supporting) for question, result in pairs)
+    means = summarise_retrieval(found)
     overall = means.pop(0, None)
-    nothing = (0.0,) * len(TOKEN_BUDGETS)
-    packed = [
-        (result.packed if result and result.error is None else ()) or nothing
-        for question, result in pairs
-        if question.supporting
-    ]
+    nothing, gold = (0.0,) * len(TOKEN_BUDGETS), [result for question, result in pairs if question.supporting]
+    packed = [(result.packed if result and result.error is None else ()) or nothing for result in gold]
     columns = zip(TOKEN_BUDGETS, zip(*packed, strict=True), strict=False)
     return {
         "retrieval": overall and overall.scores,
@@ -188,11 +177,9 @@ def _outcomes(questions: Sequence[Question], results: Results, *, retrieval_only
     shows = {f"shows@{HITS}": mean(settled) if settled else None}
     if retrieval_only:
         return shows
-    types: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for question, result in pairs:
-        types[question.type or ""].append(counted_outcome(result))
-    shares = _shares([outcome for outcomes in types.values() for outcome in outcomes])
-    by_type = {kind: _shares(types[kind]) for kind in sorted(types)}
+    types = grouped((question.type or "", counted_outcome(result)) for question, result in pairs)
+    shares = _shares([counted_outcome(result) for result in results])
+    by_type = {kind: _shares(own) for kind, own in types.items()}
     sure = sure_answers(judged_by_confidence(results))
     return {
         "outcomes": {name: share.value for name, share in shares.items()},
@@ -210,6 +197,14 @@ def _outcomes(questions: Sequence[Question], results: Results, *, retrieval_only
     }
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer:
+    """The confidence of an answer, and whether it was right."""
+
+    confidence: float
+    correct: bool
+
+
 def judged_by_confidence(results: Results) -> list[JudgedAnswer]:
     """The answers with a confidence, and whether they are right."""
     return [
@@ -217,6 +212,12 @@ def judged_by_confidence(results: Results) -> list[JudgedAnswer]:
         for result in results
         if result and result.prediction is not None and result.confidence is not None and result.right is not None
     ]
+
+
+def sure_answers(judged: Sequence[JudgedAnswer]) -> Share | None:
+    """The share of right answers among those with a confidence of at least SURE; None without such answers."""
+    sure = [answer.correct for answer in judged if answer.confidence >= SURE]
+    return Share(sum(sure), len(sure)) if sure else None
 
 
 def counted_outcome(result: QuestionResult | None) -> Outcome:

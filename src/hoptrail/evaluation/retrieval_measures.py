@@ -12,12 +12,12 @@ the sentence counts.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.answer_scores import mean
+from hoptrail.evaluation.answer_scores import grouped, mean
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import pack
 from hoptrail.text.normal_forms import squeeze
@@ -94,14 +94,11 @@ def summarise_retrieval(rankings: Iterable[JudgedRanking]) -> dict[int, Retrieva
 
     Empty if none has. Pass failed questions with nothing found.
     """
-    scores: defaultdict[int, list[dict[str, float]]] = defaultdict(list)
-    for found, gold in rankings:
-        if gold:
-            for hops in (0, len(set(gold))):
-                scores[hops].append(score_retrieval(found, gold))
+    judged = ((len(set(gold)), score_retrieval(found, gold)) for found, gold in rankings if gold)
+    scores = grouped((key, row) for hops, row in judged for key in (0, hops))
     return {
         hops: RetrievalMeans(len(rows), {name: mean([row[name] for row in rows]) for name in rows[0]})
-        for hops, rows in sorted(scores.items())
+        for hops, rows in scores.items()
     }
 
 
@@ -121,10 +118,8 @@ class Showing:
     def passages(self, unit: Unit) -> tuple[str, ...]:
         """The corpus's ids of the documents of which a unit shows a sentence or fact."""
         if unit.id not in self.known:
-            shown = shown_documents(unit, self.corpus.documents)
-            self.known[unit.id] = tuple(
-                dict.fromkeys(name for document in shown for name in self.ids.get(document, ()))
-            )
+            names = [self.ids.get(document, ()) for document in shown_documents(unit, self.corpus.documents)]
+            self.known[unit.id] = tuple(dict.fromkeys(chain.from_iterable(names)))
         return self.known[unit.id]
 
 

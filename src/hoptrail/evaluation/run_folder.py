@@ -24,8 +24,7 @@ from hoptrail.errors import DataError, UsageError, disk_errors
 from hoptrail.evaluation.answer_scores import Rule
 from hoptrail.evaluation.datasets import Question, placed_questions
 from hoptrail.evaluation.lines import read_lines
-from hoptrail.evaluation.results import QuestionResult
-from hoptrail.evaluation.trail_records import TrailRecord, TrailsFile, read_trails
+from hoptrail.evaluation.results import QuestionResult, TrailRecord, TrailsFile, read_trails
 from hoptrail.models.encoder import EncoderIdentity
 from hoptrail.system.atomic_write import replace_file
 from hoptrail.types.json_object import JsonObject, reader_of

@@ -3,20 +3,25 @@
 The corpus is indexed like any documents. The trail and result of a question are on disk as soon as it is answered, so a stopped
 run resumes there; failed questions are asked again. Finished runs are kept in folders (`run_folder.py`).
 
+ChainRAG searches each question's own passages, its `candidates`: then there is one small index per question. They are built one
+by one with the same settings and encoder, and kept in the work folder, so that a stopped run resumes. There is no run folder,
+because such a run has no single index. `pool_size` in the report is the mean number of own passages.
+
 The documents of an index have names in the data. The name of a corpus line is its id. The name of an own document is its path
 below `documents/`, even if the file has several documents, such as a JSONL file.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from platform import python_version
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.documents.decoding import cleaned
@@ -38,10 +43,11 @@ from hoptrail.index.syncing import IndexingReport
 from hoptrail.language.identity import language_identity
 from hoptrail.models.environment import configured_model
 from hoptrail.plugins import found, loaded
-from hoptrail.recipes.catalogue import changed_keys
+from hoptrail.recipes.catalogue import changed_keys, recipe_settings
 from hoptrail.recipes.recipe import Recipe
-from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.rankings import Pool
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
+from hoptrail.system.atomic_write import replace_file
 from hoptrail.types import content_id
 
 Item = TypeVar("Item")
@@ -49,6 +55,7 @@ Result = TypeVar("Result")
 
 INDEX_FOLDER = "index"
 RESULTS_FOLDER = "results"
+OWN = "own"
 
 UNSETTLED = " (not whole)"
 
@@ -68,16 +75,13 @@ def evaluate(
     retrieval_only: bool = False,
     threads: int = 1,
 ) -> EvaluationReport:
-    """Index the corpus as far as needed, run every recipe over every question, and summarise the results.
+    """Index the corpus as far as needed, run every recipe over every question, and summarise the results. `threads` is the number
+    of questions asked at once; it changes only the measured seconds. Finished results are kept in `work`, whatever is raised.
 
-    `threads`: questions asked at once. It changes only the measured seconds.
-
-    Raises:
-        UsageError: no recipe is named, a recipe does not exist, a scripted language is to serve several threads, or the oracle
-            is to answer questions about own documents.
-        DataError: a passage of the corpus, or all own documents, could not be read.
-        IndexUnavailable: the index cannot be used, or lacks a structure that a recipe needs; finished results are kept in `work`.
-        Interrupted: the watcher asked to stop; finished results are kept in `work`.
+    Raises: UsageError: no recipe is named, a recipe does not exist, a scripted language is to serve several threads, or the
+    oracle is to answer questions about own documents. DataError: a passage of the corpus, or all own documents, could not be
+    read. IndexUnavailable: the index cannot be used, or lacks a structure that a recipe needs. Interrupted: the watcher asked to
+    stop.
     """
     check_named(recipes)
     if threads > 1 and language.startswith(SCRIPTED):
@@ -90,13 +94,12 @@ def evaluate(
     performers = open_performers(language, index)
     own = index.settings.recipes
     runs = [
-        (name, RecipeRun(name, index.recipe(name, performers), performers, dataset, work, changed_keys(name, own)))
+        RecipeRun(name, index.recipe(name, performers), performers, dataset, work, changed_keys(name, own))
         for name in recipes
     ]
-    reports = [(name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for name, run in runs]
-    return EvaluationReport(
-        dataset.name, len(dataset.questions), language, tuple(reports), tuple(indexed.notes), tuple(indexed.failures)
-    )
+    reports = tuple((run.name, run.run(watcher, retrieval_only=retrieval_only, threads=threads)) for run in runs)
+    notes, unread = tuple(indexed.notes), tuple(indexed.failures)
+    return EvaluationReport(dataset.name, len(dataset.questions), language, reports, notes, unread)
 
 
 def check_named(recipes: Sequence[str]) -> None:
@@ -106,11 +109,8 @@ def check_named(recipes: Sequence[str]) -> None:
 
 
 def index_corpus(dataset: Dataset, recipes: Sequence[str], index: Index, watcher: Watcher) -> IndexingReport:
-    """Make `index` hold the corpus and nothing else, with the structures that the recipes need.
-
-    Raises:
-        UsageError: another language has built a structure that the recipes need.
-        DataError: a passage of the corpus, or all own documents, could not be read.
+    """Make `index` hold the corpus and nothing else, with the structures that the recipes need. Raises: UsageError: another
+    language has built one of them. DataError: a passage of the corpus, or all own documents, could not be read.
     """
     try:
         report = index.add([dataset.corpus], recipes, watcher)
@@ -305,3 +305,104 @@ def _name_of(dataset: Dataset) -> Callable[[str], str | None]:
         return name or None
 
     return file_name
+
+
+# --- each question over its own passages
+
+
+def evaluate_own_contexts(
+    dataset: Dataset,
+    recipes: Sequence[str],
+    index: Index,
+    work: Path,
+    language: str,
+    watcher: Watcher,
+    *,
+    retrieval_only: bool = False,
+) -> EvaluationReport:
+    """Run every recipe over every question with candidates, each over an index of these alone. Settings and encoder are those of
+    `index`, which is not changed. `Interrupted` leaves finished results in `work`.
+    Raises: UsageError: no recipe is named, or a recipe does not exist. DataError: no question has candidates.
+    """
+    check_named(recipes)
+    usable = replace(dataset, questions=tuple(question for question in dataset.questions if question.candidates))
+    if not usable.questions:
+        raise DataError(
+            f"no question of {dataset.name} has candidates: --own-context needs own passages for each question."
+        )
+    contexts = Contexts(usable, tuple(recipes), index, work, watcher)
+    performers = open_performers(language, index)
+    reports = [(name, _report(name, contexts, performers, retrieval_only=retrieval_only)) for name in recipes]
+    return EvaluationReport(f"{dataset.name}-{OWN}", len(usable.questions), language, tuple(reports))
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """The own corpora of the questions."""
+
+    dataset: Dataset
+    recipes: tuple[str, ...]
+    index: Index
+    work: Path
+    watcher: Watcher
+
+    def open_each(self) -> Iterator[tuple[Question, Dataset, Index]]:
+        """Yield every question with a data set of its own corpus, and the index for it."""
+        texts = self.texts
+        for question in self.dataset.questions:
+            folder = self.work / OWN / self.dataset.name / content_id("q", question.id)
+            corpus = folder / "corpus.jsonl"
+            lines = [texts[name] for name in question.candidates if name in texts]
+            folder.mkdir(parents=True, exist_ok=True)
+            replace_file(corpus, "".join(f"{line}\n" for line in lines).encode())
+            own = Index(folder / INDEX_FOLDER, self.index.settings)
+            own.encoder = self.index.encoder
+            alone = replace(self.dataset, corpus=corpus, passages=len(lines), questions=(question,))
+            yield question, alone, own
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The candidates of all questions as lines of a corpus file, by id."""
+        candidates = {name for question in self.dataset.questions for name in question.candidates}
+        lines = (line.content for line in read_lines(self.dataset.corpus) if line.content["id"] in candidates)
+        return {content["id"]: json.dumps(content, sort_keys=True) for content in lines}
+
+    def identity(self, recipe: str, language: str, *, retrieval_only: bool) -> str:
+        """A hash of everything that can change a result."""
+        settings, texts = self.index.settings, self.texts
+        own: Any = recipe_settings(recipe, settings.recipes)
+        parts = (own, settings.structures, settings.passages, self.index.encoder.identity)
+        identity = list(map(fingerprint, parts))
+        documents = [texts[name] for name in sorted(texts)]
+        builder = language_identity(settings.builder, settings.chat.of("build"), settings.offline)
+        rest = [digest_with(own), recipe, builder, language, str(retrieval_only)]
+        return content_id("", *identity, *rest, *documents)
+
+
+def _report(recipe: str, contexts: Contexts, performers: PerQuestion, *, retrieval_only: bool) -> RecipeReport:
+    dataset, watcher = contexts.dataset, contexts.watcher
+    path = contexts.work / RESULTS_FOLDER / f"{dataset.name}-{OWN}-{recipe.replace(':', '.')}.jsonl"
+    identity = contexts.identity(recipe, performers.identity, retrieval_only=retrieval_only)
+    with open_results(path, identity) as results:
+        for done, (question, alone, index) in enumerate(contexts.open_each(), 1):
+            if watcher.stopped():
+                raise Interrupted(STOPPED)
+            if is_open(question, results.finished.get(question.id)):
+                index_corpus(alone, contexts.recipes, index, Watcher(stopped=watcher.stopped))
+                opened = index.recipe(recipe, performers)
+                names = corpus_ids_by_document(opened.corpus.snapshot, alone)
+                asking = Asking(opened, performers, alone, Showing(opened.corpus, names), retrieval_only)
+                results.append(asking.ask(question)[0])
+            watcher.report(recipe, done, len(dataset.questions))
+        return summarise_recipe(
+            dataset.questions,
+            results.finished,
+            pool_size=round(sum(len(question.candidates) for question in dataset.questions) / len(dataset.questions)),
+            identity={
+                "fingerprint": identity,
+                "changed": changed_keys(recipe, contexts.index.settings.recipes),
+                "run": "",
+            },
+            retrieval_only=retrieval_only,
+            by_oracle=performers.name in found("languages"),
+        )

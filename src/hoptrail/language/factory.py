@@ -116,8 +116,8 @@ def _scripted(argument: str, _context: LanguageContext) -> Language:
 
 
 def _replay(argument: str, context: LanguageContext) -> Language:
+    from hoptrail.models.billing import RecordedChat
     from hoptrail.models.environment import configured_model
-    from hoptrail.models.recording import RecordedChat
 
     return _by_chat(lambda own: RecordedChat.open(Path(argument), configured_model(own.model)), context)
 

@@ -16,7 +16,7 @@ from hoptrail.fingerprints import fingerprint
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 from hoptrail.models.environment import configured_model, find_address
-from hoptrail.models.reader import reader_version
+from hoptrail.models.networks import reader_version
 
 
 def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -> str:

@@ -1,8 +1,9 @@
-"""A paid chat model: maps a request to its reply, never pays twice, never passes the limits.
+"""A chat model as tasks use it: one that is paid (maps a request to its reply, never pays twice, never passes the limits), or the
+recording of one.
 
-It combines remembered replies (`ledger.py`), a limiter and the call itself (`chat_endpoint.py`). When the server is busy, all
-calls wait: as long as it asks, or for growing times with jitter. The client's own retries are off: they would not make the others
-wait, enter no try in the ledger, and not see a reply that breaks off. After a refusal no call is made for a while, unless
+A paid one combines remembered replies (`ledger.py`), a limiter and the call itself (`chat_endpoint.py`). When the server is busy,
+all calls wait: as long as it asks, or for growing times with jitter. The client's own retries are off: they would not make the
+others wait, enter no try in the ledger, and not see a reply that breaks off. After a refusal no call is made for a while, unless
 the endpoint is opened again.
 """
 
@@ -16,16 +17,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
-from hoptrail.errors import EndpointBusy, EndpointRefused, UsageError
-from hoptrail.models.chat import ChatRequest, ChatSettings, Rung
+from hoptrail.errors import EndpointBusy, EndpointRefused, RecordingError, UsageError
+from hoptrail.models.chat import TOO_LONG, ChatReply, ChatRequest, ChatSettings, Rung
 from hoptrail.models.chat_endpoint import ChatEndpoint
-from hoptrail.models.client import CallFailed, FailureKind
-from hoptrail.models.completion import TOO_LONG, ChatReply
-from hoptrail.models.ledger import RememberedReplies, cost_of
+from hoptrail.models.client import SHOWN, CallFailed, FailureKind
+from hoptrail.models.ledger import RememberedReplies, cost_of, read_recording
 from hoptrail.models.tracing import said, span
 from hoptrail.types import Usage
 
@@ -65,11 +66,8 @@ class Chat(ABC):
 
     @abstractmethod
     def ask(self, request: ChatRequest) -> PaidReply:
-        """The reply.
-
-        Raises:
-            CallFailed: this call got no reply; others may.
-            EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no call will get one, for now.
+        """The reply. Raises: CallFailed: this call got none; others may. EndpointRefused, EndpointBusy, BudgetExhausted,
+        RecordingError: no call will get one, for now.
         """
 
     def fetch(self, requests: Sequence[ChatRequest]) -> Usage:  # noqa: ARG002 - what sends nothing fetches nothing
@@ -107,15 +105,13 @@ class Limiter:
         self._lock = threading.Lock()
         self._not_before = 0.0
         self._refusal = ""
-        self._refused_until = 0.0
+        self.refused_until = 0.0
+        """When a refusal no longer applies; 0 lets the next call test whether it still does, however recent it is."""
 
     def run(self, one_try: Callable[[], V]) -> V:
         """Run `one_try` when allowed, and retry it after temporary failures.
-
-        Raises:
-            CallFailed: the last failure, if it concerns this call alone.
-            EndpointRefused: the server will not serve us.
-            EndpointBusy: it kept asking us to wait, or for longer than the settings allow.
+        Raises: CallFailed: the last failure, if it concerns this call alone. EndpointRefused: the server will not serve us.
+        EndpointBusy: it kept asking us to wait, or for longer than the settings allow.
         """
         number = 0
         while True:
@@ -126,15 +122,11 @@ class Limiter:
             except CallFailed as failure:
                 self._wait(failure, number)
 
-    def retest_refusal(self) -> None:
-        """Let the next call test whether a refusal still applies, however recent it is."""
-        self._refused_until = 0.0
-
     def _once(self, one_try: Callable[[], V]) -> V:
         """One try after any pause. A refusal is noted before the slot is released."""
         while (left := self._not_before - time.monotonic()) > 0:
             time.sleep(left)
-        if time.monotonic() < self._refused_until:
+        if time.monotonic() < self.refused_until:
             raise EndpointRefused(self._refusal)
         try:
             return one_try()
@@ -145,7 +137,7 @@ class Limiter:
                 f"{self._name} {failure.reason}. No further calls are made for now; what was finished is kept. Check the "
                 "address, the key, the credit and the model's name, then run the same command again"
             )
-            self._refused_until = time.monotonic() + REFUSED_SECONDS
+            self.refused_until = time.monotonic() + REFUSED_SECONDS
             raise EndpointRefused(self._refusal) from None
 
     def _wait(self, failure: CallFailed, number: int) -> None:
@@ -195,7 +187,7 @@ class PaidChat(Chat):
         self._file = replies.path.resolve()
         name = f"{self.model} at {self.place}"
         self.limiter = _shared((endpoint.address, settings), lambda: Limiter(settings, name))
-        self.limiter.retest_refusal()  # else an earlier chat's refusal would hold or not depending on garbage collection
+        self.limiter.refused_until = 0.0  # else an earlier chat's refusal would hold until that chat is collected
 
     def anew(self) -> PaidChat:
         """The same model, asked anew each time."""
@@ -240,7 +232,6 @@ class PaidChat(Chat):
                 return Usage()  # `ask` will report the failure
 
     def _called(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
-        """Pay as often as is allowed, in one span."""
         self._recall()
         asked, place = requests[0], urlsplit(self.place)
         about = {
@@ -296,7 +287,6 @@ class PaidChat(Chat):
         return replies
 
     def _recall(self) -> None:
-        """Use the stored dialect of this server and model."""
         if self._refused is None and not self._anew:
             known = self._replies.known("dialects", self.place, self.model)
             self._refused = frozenset(json.loads(known)["refused"]) if known else frozenset()
@@ -306,3 +296,52 @@ class PaidChat(Chat):
 
 def _usage_of(replies: Sequence[ChatReply]) -> Usage:
     return sum((reply.usage for reply in replies), Usage())
+
+
+class RecordedChat(Chat):
+    """The chat model of a recording."""
+
+    working_rung = Rung.PLAIN
+    """The last one, so that replies recorded on any rung are found before one counts as missing."""
+
+    def __init__(self, path: Path, replies: dict[str, ChatReply], place: str, model: str) -> None:
+        super().__init__(place, model)
+        self._path = path
+        self._replies = replies
+        self._heard: set[str] = set()
+
+    @classmethod
+    def open(cls, path: Path, model: str = "") -> RecordedChat:
+        """Open the recording at `path`; `model` chooses one of several.
+        Raises: RecordingError: it was altered. UsageError: it cannot be read, is empty, or has several models and none is chosen.
+        """
+        stored = read_recording(path)
+        origins = sorted({(reply.place, reply.model) for reply in stored if not model or reply.model == model})
+        if len(origins) != 1:
+            models = ", ".join(f"{name} at {place}" for place, name in origins) or "none"
+            raise UsageError(
+                f"a replay is of one model, and the recording {path} holds {models}"
+                + (f" called {model}" if model and not origins else "")
+                + ". Name one of them as HOPTRAIL_MODEL, or as model under [chat]"
+            )
+        replies = {reply.key: reply.reply for reply in stored if (reply.place, reply.model) == origins[0]}
+        return cls(path, replies, *origins[0])
+
+    def remembered(self, request: ChatRequest) -> PaidReply | None:
+        """The recorded reply, the first time with its original usage, so that a replay reports what the run did."""
+        reply = self._replies.get(request.key)
+        if reply is None:
+            return None
+        spent = Usage() if request.key in self._heard else reply.usage
+        self._heard.add(request.key)
+        return PaidReply(reply, spent)
+
+    def ask(self, request: ChatRequest) -> PaidReply:
+        """The recorded reply. Raises: RecordingError: there is none; the message names the call."""
+        if reply := self.remembered(request):
+            return reply
+        words = " ".join(request.messages[-1].text.split())
+        raise RecordingError(
+            f"the recording {self._path} has no reply to the call {request.key} ({request.task}, by {request.model}): "
+            f"...{words[-SHOWN:]} Record the run again with the same documents, settings and version"
+        )

@@ -1,4 +1,4 @@
-"""Chat requests: the endpoint's settings, the messages, the form of the reply, and the key of the request."""
+"""Chat requests and replies: the endpoint's settings, the messages, the form of the reply, the key of the request, the cost."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from hoptrail.errors import UsageError
 from hoptrail.models.prompt_text import estimated_tokens, fewest_tokens
+from hoptrail.types import Usage
 
 MESSAGE_TOKENS = 4
 """The cost of a message's role and separators; the usual figure for chat templates."""
 
 SHORT_PROMPT = 500
 """Tokens of a prompt that any server takes whole."""
+TOO_LONG = "context"
+"""The `finish` of the placeholder for a reply when the prompt did not fit."""
 
 
 class Rung(StrEnum):
@@ -169,3 +172,25 @@ class ChatRequest:
         """
         words = sum(fewest_tokens(message.text) for message in self.messages)
         return words if words > SHORT_PROMPT else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """A reply as received: its text (reasoning in a field of its own only if there is nothing else), why it ended, what it cost.
+
+    `finish` is the server's word, usually `stop`, `length` or `content_filter`; `refusal` has the words of its refusal: the
+    field of that name, or why the prompt did not fit. `estimated`: the server's count was missing or implausible. Without prompt
+    tokens it is a placeholder, or another reply to the same request accounts for the call.
+    """
+
+    text: str
+    finish: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: bool = False
+    refusal: str = ""
+
+    @property
+    def usage(self) -> Usage:
+        """The usage of this reply. The call counts once for replies that share it."""
+        return Usage(int(self.prompt_tokens > 0), self.prompt_tokens, self.completion_tokens)

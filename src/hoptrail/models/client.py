@@ -72,10 +72,22 @@ def exchanged(
     client shows a secret of the address. `body` has the parameters of the request.
     Raises: CallFailed: whatever went wrong, without any secret.
     """
-    import openai  # noqa: F401 - takes up to a second, before the deadline runs
+    import openai  # takes up to a second, before the deadline runs
 
     async def work() -> V:
-        async with _client(address, seconds, retries) as client:
+        parts = urlsplit(address.base_url)
+        http = openai.DefaultAsyncHttpxClient(
+            follow_redirects=False, verify=certificates(), params=parts.query, event_hooks={"response": [_bound]}
+        )
+        client = openai.AsyncOpenAI(
+            base_url=urlunsplit(parts._replace(query="", fragment="")),
+            api_key=address.key,
+            max_retries=retries,
+            timeout=openai.Timeout(seconds, connect=0.9 * seconds),  # before the deadline, which counts as paid
+            http_client=http,
+        )
+        hide_in_logs(address.secrets)
+        async with client:
             return await exchange(client)
 
     whole = seconds * (retries + 1)
@@ -90,22 +102,6 @@ def exchanged(
     reason = without(whole_text(reason), address.secrets)
     # Without its cause: the library's errors contain the request, and servers echo the key.
     raise CallFailed(failure.kind, reason, paid=failure.paid, wait=failure.wait, status=failure.status) from None
-
-
-def _client(address: Address, seconds: float, retries: int) -> Any:
-    import openai
-
-    parts = urlsplit(address.base_url)
-    http = openai.DefaultAsyncHttpxClient(
-        follow_redirects=False, verify=certificates(), params=parts.query, event_hooks={"response": [_bound]}
-    )
-    place = urlunsplit(parts._replace(query="", fragment=""))
-    limits = openai.Timeout(seconds, connect=0.9 * seconds)  # before the deadline, which counts as paid
-    client = openai.AsyncOpenAI(
-        base_url=place, api_key=address.key, max_retries=retries, timeout=limits, http_client=http
-    )
-    hide_in_logs(address.secrets)
-    return client
 
 
 async def _bound(response: Any) -> None:
@@ -157,25 +153,21 @@ class CallFailed(Exception):
         self.kind, self.reason, self.paid, self.wait, self.status = kind, reason, paid, wait, status
 
 
-_NO_CREDIT = re.compile(
-    r"insufficient[_ ](?:quota|funds|balance|credit)|exceeded[_ ](?:your )?current[_ ]quota", re.IGNORECASE
-)
+_NO_CREDIT = re.compile(r"(?i)insufficient[_ ](?:quota|funds|balance|credit)|exceeded[_ ](?:your )?current[_ ]quota")
 _RATE = re.compile(r"\bper[ -](?:sec|min|hour|day)|rate[ _-]?limit|(?:try again|retry) (?:in|after)", re.IGNORECASE)
 _TIME = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)(?:ec(?:ond)?s?|in(?:ute)?s?|ours?|ays?)?(?![a-z])"
 _WAIT = re.compile(rf"(?:try again|retry) (?:in|after)\s+((?:{_TIME}\s*)+)", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TOO_LONG = re.compile(
-    r"context[_ ]length|context (?:window|size)|maximum (?:context|(?:prompt|model) length)|maximum.{0,20}\btokens|"
-    r"too many tokens|(?:prompt|input) is too l(?:ong|arge)|request too large|`inputs` (?:tokens|must have less)",
-    re.IGNORECASE,
+    r"(?i)context[_ ]length|context (?:window|size)|maximum (?:context|(?:prompt|model) length)|maximum.{0,20}\btokens|"
+    r"too many tokens|(?:prompt|input) is too l(?:ong|arge)|request too large|`inputs` (?:tokens|must have less)"
 )
 _TOO_LARGE = re.compile("request too large", re.IGNORECASE)
 """Larger than what is allowed in a minute: waiting would not help."""
 _MODERATED = re.compile(r"flagged|moderat|content[_ ](?:policy|filter|management)|guardrail", re.IGNORECASE)
 NAMES_FORMAT = re.compile(
-    r"response[_ ](?:format|schema)|json[_ ]?(?:schema|object|mode|validate)|generate json|structured[_ ]?outputs?|\btools?\b|"
-    r"tool[_ ](?:choice|call|use)|function[_ ]call|\bgrammar|guided[_ ](?:json|decoding)|requested parameters",
-    re.IGNORECASE,
+    r"(?i)response[_ ](?:format|schema)|json[_ ]?(?:schema|object|mode|validate)|generate json|structured[_ ]?outputs?|"
+    r"\btools?\b|tool[_ ](?:choice|call|use)|function[_ ]call|\bgrammar|guided[_ ](?:json|decoding)|requested parameters"
 )
 """Finds words about the requested form of a reply, and about what servers make of it."""
 LOADING_SECONDS = 10.0
@@ -259,9 +251,7 @@ def words_of(content: Any) -> str:
         parts = [content.get(name) for name in ("message", "detail", "type", "code", "status", "param")]
         about = content.get("metadata")
         parts.append(about.get("raw") if isinstance(about, dict) else None)
-    texts = [
-        text if isinstance(text, str) else json.dumps(text) for text in parts if isinstance(text, str | list | dict)
-    ]
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in parts if isinstance(one, str | list | dict)]
     words = [" ".join(_PAGE.sub(r"a web page (\1)", text).split()) for text in texts]
     return " ".join(dict.fromkeys(filter(None, words)))
 

@@ -7,36 +7,46 @@
     sentence-transformers:NAME      a model of that package
     fastembed:NAME                  a model of that package
 
+The packages sentence-transformers and fastembed are optional and imported on use; both may download a model when it is first
+named. The adapter for fastembed follows its documented interface and was not tried with its models.
+
 The environment is read only when an endpoint is opened (`environment.py`). An encoder is sent to other processes by its name too
 (`NamedEncoder`), where it is opened once.
 """
 
 from __future__ import annotations
 
+import hashlib
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from hoptrail.errors import IndexMismatch, UsageError
-from hoptrail.models.encoder import Encoder, EncoderIdentity, FloatMatrix, Progress
+import numpy as np
+
+from hoptrail.errors import IndexMismatch, ModelUnavailable, UsageError
+from hoptrail.models.encoder import Encoder, EncoderIdentity, FloatMatrix, Progress, unit_length
 from hoptrail.models.endpoint import EndpointEncoder
 from hoptrail.models.environment import find_address
-from hoptrail.models.extras import fastembed_encoder, sentence_transformers_encoder
-from hoptrail.models.folder import encoder_from_folder
-from hoptrail.models.minilm import MiniLmEncoder
+from hoptrail.models.local import MiniLmEncoder, encoder_from_folder
+from hoptrail.models.onnx_runtime import silent_onnxruntime
+from hoptrail.models.prompt_text import whole_text
 
 DEFAULT_ENCODER = "minilm"
-"""The encoder of the settings by default."""
+_ENDPOINT = "endpoint"
+_BATCH = 32  # texts that a model of another package is given at once
+_shipped = lru_cache(MiniLmEncoder)
+"""The encoder that ships, loaded once for all indexes of a process."""
 
 
 def open_encoder(name: str, threads: int = 0) -> Encoder:
     """Open the encoder `name`; its weights may be loaded only on first use. `threads` of one in this process: 0 is one per core.
-
-    Raises:
-        UsageError: there is no such encoder, or an endpoint is named and its address is not set.
-        ModelUnavailable: the weights, a file of the folder or an optional package are missing.
+    Raises: UsageError: there is no such encoder, or an endpoint is named and its address is not set. ModelUnavailable: the
+    weights, a file of the folder or an optional package are missing.
     """
     kind, _, model = name.partition(":")
     if name == DEFAULT_ENCODER:
@@ -48,22 +58,17 @@ def open_encoder(name: str, threads: int = 0) -> Encoder:
     raise _no_encoder(name)
 
 
-_shipped = lru_cache(MiniLmEncoder)
-"""The encoder that ships, loaded once for all indexes of a process."""
-
-
 def check_encoder(name: str) -> None:
     """Refuse what cannot be the name of an encoder. Anything that looks like a path may be one of another machine.
     Raises: UsageError: there is no such encoder.
     """
     kind, _, model = name.partition(":")
-    known = name == "minilm" or (kind in _BY_PREFIX and model) or Path(name).name != name
+    known = name == DEFAULT_ENCODER or (kind in _BY_PREFIX and model) or Path(name).name != name
     if not name or not (known or _folder(name)):
         raise _no_encoder(name)
 
 
 def _folder(name: str) -> Path | None:
-    """The folder at the path `name`, if there is one."""
     try:
         folder = Path(name).expanduser()
     except RuntimeError:  # ~name/model without a user of that name
@@ -86,7 +91,77 @@ def _at_endpoint(name: str) -> EndpointEncoder:
     return EndpointEncoder(address, int(batch)) if batch else EndpointEncoder(address)
 
 
-_ENDPOINT = "endpoint"
+class PackageEncoder:
+    """A model of another package, which makes unit vectors of up to `_BATCH` texts at a time. Satisfies `Encoder`."""
+
+    def __init__(self, name: str, digest: str, vectors: Callable[[list[str]], FloatMatrix]) -> None:
+        self._vectors = vectors
+        self.identity = EncoderIdentity(name, digest, vectors(["dimension"]).shape[1])
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
+        """See `Encoder.encode`. Texts of similar length are together, which takes less padding."""
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        vectors = np.empty((len(texts), self.identity.dimension), np.float32)
+        for start in range(0, len(order), _BATCH):
+            chosen = order[start : start + _BATCH]
+            vectors[chosen] = self._vectors([whole_text(texts[index]) for index in chosen])
+            if progress:
+                progress(start + len(chosen), len(texts))
+        return vectors
+
+
+def sentence_transformers_encoder(name: str) -> PackageEncoder:
+    """Any model that the package sentence-transformers loads, by name or folder.
+    Raises: ModelUnavailable: the package is missing, or it cannot load the model.
+    """
+    package = optional_package("sentence_transformers", "sentence-transformers")
+    model = loaded(package.SentenceTransformer, name)
+    digest = hashlib.sha256()
+    for tensor in model.state_dict().values():
+        digest.update(tensor.cpu().contiguous().numpy().tobytes())
+
+    def vectors(texts: list[str]) -> FloatMatrix:
+        unit: FloatMatrix = model.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+        return unit
+
+    return PackageEncoder(f"sentence-transformers:{name}", digest.hexdigest(), vectors)
+
+
+def fastembed_encoder(name: str) -> PackageEncoder:
+    """Any text model of the package fastembed, by name. Its identity is its name and the version of the package, since versions
+    have changed how a model pools. Raises: ModelUnavailable: the package is missing, or it cannot load the model.
+    """
+    silent_onnxruntime()  # before fastembed imports it
+    package = optional_package("fastembed", "fastembed")
+    model = loaded(package.TextEmbedding, name)
+    digest = hashlib.sha256(f"{name}\n{version('fastembed')}".encode()).hexdigest()
+    return PackageEncoder(
+        f"fastembed:{name}", digest, lambda texts: unit_length(np.stack(list(model.embed(texts, batch_size=_BATCH))))
+    )
+
+
+def optional_package(module: str, extra: str) -> Any:
+    """The module of an optional package.
+    Raises: ModelUnavailable: it is not installed; the message has the command that installs it.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ModelUnavailable(
+            f"the package {extra} is not installed ({error}); install it with `pip install hoptrail[{extra}]`"
+        ) from error
+
+
+def loaded(kind: Any, name: str) -> Any:
+    """A model of another package, made by `kind(name)`. Raises: ModelUnavailable: the package cannot load it."""
+    try:
+        return kind(name)
+    except Exception as error:  # other packages raise whatever their dependencies raise
+        raise ModelUnavailable(
+            f"the model {name} cannot be loaded by {kind.__module__.partition('.')[0]}: {error}"
+        ) from error
+
+
 _BY_PREFIX: dict[str, Callable[[str], Encoder]] = {
     _ENDPOINT: _at_endpoint,
     "sentence-transformers": sentence_transformers_encoder,
@@ -106,12 +181,7 @@ class NamedEncoder:
     is_remote_safe: bool = True
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
-        """See `Encoder.encode`.
-
-        Raises:
-            UsageError, ModelUnavailable: it cannot be opened in this process; see `open_encoder`.
-            IndexMismatch: its name stands for another encoder here.
-        """
+        """See `Encoder.encode`. Raises: as `open_encoder`, and IndexMismatch: its name stands for another encoder here."""
         encoder = _opened(self.name)
         found, expected = encoder.identity, self.identity
         if (found.digest, found.dimension) != (expected.digest, expected.dimension):  # the name may be a local path

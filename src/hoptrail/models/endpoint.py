@@ -57,17 +57,14 @@ class EndpointEncoder:
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None) -> FloatMatrix:
         """Unit vectors in the order of `texts`, shape (len(texts), dimension); see `Encoder.encode`.
-
-        Raises:
-            ModelUnavailable: there was no valid reply after the retries. No vectors are returned, not even of earlier batches.
+        Raises: ModelUnavailable: no valid reply after the retries. No vectors are returned, not even of earlier batches.
         """
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
         parts: list[FloatMatrix] = []
         done = 0
         while done < len(texts):
-            # Some endpoints refuse an empty text.
-            part = [whole_text(text) or " " for text in texts[done : done + self._batch]]
+            part = [whole_text(text) or " " for text in texts[done : done + self._batch]]  # some refuse an empty text
             parts.append(self._encoded(part))
             done += len(part)
             if progress:
@@ -105,7 +102,6 @@ class EndpointEncoder:
 
 
 async def _asked(client: Any, model: str, texts: list[str], dimension: int | None) -> FloatMatrix:
-    """See `_unit_vectors`."""
     reply = await client.embeddings.with_raw_response.create(model=model, input=texts, encoding_format="float")
     return _unit_vectors(reply.content, len(texts), dimension)
 

@@ -65,27 +65,18 @@ class Address:
             user = ""  # a short user name beside a password is not a secret; alone it is a token
         fields = (field.partition("=") for field in parts.query.split("&"))
         values = [value for name, _, value in fields if len(value) >= SHORTEST_TOKEN and name != API_VERSION]
-        # As written, decoded, and as the HTTP library writes them in its log.
-        ways = (
-            str,
-            unquote,
-            unquote_plus,
-            lambda one: quote(unquote(one), ""),
-            lambda one: quote_plus(unquote_plus(one)),
-        )
-        forms = [way(written) for written in (user, password, *values) for way in ways]
-        return tuple(dict.fromkeys(filter(None, (self.key, *forms))))
+        forms = [self.key]
+        for written in (user, password, *values):  # as written, decoded, and as the HTTP library writes them in its log
+            plain, spaced = unquote(written), unquote_plus(written)
+            forms += [written, plain, spaced, quote(plain, ""), quote_plus(spaced)]
+        return tuple(dict.fromkeys(filter(None, forms)))
 
 
 def find_address(what: str, base_url: str = "", model: str = "", key_variable: str = "OPENAI_API_KEY") -> Address:
     """The address for `what`; empty arguments are filled from the environment.
-
-    Raises:
-        UsageError: no address or no model is set, the address is invalid, or the key cannot be sent; the message says what to
-            set.
+    Raises: UsageError: no address or no model is set, the address is invalid, or the key cannot be sent.
     """
-    base_url = configured_base_url(base_url)
-    model = configured_model(model)
+    base_url, model = configured_base_url(base_url), configured_model(model)
     if not base_url:
         raise UsageError(
             f"{what} needs an address: set OPENAI_BASE_URL, for example to https://api.openai.com/v1, and OPENAI_API_KEY if it "
@@ -106,9 +97,7 @@ def find_address(what: str, base_url: str = "", model: str = "", key_variable: s
 
 def find_key(variable: str) -> str:
     """The key in an environment variable, without the line end that files of keys often have; empty where there is none.
-
-    Raises:
-        UsageError: it cannot be sent in an HTTP header. Checked here, because every call would fail and count as paid.
+    Raises: UsageError: it cannot be sent in an HTTP header. Checked here, because every call would fail and count as paid.
     """
     key = environment_variables.variable(variable).strip()
     if not (key.isascii() and key.isprintable()):

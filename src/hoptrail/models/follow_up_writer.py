@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.onnx_runtime import Tensors
+from hoptrail.models.networks import CLS, SEP, TrainedNetwork, read_reader_weights, reader_folder
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.reader import open_network, read_reader_weights, reader_folder
 from hoptrail.text.lexicon import FUNCTION_WORDS
 
 if TYPE_CHECKING:
@@ -31,28 +30,9 @@ if TYPE_CHECKING:
 
 WRITER = "follow-ups.npz"
 SMALL = (
-    *(
-        "what",
-        "is",
-        "the",
-        "of",
-        "'",
-        "s",
-        "?",
-        "are",
-        "was",
-        "in",
-        "there",
-        "how",
-        "at",
-        "who",
-        "does",
-        "on",
-        "for",
-        "a",
-    ),
-    *("when", "were", "many", "much", "to", "do", "and", ",", "which", "has", "that", "or"),
-)
+    "what", "is", "the", "of", "'", "s", "?", "are", "was", "in", "there", "how", "at", "who", "does", "on", "for", "a",
+    "when", "were", "many", "much", "to", "do", "and", ",", "which", "has", "that", "or",
+)  # fmt: skip
 """What may be written though nobody said it; each has a vector of its own, before those of the word pieces."""
 LONGEST = (32, 48, 40, 32, 24)
 """Word pieces that are read of the message, of the last question and answer, and of those before. A longer message stands alone.
@@ -62,7 +42,6 @@ _LONGEST_TEXT = 48
 _BEAM = 4
 _OWN = "writer."
 """What the names of the weights begin with that are not the trunk's."""
-_CLS, _SEP = 101, 102
 _END = len(SMALL)
 """The place of [CLS]: what points at it ends."""
 _BEGINS = re.compile(r"[\w$€£#(]")
@@ -105,34 +84,26 @@ class FollowUpWriter:
         weights = read_reader_weights(folder or reader_folder(), WRITER)
         self._weights = {name.removeprefix(_OWN): one for name, one in weights.items() if name.startswith(_OWN)}
         trunk = {name: one for name, one in weights.items() if not name.startswith(_OWN)}
-        self._tokenizer, self._session = open_network("states", trunk)
+        self._network = TrainedNetwork("states", trunk)
 
     def write(self, message: str, before: Sequence[tuple[str, str]]) -> WrittenFollowUp:
         """What `message` asks after the questions and answers `before`, oldest first: the likeliest text."""
-        source = source_of(message, before, self._tokenizer)
-        if source.ids.index(_SEP) > LONGEST[0] and not message.isspace():
+        source = source_of(message, before, self._network.tokenizer)
+        if source.ids.index(SEP) > LONGEST[0] and not message.isspace():
             return WrittenFollowUp(message, 1.0)
+        (read,) = self._network.run(["states"], source.ids, source.ids.index(SEP) + 1)
+        states = np.concatenate([self._weights["small"], read])
         likely: dict[str, float] = {"": -np.inf}
-        for one in self._copied(self._states(source.ids), np.array([at is not None for at in source.extents])):
+        for one in self._copied(states, np.array([at is not None for at in source.extents])):
             text = _text(source, one.places)
             likely[text] = float(np.logaddexp(likely.get(text, -np.inf), one.likely))
         text = max(likely, key=lambda one: likely[one])
         return WrittenFollowUp(text, float(np.exp(likely[text])))
 
-    def _states(self, ids: Sequence[int]) -> FloatMatrix:
-        """What the trunk makes of word pieces, after the vectors of the small words, shape (small words + pieces, width)."""
-        own = ids.index(_SEP) + 1
-        given: Tensors = {
-            "pieces": np.array([ids], np.int64),
-            "positions": np.arange(len(ids)),
-            "mask": np.ones((1, len(ids)), np.float32),
-            "segments": (np.arange(len(ids)) >= own).astype(np.int64)[np.newaxis],
-        }
-        (states,) = self._session.run(["states"], given)
-        return np.concatenate([self._weights["small"], states[0]])
-
     def _copied(self, states: FloatMatrix, is_piece: NDArray[np.bool_]) -> list[_Begun]:
-        """The likeliest texts that end (beam search)."""
+        """The likeliest texts that end (beam search). `states` are the vectors of the small words, then what the trunk makes of
+        the word pieces: shape (small words + pieces, width).
+        """
         allowed = np.concatenate([np.ones(_END + 1, bool), is_piece[1:]])
         size = len(self._weights["keys.bias"]) ** 0.5
         keys, near_keys = (self._linear(name, states) / size for name in ("keys", "near_keys"))
@@ -172,7 +143,6 @@ class FollowUpWriter:
         return logits
 
     def _recur(self, given: FloatMatrix, state: FloatMatrix) -> FloatMatrix:
-        """The state after a step of the recurrent unit."""
         weights = self._weights
         reset, update, new = np.split(weights["cell.weight_ih"] @ given + weights["cell.bias_ih"], 3)
         old_reset, old_update, old_new = np.split(weights["cell.weight_hh"] @ state + weights["cell.bias_hh"], 3)
@@ -193,11 +163,11 @@ def _logistic(values: FloatMatrix) -> FloatMatrix:
 def source_of(message: str, before: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> CopiedFrom:
     """The word pieces of a message and of the two turns before it, the latest first."""
     texts = (message, *(text for turn in before[:-3:-1] for text in turn))
-    ids: list[int] = [_CLS]
+    ids: list[int] = [CLS]
     extents: list[tuple[int, int, int] | None] = [None]
     for part, (text, longest) in enumerate(zip(texts, LONGEST, strict=False)):
         encoded = tokenizer.encode(whole_text(text), add_special_tokens=False)
-        ids += [*encoded.ids[:longest], _SEP]
+        ids += [*encoded.ids[:longest], SEP]
         extents += [*((part, *extent) for extent in encoded.offsets[:longest]), None]
     return CopiedFrom(texts, tuple(ids), tuple(extents))
 

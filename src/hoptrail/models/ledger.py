@@ -1,4 +1,4 @@
-"""Paid replies and the ledger of their cost, in one SQLite file.
+"""Paid replies and the ledger of their cost, in one SQLite file; and recordings of the replies.
 
 A call is entered with the most it may cost before it is sent. Its reply and its real cost are stored together in one transaction
 before the reply is used. So a crash at any moment leaves nothing, a call that counts with its estimate, or a reply that is never
@@ -10,10 +10,14 @@ paid again. Safe for several threads and processes: a call that another live pro
 
 A prompt that did not fit has a placeholder for a reply, and the call that was refused. Files of earlier formats are upgraded when
 they are opened. Prices are per million tokens, in any currency of the user's choice.
+
+A recording is made from stored replies, so after any run: JSON lines, one reply each, with a checksum. It has replies, not
+prompts: a request is found by its key, which changes with every character of the prompt and every setting that affects the reply.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -25,10 +29,10 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hoptrail.errors import BudgetExhausted, StorageError, disk_errors
-from hoptrail.models.chat import ChatRequest, ChatSettings
-from hoptrail.models.completion import ChatReply
-from hoptrail.types.json_object import reader_of
+from hoptrail.errors import BudgetExhausted, RecordingError, StorageError, UsageError, disk_errors
+from hoptrail.models.chat import ChatReply, ChatRequest, ChatSettings
+from hoptrail.system.atomic_write import replace_file
+from hoptrail.types.json_object import JsonObject, reader_of
 
 FILE = "replies.sqlite"
 STANDS_SECONDS = 600.0
@@ -265,7 +269,12 @@ class RememberedReplies:
         """The connection, in a transaction, for one thread at a time. Raises: StorageError: the file cannot be used."""
         try:
             with self._lock:
-                connection = self._connected()
+                connection = self._connection
+                if connection is None or self._owner != os.getpid():  # a forked child opens its own
+                    with disk_errors(f"cannot make the folder of {self.path}"):
+                        self.path.parent.mkdir(parents=True, exist_ok=True)
+                    connection = self._connection = _connected_to(self.path)
+                    self._owner = os.getpid()
                 if write:
                     connection.execute("BEGIN IMMEDIATE")
                 with connection:  # commits, or rolls back
@@ -275,14 +284,6 @@ class RememberedReplies:
                 f"cannot use the replies in {self.path}: {error}. Free some space or check the permissions. If the file is "
                 "damaged, move it away: then the replies in it are paid for again"
             ) from error
-
-    def _connected(self) -> sqlite3.Connection:
-        """The connection of this process; a forked child opens its own."""
-        if self._connection is None or self._owner != os.getpid():
-            with disk_errors(f"cannot make the folder of {self.path}"):
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection, self._owner = _connected_to(self.path), os.getpid()
-        return self._connection
 
 
 def _connected_to(path: Path) -> sqlite3.Connection:
@@ -334,3 +335,45 @@ def _mention(connection: sqlite3.Connection, request: ChatRequest) -> None:
 def _parse(text: str) -> ChatReply:
     reply: ChatReply = reader_of(ChatReply).validate_json(text)
     return reply
+
+
+# --- recordings
+
+
+def write_recording(replies: Iterable[StoredReply], path: Path) -> int:
+    """Write replies as JSON lines. Returns their number. Raises: StorageError: the file cannot be written."""
+    contents = [asdict(reply) for reply in replies]
+    lines = [json.dumps(content | {"sum": _sum(content)}, sort_keys=True) + "\n" for content in contents]
+    with disk_errors(f"cannot write {path}"):
+        replace_file(path, "".join(lines).encode())
+    return len(lines)
+
+
+def read_recording(path: Path) -> list[StoredReply]:
+    """The replies of a recording.
+    Raises: RecordingError: a line was altered or is not one of a recording; the message names it. UsageError: no file to be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the recording {path} cannot be read: {error}") from error
+    return [_recorded(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _recorded(line: str, place: str) -> StoredReply:
+    from pydantic import ValidationError
+
+    try:
+        content = json.loads(line)
+        if content.pop("sum", None) != _sum(content):
+            call = f"{content.get('key')} ({content.get('task')})"
+            raise RecordingError(f"{place} was altered: the reply to the call {call} does not match its checksum")
+        reply: StoredReply = reader_of(StoredReply).validate_python(content, strict=False)
+    except (ValueError, RecursionError, AttributeError, TypeError) as error:
+        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        raise RecordingError(f"{place} is not a line of a recording: {reason}. Record the run again") from None
+    return reply
+
+
+def _sum(content: JsonObject) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

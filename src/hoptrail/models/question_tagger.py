@@ -33,16 +33,13 @@ from pathlib import Path
 import numpy as np
 
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.onnx_runtime import Tensors
-from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.reader import open_network, read_reader_weights, reader_folder
+from hoptrail.models.networks import CLS, SEP, TrainedNetwork, read_reader_weights, reader_folder
 from hoptrail.types import AnswerKind
 
 QUESTIONS = "questions.npz"
 PIECE_HEADS = {"asked": 3, "inner": 2, "items": 3, "sides": 3}
 WHOLE_HEADS = {"kind": 5, "form": 3, "reply": 6, "wins": 3}
 """The heads in the order of their columns, with how many each has."""
-_CLS, _SEP = 101, 102
 LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 """Word pieces of a message, of a question before a text, and of the text."""
 TIMES = 192
@@ -61,35 +58,12 @@ Extent = tuple[int, int]
 """Characters of a text: start and end."""
 
 
-class WantedReply(Enum):
-    """What a message without a question wants, in the order of the head's columns; QUESTION: it has one."""
-
-    QUESTION = 0
-    THANKS = 1
-    GREETING = 2
-    HELP = 3
-    TITLE = 4
-    OTHER = 5
-
-
-class QuestionForm(Enum):
-    """Whether a question is to be taken apart, in the order of the head's columns."""
-
-    SINGLE = 0
-    CHAIN = 1
-    COMPARE = 2
-
-
-class TimeRelation(Enum):
-    """How what a question asks for lies to the time that it says, in the order of the head's columns; NONE: it asks for none."""
-
-    NONE = 0
-    IN = 1
-    BEFORE = 2
-    AFTER = 3
-    BETWEEN = 4
-    LATEST = 5
-    EARLIEST = 6
+WantedReply = Enum("WantedReply", ["QUESTION", "THANKS", "GREETING", "HELP", "TITLE", "OTHER"], start=0)
+"""What a message without a question wants, in the order of the head's columns; QUESTION: it has one."""
+QuestionForm = Enum("QuestionForm", ["SINGLE", "CHAIN", "COMPARE"], start=0)
+"""Whether a question is to be taken apart, in the order of the head's columns."""
+TimeRelation = Enum("TimeRelation", ["NONE", "IN", "BEFORE", "AFTER", "BETWEEN", "LATEST", "EARLIEST"], start=0)
+"""How what a question asks for lies to the time that it says, in the order of the head's columns; NONE: it asks for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +98,7 @@ class QuestionTagger:
     """Tags messages. Thread-safe. Raises: ModelUnavailable: the weights are missing or unusable."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._tokenizer, self._session = open_network(
-            "questions", read_reader_weights(folder or reader_folder(), QUESTIONS)
-        )
+        self._network = TrainedNetwork("questions", read_reader_weights(folder or reader_folder(), QUESTIONS))
         self._heads = lru_cache(64)(self._run)  # a question is a message first, and then may have a time
 
     def tag_message(self, message: str) -> MessageTags:
@@ -178,25 +150,13 @@ class QuestionTagger:
         """Tag a message, or a question before a text: the offsets of the word pieces of what comes last, and the logits of each
         head, for these pieces or for the whole.
         """
-        longest = LONGEST if text is None else LONGEST_QUESTION
-        encoded = self._tokenizer.encode(whole_text(message), add_special_tokens=False)
-        offsets, first = encoded.offsets[:longest], 1
-        ids = [_CLS, *encoded.ids[:longest], _SEP]
-        own = len(ids)
-        if text is not None:
-            below = self._tokenizer.encode(whole_text(text), add_special_tokens=False)
-            offsets, first = below.offsets[:LONGEST_TEXT], own
-            ids += [*below.ids[:LONGEST_TEXT], _SEP]
-        segments = np.zeros((1, len(ids)), np.int64)
-        segments[0, own:] = 1
-        given: Tensors = {
-            "pieces": np.array([ids], np.int64),
-            "positions": np.arange(len(ids)),
-            "mask": np.ones((1, len(ids)), np.float32),
-            "segments": segments,
-        }
+        texts, longest = ([message], [LONGEST]) if text is None else ([message, text], [LONGEST_QUESTION, LONGEST_TEXT])
+        ids = [CLS]
+        for encoded, most in zip(self._network.encode(*texts), longest, strict=True):
+            first, offsets = len(ids), encoded.offsets[:most]
+            ids += [*encoded.ids[:most], SEP]
         outputs = ["pieces_tagged", "whole_tagged", "when_tagged", "relation_tagged"]
-        pieces, whole, when, relation = (output[0] for output in self._session.run(outputs, given))
+        pieces, whole, when, relation = self._network.run(outputs, ids, len(ids) if text is None else first)
         last = slice(first, first + len(offsets))
         heads = {"when": when[last], "relation": relation}
         for sizes, tagged in ((PIECE_HEADS, pieces[last]), (WHOLE_HEADS, whole)):
@@ -205,8 +165,7 @@ class QuestionTagger:
 
     def _stretches(self, message: str) -> Iterator[tuple[int, str]]:
         """The message in stretches that are not too long, cut before a word: the start of each, and its text."""
-        offsets = self._tokenizer.encode(whole_text(message), add_special_tokens=False).offsets
-        first = 0
+        offsets, first = self._network.encode(message)[0].offsets, 0
         while first < len(offsets):
             last = min(first + LONGEST, len(offsets))
             ends = [at for at in range(last, first, -1) if at == len(offsets) or message[offsets[at][0] - 1] in "\n.?!"]
@@ -255,11 +214,7 @@ def _marked(
     outside, inside = np.zeros(len(words) + 1), np.full(len(words) + 1, -np.inf)
     came_from = []  # of each word, inside: 0 from outside, 1 goes on, 2 begins after another; outside: whether from inside
     for at, (_, word) in enumerate(words):
-        ways = (
-            outside[at] + max(word[1], word[2]) - cost,
-            inside[at] + word[2],
-            inside[at] + word[1] - cost,
-        )
+        ways = outside[at] + max(word[1], word[2]) - cost, inside[at] + word[2], inside[at] + word[1] - cost
         came_from.append((int(np.argmax(ways)), inside[at] > outside[at]))
         inside[at + 1], outside[at + 1] = max(ways), max(inside[at], outside[at]) + word[0]
     places: list[tuple[Extent, float]] = []
@@ -283,12 +238,8 @@ def _words(logits: FloatMatrix, offsets: Sequence[Extent], text: str) -> list[tu
     found: list[tuple[Extent, FloatMatrix]] = []
     scores = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     for (start, end), (around, begins, belongs) in zip(offsets, scores, strict=True):
-        if (
-            found
-            and found[-1][0][1] == start
-            and text[start - 1 : start].isalnum()
-            and text[start : start + 1].isalnum()
-        ):
+        joined = bool(found) and found[-1][0][1] == start
+        if joined and text[start - 1 : start].isalnum() and text[start : start + 1].isalnum():
             (first, _), before = found[-1]
             found[-1] = (first, end), before + np.array([around, belongs, belongs])
         else:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder, TokenEncoder
-from hoptrail.models.extras import loaded, optional_package
+from hoptrail.models.encoder_factory import loaded, optional_package
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types import Hit, Ranking
 
@@ -80,11 +80,8 @@ class CrossEncoderReranker:
 
 
 def open_reranker(name: str, encoder: Encoder) -> Reranker:
-    """The reranker called `name`: `late-interaction`, or `cross-encoder:MODEL`.
-
-    Raises:
-        UsageError: there is no such reranker, or `encoder` gives no vector per token, which late interaction needs.
-        ModelUnavailable: as the reranker says.
+    """The reranker called `name`: `late-interaction`, or `cross-encoder:MODEL`. Raises: as the reranker says, and UsageError:
+    there is none of that name, or `encoder` gives no vector per token, which late interaction needs.
     """
     kind, _, model = name.partition(":")
     if kind == CrossEncoderReranker.name and model:

@@ -12,13 +12,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from hoptrail.system.environment_variables import variable
 
-P = ParamSpec("P")
-C = TypeVar("C")
-Found = TypeVar("Found", bound=Sized)
+Search = TypeVar("Search", bound=Callable[..., Sized])
 Note = Callable[[Mapping[str, Any]], None]
 
 
@@ -44,31 +42,26 @@ def span(operation: str, about: str = "", attributes: Mapping[str, Any] | None =
 
 def said(direction: str, messages: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The attribute for the messages (role and text) that go in (`input`) or come out (`output`), if texts may be in spans."""
-    if variable("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT").lower() not in {
-        "true",
-        "span_only",
-        "span_and_event",
-    }:
+    wanted = variable("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT").lower()
+    if wanted not in {"true", "span_only", "span_and_event"}:
         return {}
     shown = [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in messages]
     return {f"gen_ai.{direction}.messages": json.dumps(shown, ensure_ascii=False)}
 
 
-def traced_search(
-    search: Callable[Concatenate[C, str, int, P], Found],
-) -> Callable[Concatenate[C, str, int, P], Found]:
+def traced_search(search: Search) -> Search:
     """`search` by a corpus, a question and the most hits, in a span."""
 
     @wraps(search)
-    def traced(corpus: C, question: str, limit: int, *more: P.args, **named: P.kwargs) -> Found:
+    def traced(corpus: Any, question: str, limit: int, *more: Any, **named: Any) -> Sized:
         about = {
             "gen_ai.retrieval.top_k": limit,
             "hoptrail.search": search.__name__,
             **said("input", [("user", question)]),
         }
         with span("retrieval", attributes=about) as note:
-            found = search(corpus, question, limit, *more, **named)
+            found: Sized = search(corpus, question, limit, *more, **named)
             note({"hoptrail.hits": len(found)})
         return found
 
-    return cast("Callable[Concatenate[C, str, int, P], Found]", traced)
+    return cast("Search", traced)

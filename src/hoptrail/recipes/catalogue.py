@@ -11,7 +11,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import PASSAGES
 from hoptrail.errors import UsageError
 from hoptrail.language.tasks import Language
-from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
+from hoptrail.recipes.recipe import PassageSettings, Recipe
 from hoptrail.recipes.registry import default_settings, recipe_class, recipe_names, settings_key
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.types import Kind
@@ -38,7 +38,7 @@ def open_recipe(
     return opened
 
 
-def recipe_settings(name: str, settings: RecipeSettings | None = None) -> OneRecipeSettings:
+def recipe_settings(name: str, settings: RecipeSettings | None = None) -> PassageSettings:
     """The settings of `NAME` (the user's or the defaults), or those of `NAME:PRESET` under what the user has set.
     Raises: UsageError: there is none of that name, or what is set cannot be had with the preset.
     """
@@ -48,10 +48,10 @@ def recipe_settings(name: str, settings: RecipeSettings | None = None) -> OneRec
     if colon and preset not in presets:
         known = ", ".join(f"{kind}:{known}" for known in presets) or "none"
         raise UsageError(f"recipe {kind} has no preset {preset!r}. There are: {known}.")
-    base: OneRecipeSettings = presets[preset] if colon else default_settings(kind)
+    base: PassageSettings = presets[preset] if colon else default_settings(kind)
     if settings is None:
         return base
-    own: OneRecipeSettings = getattr(settings, key := settings_key(kind))
+    own: PassageSettings = getattr(settings, key := settings_key(kind))
     if not colon:
         return own
     try:
@@ -87,9 +87,9 @@ def _leaves(settings: Any, path: str = "") -> dict[str, object]:
     return dict(chain.from_iterable(pairs))
 
 
-def presets_of(recipe: str) -> Mapping[str, OneRecipeSettings]:
+def presets_of(recipe: str) -> Mapping[str, PassageSettings]:
     """The presets of a recipe by name; most have none."""
-    presets: Mapping[str, OneRecipeSettings] = getattr(recipe_class(recipe), "presets", {})
+    presets: Mapping[str, PassageSettings] = getattr(recipe_class(recipe), "presets", {})
     return presets
 
 

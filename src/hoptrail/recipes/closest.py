@@ -30,38 +30,25 @@ _JOINABLE = 16
 
 
 def closest(
-    question: str,
-    found: Ranking,
-    corpus: Corpus,
-    language: Language,
-    promising: Sequence[Span] = (),
+    question: str, found: Ranking, corpus: Corpus, language: Language, promising: Sequence[Span] = ()
 ) -> tuple[Statement, ...]:
     """The three statements among the hits that are closest to the question, best first; none only if there are no hits.
 
     Closeness counts words, meaning, and whether `language` judges that a statement settles the question. After the first
-    statement, those at the `promising` spans of a reading alternate with the next closest. Adjacent
-    statements are joined if they are short enough.
+    statement, those at the `promising` spans of a reading alternate with the next closest. Adjacent statements are joined if they
+    are short enough.
     """
     units = _citable([hit.unit for hit in found], corpus)
     near = tuple(units[:UNITS])
-    close = judged(language, question, near) or close_statements(question, near, encoder_similarity(corpus.encoder))
-    asked = asked_words(question)
-    runs = _runs(_with_promising([one.said for one in close], _statements_at(promising, units)))
-    sources = corpus.sources({run.unit.document for run in runs})
-    return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
-
-
-def _statements_at(spans: Sequence[Span], units: Sequence[Unit]) -> list[UnitStatement]:
-    """The statements of the units that these spans state, in the order of the spans."""
-    holders = [unit for unit in units if covers_any(unit, spans)]
+    ranked = judged(language, question, near) or close_statements(question, near, encoder_similarity(corpus.encoder))
+    close = [one.said for one in ranked]
+    holders = [unit for unit in units if covers_any(unit, promising)]
     places = {said.support[0]: said for unit in reversed(holders) for said in statements_of(unit) if said.support}
-    return [places[span] for span in spans if span in places]
-
-
-def _with_promising(close: Sequence[UnitStatement], led: Sequence[UnitStatement]) -> list[UnitStatement]:
-    """The closest statement, then the first one that a reading found promising, the next closest, and so on."""
+    led = [places[span] for span in promising if span in places]
     alternating = itertools.chain.from_iterable(zip(close, led, strict=False))
-    return list(dict.fromkeys((*alternating, *close)))
+    runs = _runs(list(dict.fromkeys((*alternating, *close))))
+    asked, sources = asked_words(question), corpus.sources({run.unit.document for run in runs})
+    return tuple(run.to_statement(asked, sources.get(run.unit.document, "")) for run in runs)
 
 
 def _citable(units: Sequence[Unit], corpus: Corpus) -> list[Unit]:
@@ -97,16 +84,12 @@ class _Run:
         first, *others = self.members
         return "\n".join((_with_heading(first), *(said.alone for said in others)))
 
-    @property
-    def plain(self) -> str:
-        return " ".join(self.said.split())
-
     def repeats(self, other: _Run) -> bool:
         """Whether one run's text contains the other's, or they overlap in a document."""
-        if self.plain in other.plain or other.plain in self.plain:
-            return True
+        own, others = (" ".join(run.said.split()) for run in (self, other))
         (start, end), (others_start, others_end) = self.place, other.place
-        return self.unit.document == other.unit.document and start < others_end and others_start < end
+        overlap = self.unit.document == other.unit.document and start < others_end and others_start < end
+        return overlap or own in others or others in own
 
     @property
     def place(self) -> tuple[int, int]:

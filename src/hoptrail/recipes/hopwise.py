@@ -25,7 +25,7 @@ from hoptrail.recipes.answering import (
     verdict_of,
 )
 from hoptrail.recipes.closest import closest
-from hoptrail.recipes.recipe import OneRecipeSettings
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import interleave, pack
 from hoptrail.types import Answer, Hop, Ranking, Trail, Unit, Verdict
@@ -40,7 +40,7 @@ class Hopwise(ABC):
 
     corpus: Corpus
     language: Language
-    settings: OneRecipeSettings
+    settings: PassageSettings
 
     name: ClassVar[str]
 

@@ -4,67 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import hoptrail.notebook  # noqa: F401 - answers of recipes show themselves in notebooks
 from hoptrail.corpus.structure_names import PASSAGES
 from hoptrail.language.effort import Effort
 from hoptrail.language.tasks import Abstain
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.rankings import Pool
 from hoptrail.setting_limits import AtLeast1, Limited
 from hoptrail.types import Answer, Kind, Ranking
 
 
-class OneRecipeSettings(Protocol):
-    """The settings of one recipe, a frozen dataclass. A preset is an instance.
-
-    `k` units are retrieved from the `pool`, and at most `evidence_tokens` are read at a time. `structures` must have been built
-    (their own inputs are implied). `effort`: how many language tasks a question takes.
-    """
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def k(self) -> int: ...
-    @property
-    def evidence_tokens(self) -> int: ...
-    @property
-    def abstain(self) -> Abstain: ...
-    @property
-    def effort(self) -> Effort: ...
-    @property
-    def structures(self) -> tuple[str, ...]: ...
-    @property
-    def pool(self) -> Pool: ...
-    @property
-    def built_with(self) -> Mapping[str, str]:
-        """What structures must hold for it beyond their defaults: by `STRUCTURE.SETTING`, which must be true, how to add it."""
-
-
-class Recipe(Protocol):
-    """A frozen dataclass of (corpus, language, settings). The first line of its docstring describes it to users."""
-
-    name: ClassVar[str]
-
-    @property
-    def corpus(self) -> Corpus:
-        """What is searched: one state of the index, or a view of it."""
-
-    @property
-    def settings(self) -> OneRecipeSettings: ...
-
-    def retrieve(self, question: str) -> Ranking:
-        """The units found for a question, best first."""
-
-    def answer(self, question: str) -> Answer:
-        """The answer with its trail, or an abstention."""
-
-
 @dataclass(frozen=True, slots=True)
 class PassageSettings(Limited):
-    """`k` units are retrieved; the best that fit `evidence_tokens` are read. `abstain` says when a model abstains: `always` when
-    nothing settles the question, `allowed` only when nothing helps, or `never`.
+    """The settings of one recipe, of which others derive theirs. A preset is an instance.
+
+    `k` units are retrieved from the `pool`; the best that fit `evidence_tokens` are read at a time. `abstain` says when a model
+    abstains: `always` when nothing settles the question, `allowed` only when nothing helps, or `never`. `structures` must have
+    been built (their own inputs are implied). `effort`: how many language tasks a question takes. `built_with`: what structures
+    must hold for it beyond their defaults, by `STRUCTURE.SETTING`, which must be true, how to add it.
     """
 
     k: AtLeast1 = 20
@@ -86,3 +45,22 @@ class PassageSettings(Limited):
     @property
     def effort(self) -> Effort:
         return Effort()
+
+
+class Recipe(Protocol):
+    """A frozen dataclass of (corpus, language, settings). The first line of its docstring describes it to users."""
+
+    name: ClassVar[str]
+
+    @property
+    def corpus(self) -> Corpus:
+        """What is searched: one state of the index, or a view of it."""
+
+    @property
+    def settings(self) -> PassageSettings: ...
+
+    def retrieve(self, question: str) -> Ranking:
+        """The units found for a question, best first."""
+
+    def answer(self, question: str) -> Answer:
+        """The answer with its trail, or an abstention."""

@@ -10,10 +10,15 @@ from importlib import import_module
 from typing import Any
 
 from hoptrail.plugins import found, loaded
-from hoptrail.recipes.recipe import OneRecipeSettings, Recipe
+from hoptrail.recipes.recipe import PassageSettings, Recipe
 
-_CLASSES = {"bm25": "Bm25", "dense": "Dense", "hybrid": "Hybrid", "trail": "TrailRecipe"}
-"""Recipe name -> class in the module of that name. The default of the class's field `settings` shows what can be set."""
+_CLASSES = {
+    "bm25": "single_pass.Bm25",
+    "dense": "single_pass.Dense",
+    "hybrid": "single_pass.Hybrid",
+    "trail": "trail.TrailRecipe",
+}
+"""Recipe name -> module and class. The default of the class's field `settings` shows what can be set."""
 
 
 @cache
@@ -24,10 +29,11 @@ def recipe_names() -> tuple[str, ...]:
 
 def recipe_class(name: str) -> type[Recipe]:
     """The class of a recipe; `name` is one of `recipe_names`. Raises: UsageError: its package is broken."""
-    own = _CLASSES.get(name)
-    cls: type[Recipe] = (
-        loaded("recipes", name) if own is None else getattr(import_module(f"hoptrail.recipes.{name}"), own)
-    )
+    if name not in _CLASSES:
+        cls: type[Recipe] = loaded("recipes", name)
+    else:
+        module, _, own = _CLASSES[name].partition(".")
+        cls = getattr(import_module(f"hoptrail.recipes.{module}"), own)
     return cls
 
 
@@ -36,8 +42,8 @@ def settings_key(recipe: str) -> str:
     return recipe.replace("-", "_")
 
 
-def default_settings(recipe: str) -> OneRecipeSettings:
+def default_settings(recipe: str) -> PassageSettings:
     """A recipe's default settings."""
     fields: Any = recipe_class(recipe)
-    settings: OneRecipeSettings = fields.__dataclass_fields__["settings"].default_factory()
+    settings: PassageSettings = fields.__dataclass_fields__["settings"].default_factory()
     return settings

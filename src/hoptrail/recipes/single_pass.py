@@ -1,9 +1,18 @@
-"""Base of recipes that retrieve once and read once; each adds its own `retrieve`."""
+"""Recipes that retrieve once and read once: their base, whose recipes each add a `retrieve`, and the plain ones.
+
+Keyword search, dense search, and both fused and optionally reranked, the baseline `direct` of papers. Presets of `hybrid` rerank
+by late interaction (ColBERT; Khattab and Zaharia 2020, section 3.3; `models/rerankers.py`): over this first stage, or over
+keyword search alone, like the paper. Faithful to matching every token of the question with its best in the text. Left out:
+training for late interaction (token vectors come from the configured encoder, which must give one for each token), and end-to-end
+retrieval by token vectors.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from hoptrail.errors import TaskFailed
@@ -12,9 +21,12 @@ from hoptrail.language.tasks import Language, Read, Reading
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import pack
+from hoptrail.retrieval.units.unit_search import HybridSearchSettings, dense_search, hybrid_search, keyword_search
+from hoptrail.setting_limits import AtLeast1
 from hoptrail.types import Answer, Hop, Ranking, Trail, Verdict
 
 if TYPE_CHECKING:
+    from hoptrail.models.rerankers import Reranker
     from hoptrail.recipes.answering import CitedHop
 
 
@@ -78,3 +90,79 @@ class SinglePass(ABC):
             guess=guess_of(withheld_hop(question, reading, ranking), reading.confidence, self.corpus, len(hops) - 1),
             notes=reading.notes,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Settings(PassageSettings):
+    """A class of its own, so that runs of this recipe have a fingerprint of their own."""
+
+
+@dataclass(frozen=True)
+class Bm25(SinglePass):
+    """Keyword search (BM25), read once."""
+
+    settings: Bm25Settings = field(default_factory=Bm25Settings)
+
+    name: ClassVar[str] = "bm25"
+
+    def retrieve(self, question: str) -> Ranking:
+        """The `k` passages with the highest BM25 scores."""
+        return keyword_search(self.corpus, question, self.settings.k)
+
+
+@dataclass(frozen=True, slots=True)
+class DenseSettings(PassageSettings):
+    """A class of its own, so that runs of this recipe have a fingerprint of their own."""
+
+
+@dataclass(frozen=True)
+class Dense(SinglePass):
+    """Dense search by the encoder's vectors, read once."""
+
+    settings: DenseSettings = field(default_factory=DenseSettings)
+
+    name: ClassVar[str] = "dense"
+
+    def retrieve(self, question: str) -> Ranking:
+        """The `k` passages nearest to the question; scores are cosines."""
+        return dense_search(self.corpus, question, self.settings.k)
+
+
+@dataclass(frozen=True, slots=True)
+class HybridSettings(PassageSettings):
+    """`search` fuses the two searches; `reranker` (`late-interaction` or `cross-encoder:MODEL`; empty for none) then reorders
+    the first `rerank_depth` hits.
+    """
+
+    search: HybridSearchSettings = field(default_factory=HybridSearchSettings)
+    reranker: str = ""
+    rerank_depth: AtLeast1 = 50
+
+
+@dataclass(frozen=True)
+class Hybrid(SinglePass):
+    """Keyword and dense search fused, read once."""
+
+    settings: HybridSettings = field(default_factory=HybridSettings)
+
+    name: ClassVar[str] = "hybrid"
+    presets: ClassVar[Mapping[str, HybridSettings]] = {
+        "late-interaction": HybridSettings(reranker="late-interaction", rerank_depth=100),
+        "late-interaction-bm25": HybridSettings(
+            search=HybridSearchSettings(dense_weight=0.0), reranker="late-interaction", rerank_depth=100
+        ),
+    }
+
+    def retrieve(self, question: str) -> Ranking:
+        """The `k` best passages of the fused search; with a reranker, the `k` that it puts first among `rerank_depth` of them."""
+        if not self.settings.reranker:
+            return hybrid_search(self.corpus, question, self.settings.k, self.settings.search)
+        depth = max(self.settings.k, self.settings.rerank_depth)
+        candidates = hybrid_search(self.corpus, question, depth, self.settings.search)
+        return self._reranker.rerank(question, candidates, self.settings.k)
+
+    @cached_property
+    def _reranker(self) -> Reranker:
+        from hoptrail.models.rerankers import open_reranker  # not needed without one
+
+        return open_reranker(self.settings.reranker, self.corpus.encoder)

@@ -1,50 +1,97 @@
 """`trail`, hoptrail's own recipe: retrieve whole paths of passages, then read in stages until the answer is confident enough.
 
     retrieval     passages on paths of up to four hops, chosen together, without a model      retrieval/paths/search.py
-    reading       the few best at once; the hops are read off the text                        here, stage 1
-    chain         sub-questions completed from earlier answers, tried twice if the first      trail_chain.py, stage 2
+    reading       the few best at once; the hops are read off the text                        stage 1
+    chain         sub-questions completed from earlier answers, tried twice if the first      stage 2, `Chain`
                   reading gives nothing, and concluded together
-    wide reading  everything that was found, at once                                          here, stage 3
-    confidence    combined over the stages; below `least_confidence` the recipe abstains      trail_chain.py
-    order         the answer's passages: what was found to be evidence comes first            trail_order.py
+    wide reading  everything that was found, at once                                          stage 3
+    confidence    combined over the stages; below `least_confidence` the recipe abstains      `combined_confidence`
+    order         the answer's passages: what was found to be evidence comes first            `order_by_reading`
 
 Stages run from the cheapest to the dearest, and end with the first answer that the language's own confidence makes sure enough.
-Adopted: completion before search (ChainRAG), one question at a time (HiRAG, SUNAR), verifying and rethinking (HiRAG),
-concluding from the path and its evidence (SUNAR's meta reasoner). Not adopted, because they gained nothing here
-(docs/decisions/diary.md): summaries, a frontier under a budget (SUNAR), feedback from sampled answers, the triple channel.
-Retrieval asks no language, so `search` gives the same hits with any language.
+Stages with the same answer have read much the same passages, so together they have the highest of their confidences. Different
+answers do not lower it. The chain completes sub-questions from earlier answers, tries each at most twice, and concludes:
+
+    question      one at a time, completed before searching (ChainRAG, HiRAG, SUNAR)          `next_questions` in hopwise.py
+    first try     the passages of the path, and the best for the sub-question
+    verify        optional: check an uncertain answer against its evidence (HiRAG)            task verify
+    second try    without an answer: further passages for the sub-question alone (Rethink)
+    conclusion    from answers and passages together (SUNAR's MER), from the answers alone    task integrate
+                  (ChainRAG's AnsInt), or both, the one checking the other
+
+It has the confidence of its least confident hop, because one wrong step makes the rest a guess, and gives no answer if a hop
+has none. Not adopted, because they gained nothing here (docs/decisions/diary.md): summaries, a frontier under a budget (SUNAR),
+feedback from sampled answers, the triple channel. Retrieval asks no language, so `search` gives the same hits with any language.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.effort import Effort
 from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Language, Read
+from hoptrail.language.tasks import Abstain, Integrate, Language, Read, Verify
 from hoptrail.models.question_tagger import tag_question
-from hoptrail.recipes.answering import cite, guess_of, hops_of, report_hops, withheld_hop
-from hoptrail.recipes.closest import closest
-from hoptrail.recipes.hopwise import QuestionBudget, failed_hop
-from hoptrail.recipes.recipe import PassageSettings
-from hoptrail.recipes.trail_chain import (
-    Chain,
-    ChainSettings,
-    Opinion,
-    best_opinion,
-    combined_confidence,
-    concluding_hop,
-    left_open,
+from hoptrail.recipes.answering import (
+    CitedHop,
+    cite,
+    covers_any,
+    findings_of,
+    guess_of,
+    hops_of,
+    report_hops,
+    withheld_hop,
 )
-from hoptrail.recipes.trail_order import order_by_reading
+from hoptrail.recipes.closest import closest
+from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, next_questions, read_packed
+from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.search import STRUCTURES, search_paths
-from hoptrail.retrieval.rankings import pack, without_repeats
-from hoptrail.setting_limits import AtLeast0, AtLeast1, Share
-from hoptrail.types import Answer, AnswerKind, Ranking, Span, Trail
+from hoptrail.retrieval.rankings import interleave, pack, without_repeats
+from hoptrail.retrieval.units.unit_search import hybrid_search
+from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
+from hoptrail.text.normal_forms import same_words
+from hoptrail.types import Answer, AnswerKind, Hop, Ranking, Span, Trail, Verdict
+
+TASKS_A_HOP = 3
+"""The next question, its completion, its reading."""
+TASKS_BESIDES = 2
+"""The last request for a next question, and the conclusion."""
+KEPT = 2
+"""The best passages of the search keep their places in the answer, whatever was read."""
+_READ_OFF = {AnswerKind.PASSAGE, AnswerKind.STEPS, AnswerKind.LIST}
+"""Kinds of answers that are read off one place in the text, without hops."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSettings(Limited):
+    """At most `most_hops` sub-questions (0: no chain). Each reads the path's best `path_read` passages and `search` of its own.
+
+    Without an answer, `rethink` further passages are read (0: none). With `verify`, an answer with a confidence below `doubt` is
+    checked against its evidence, and dropped if that does not support it. `conclude` says from what the answer is concluded;
+    `both` costs one task more and gives two opinions.
+    """
+
+    most_hops: AtLeast0 = 6
+    path_read: AtLeast1 = 8
+    search: AtLeast0 = 3
+    rethink: AtLeast0 = 9
+    verify: bool = False
+    doubt: Share = 0.5
+    conclude: Literal["evidence", "answers", "both"] = "evidence"
+
+    @property
+    def most_tasks(self) -> tuple[int, int]:
+        """Upper bounds on the tasks of a chain: with evidence, and without."""
+        if not self.most_hops:
+            return 0, 0
+        tries = 2 if self.rethink else 1
+        concluding = 2 if self.conclude == "both" else 1
+        return self.most_hops * tries * (2 if self.verify else 1) + concluding, 2 * self.most_hops
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +125,6 @@ class TrailSettings(PassageSettings):
 
 NO_CHAIN = ChainSettings(most_hops=0)
 
-_READ_OFF = {AnswerKind.PASSAGE, AnswerKind.STEPS, AnswerKind.LIST}
-"""Kinds of answers that are read off one place in the text, without hops."""
-
 
 @dataclass(frozen=True)
 class TrailRecipe:
@@ -108,7 +152,11 @@ class TrailRecipe:
     def answer(self, question: str) -> Answer:
         meter = Meter(self.language, self.settings.abstain)
         found = self.retrieve(question)
-        opinions = self._opinions(question, found, meter)
+        opinions: list[Opinion] = []
+        for opinion in self._stages(question, found, meter):
+            opinions.append(opinion)
+            if opinion.answer is not None and combined_confidence(opinion, opinions) >= self.settings.sure:
+                break
         best, combined = best_opinion(opinions)
         text = best.answer if combined >= self.settings.least_confidence else None
         # An abstention shows the failed hops of all stages, because they may be its cause.
@@ -120,37 +168,28 @@ class TrailRecipe:
         trail = Trail(tuple(cited.hop for cited in hops))
         ordered = order_by_reading(found, shown, opinions)
         confidence = combined if text is not None else unsure[0]
+        # First those of several hops, whose last hop asks what is left of the question.
+        by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < 2)
+        promising = tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.promising))
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, meter.total, ordered, confidence),
             kind=best.kind,
             items=best.items if text is not None else (),
-            closest=closest(question, shown, self.corpus, self.language, _promising_of(opinions)),
+            closest=closest(question, shown, self.corpus, self.language, promising),
             guess=guess_of(unsure[1], unsure[0], self.corpus, len(hops) - 1) if text is None else None,
             notes=best.notes or opinions[0].notes,
         )
 
-    def _opinions(self, question: str, found: Ranking, meter: Meter) -> list[Opinion]:
-        """The opinions of the stages in turn, up to the first that is sure enough; at least one."""
-        opinions: list[Opinion] = []
-        for opinion in self._stages(question, found, QuestionBudget(meter, self.settings.tasks, self.settings.tokens)):
-            opinions.append(opinion)
-            if opinion.answer is not None and combined_confidence(opinion, opinions) >= self.settings.sure:
-                break
-        return opinions
-
-    def _stages(self, question: str, found: Ranking, budget: QuestionBudget) -> Iterator[Opinion]:
+    def _stages(self, question: str, found: Ranking, meter: Meter) -> Iterator[Opinion]:
         chosen = self.settings
-        few = pack(found[: chosen.first_read], chosen.evidence_tokens)
-        yield self._reading(question, few, budget.meter)
+        tokens, budget = chosen.evidence_tokens, QuestionBudget(meter, chosen.tasks, chosen.tokens)
+        few = pack(found[: chosen.first_read], tokens)
+        yield self._reading(question, few, meter)
         if tag_question(question).kind not in _READ_OFF:
-            yield from self._chain(found, budget).opinions(question)
-        everything = pack(found, chosen.evidence_tokens)
+            yield from Chain(self.corpus, found, chosen.chain, tokens, budget).opinions(question)
+        everything = pack(found, tokens)
         if chosen.wide and everything != few and budget.affords(1):  # the same text read twice is one opinion
-            yield self._reading(question, everything, budget.meter)
-
-    def _chain(self, found: Ranking, budget: QuestionBudget) -> Chain:
-        chosen = self.settings
-        return Chain(self.corpus, found, chosen.chain, chosen.evidence_tokens, budget)
+            yield self._reading(question, everything, meter)
 
     def _reading(self, question: str, packed: Ranking, meter: Meter) -> Opinion:
         meter.asked(question, question)
@@ -166,7 +205,182 @@ class TrailRecipe:
         )
 
 
-def _promising_of(opinions: Sequence[Opinion]) -> tuple[Span, ...]:
-    """The promising spans of all opinions: first of those with several hops, whose last hop asks what is left of the question."""
-    by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < 2)
-    return tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.promising))
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and the promising spans and the
+    notes of its reading. `withheld` is the hop of an answer that the reading was not sure enough to give, with its probability.
+    """
+
+    answer: str | None
+    confidence: float
+    hops: list[CitedHop]
+    kind: AnswerKind = AnswerKind.SHORT
+    items: tuple[str, ...] = ()
+    promising: tuple[Span, ...] = ()
+    withheld: tuple[float, CitedHop | None] = (0.0, None)
+    notes: tuple[str, ...] = ()
+
+
+# --- stage 2
+
+
+@dataclass(frozen=True, slots=True)
+class HopAttempt:
+    """A sub-question's hop after one try, the confidence of its answer (0 without one), and what its reading found promising."""
+
+    cited: CitedHop
+    confidence: float = 0.0
+    promising: tuple[Span, ...] = ()
+
+
+@dataclass(slots=True)
+class Chain:
+    """One question's chain over the passages `found` for it; at most `tokens` of evidence are read at a time."""
+
+    corpus: Corpus
+    found: Ranking
+    settings: ChainSettings
+    tokens: int
+    budget: QuestionBudget
+    attempts: list[HopAttempt] = field(default_factory=list)
+
+    def opinions(self, question: str) -> Iterator[Opinion]:
+        """The chain's conclusions, one or two; none if the budget does not afford a hop, or if the question is not taken apart,
+        because it has been read already.
+        """
+        if not self.settings.most_hops or not self._may_continue([]):
+            return
+        most = self.settings.most_hops
+        hops = next_questions(question, self.budget.meter, most, self._hop, self._may_continue, {question})
+        if not hops:
+            return
+        if any(cited.hop.answer is None for cited in hops):
+            yield Opinion(None, 0.0, hops, promising=self.attempts[-1].promising if self.attempts else ())
+            return
+        sure = min(attempt.confidence for attempt in self.attempts)
+        if self.settings.conclude != "answers":
+            yield self._conclude(question, hops, sure, pack(self.found[: self.settings.path_read], self.tokens))
+        if self.settings.conclude != "evidence" and self.budget.affords(1):
+            yield self._conclude(question, hops, sure, ())
+
+    def _may_continue(self, hops: Sequence[CitedHop]) -> bool:
+        """Whether one more hop fits the budget and is of use: after a hop without an answer it is not."""
+        answered = all(cited.hop.answer is not None for cited in hops)
+        return answered and self.budget.affords(TASKS_A_HOP + TASKS_BESIDES)
+
+    def _hop(self, question: str, asked: str) -> CitedHop:
+        """A first try, and a second if the first gave no supported answer."""
+        found = self._search(asked)
+        hits = without_repeats((*found[: self.settings.search], *self.found[: self.settings.path_read]))
+        attempt = self._try(question, asked, hits)
+        read = {hit.unit.id for hit in hits}
+        further = tuple(hit for hit in found if hit.unit.id not in read)[: self.settings.rethink]
+        unanswered = attempt.cited.hop.verdict is Verdict.UNANSWERED
+        if further and unanswered and self.budget.affords(1 + TASKS_BESIDES):
+            second = self._try(question, asked, further)
+            hop = replace(second.cited.hop, hits=(*hits, *further))
+            attempt = replace(second, cited=replace(second.cited, hop=hop))
+        self.attempts.append(attempt)
+        return attempt.cited
+
+    def _search(self, asked: str) -> Ranking:
+        """The passages of a sub-question for both tries, by words and vectors and by path search in turn; none if neither try has
+        any of its own.
+        """
+        own, further = self.settings.search, self.settings.rethink
+        if not own and not further:
+            return ()
+        limit = own + self.settings.path_read + further
+        alone = hybrid_search(self.corpus, asked, limit)
+        return interleave([alone, search_paths(self.corpus, asked, limit)], limit)
+
+    def _try(self, question: str, asked: str, hits: Ranking) -> HopAttempt:
+        """An unsure answer does not stand if it is to be verified and its evidence does not support it."""
+        meter, chosen = self.budget.meter, self.settings
+        reading, cited = read_packed(question, asked, hits, self.tokens, meter)
+        if reading.answer is None:
+            return HopAttempt(cited, promising=reading.promising)
+        if chosen.verify and reading.confidence < chosen.doubt and self.budget.affords(1 + TASKS_BESIDES):
+            units = tuple(hit.unit for hit in pack(hits, self.tokens))
+            try:
+                supported = meter.perform(Verify(asked, units, reading.answer)) >= chosen.doubt
+            except TaskFailed:
+                return HopAttempt(failed_hop(question, asked, hits))
+            if not supported:
+                return HopAttempt(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
+        return HopAttempt(cited, reading.confidence, reading.promising)
+
+    def _conclude(self, question: str, hops: list[CitedHop], sure: float, packed: Ranking) -> Opinion:
+        task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
+        try:
+            reading, concluding = conclusion(task, hops, packed, self.budget.meter)
+        except TaskFailed:
+            failed = report_hops([failed_hop(question, question, packed)], self.budget.meter)
+            return Opinion(None, 0.0, [*hops, *failed])
+        confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
+        shown = [*hops, *report_hops(concluding, self.budget.meter)]
+        return Opinion(reading.answer, confidence, shown, promising=self.attempts[-1].promising)
+
+
+# --- what the stages say together
+
+
+def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
+    """The highest confidence among the opinions with the same answer; 0 without an answer."""
+    if opinion.answer is None:
+        return 0.0
+    return max(one.confidence for one in opinions if one.answer is not None and same_words(one.answer, opinion.answer))
+
+
+def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
+    """The opinion with the highest combined confidence (then its own, then answered hops), and that confidence."""
+
+    def rank(opinion: Opinion) -> tuple[float, float, int]:
+        answered = sum(cited.hop.answer is not None for cited in opinion.hops)
+        return combined_confidence(opinion, opinions), opinion.confidence, answered
+
+    best = max(opinions, key=rank)
+    return best, combined_confidence(best, opinions)
+
+
+def left_open(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
+    """The hops of one opinion, the last of them without the opinion's answer, because it is not given; if none of them failed,
+    with the failed hops of the other opinions in order.
+    """
+    *before, last = opinion.hops
+    if last.hop.answer is not None and last.hop.answer == opinion.answer:
+        last = CitedHop(replace(last.hop, answer=None, verdict=Verdict.UNANSWERED))
+    if any(map(_failed, opinion.hops)):
+        return [*before, last]
+    hops = ([*before, last] if other is opinion else filter(_failed, other.hops) for other in opinions)
+    return list(chain.from_iterable(hops))
+
+
+def concluding_hop(opinion: Opinion) -> CitedHop:
+    """The hop that gives an opinion's answer: its last, or one that cites what all cite, if the answer is concluded from them."""
+    last = opinion.hops[-1]
+    if opinion.answer is None or last.hop.answer == opinion.answer:
+        return last
+    hits = without_repeats(hit for cited in opinion.hops for hit in cited.hop.hits)
+    hop = replace(last.hop, hits=hits, answer=opinion.answer, verdict=Verdict.ANSWERED)
+    return CitedHop(hop, tuple(dict.fromkeys(span for cited in opinion.hops for span in cited.support)))
+
+
+def _failed(cited: CitedHop) -> bool:
+    return cited.hop.verdict is Verdict.FAILED
+
+
+def order_by_reading(found: Ranking, shown: Ranking, opinions: Sequence[Opinion]) -> Ranking:
+    """As many passages as in `found`, with scores 1 / position. `shown` are these and all that the opinions read.
+
+    After the first KEPT come those that the opinions cite, the most confident opinion first; then the best passage for a
+    sub-question that was asked after an answered one and found no answer; then the rest in their order.
+    """
+    confident = sorted(opinions, key=lambda opinion: -opinion.confidence)
+    support = (span for opinion in confident for cited in opinion.hops for span in cited.support)
+    holders = (next((hit for hit in shown if covers_any(hit.unit, [span])), None) for span in support)
+    cited = (hit for hit in holders if hit is not None)
+    last = (opinion.hops[-1].hop for opinion in opinions if len(opinion.hops) > 1)
+    asked_on = chain.from_iterable(hop.hits[:1] for hop in last if hop.verdict is Verdict.UNANSWERED)
+    order = without_repeats((*found[:KEPT], *cited, *asked_on, *found))[: len(found)]
+    return tuple(replace(hit, score=1 / position) for position, hit in enumerate(order, start=1))

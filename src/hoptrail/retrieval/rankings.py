@@ -1,9 +1,10 @@
-"""Order hits, fuse rankings (by rank, by score or interleaved), and pack the best hits into a token budget."""
+"""The units to rank; order hits, fuse rankings (by rank, by score or interleaved), pack the best hits into a token budget."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
@@ -11,6 +12,22 @@ from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Hit, Kind, Ranking, Span, Unit
 
 Key = TypeVar("Key", int, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A flat pool: units of these `kinds`, which are ranked as one list."""
+
+    kinds: tuple[Kind, ...]
+
+    def units(self, snapshot: Snapshot) -> Iterator[Unit]:
+        """All units of the pool, in no particular order."""
+        for kind in self.kinds:
+            yield from snapshot.units(kind)
+
+    def size(self, snapshot: Snapshot) -> int:
+        """The number of units in the pool."""
+        return sum(snapshot.count(kind) for kind in self.kinds)
 
 
 def ranked(hits: Iterable[Hit], limit: int | None = None) -> Ranking:

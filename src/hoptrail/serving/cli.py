@@ -304,8 +304,7 @@ def replies(
     folder: options.IndexFolder, out: Annotated[Path, options.option("--out", "FILE.jsonl", "The file to write.")]
 ) -> None:
     """Write the chat model's replies stored in an index as a recording, for `--language replay:FILE`."""
-    from hoptrail.models.ledger import FILE, RememberedReplies
-    from hoptrail.models.recording import write_recording
+    from hoptrail.models.ledger import FILE, RememberedReplies, write_recording
 
     remembered = RememberedReplies(folder / FILE)
     if not remembered.path.exists() and not Snapshot.exists(folder):

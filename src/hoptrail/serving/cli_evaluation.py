@@ -49,7 +49,7 @@ def evaluate(
 ) -> None:
     """Measure recipes on a data set or on your own documents: answers, retrieval, seconds, cost."""
     from hoptrail.evaluation import datasets, runner
-    from hoptrail.evaluation.own_context import evaluate_own_contexts
+    from hoptrail.evaluation.runner import evaluate_own_contexts
     from hoptrail.plugins import found
 
     options.check_writable(out)
@@ -102,7 +102,7 @@ def _check_performer(
     if performer == CHAT:
         _print_costs(dataset, recipes, settings)
     if recipes and performer == OFFLINE and settings.offline.reader:
-        from hoptrail.models.reader import refuse_training_questions
+        from hoptrail.models.networks import refuse_training_questions
 
         refuse_training_questions(question.id for question in dataset.questions)
 

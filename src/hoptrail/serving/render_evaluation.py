@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hoptrail.evaluation.outcomes import HITS, Outcome
-from hoptrail.evaluation.risk_coverage import SURE
+from hoptrail.evaluation.reports import SURE
 from hoptrail.serving.render import SHOWN_NOTES, first_of, plain, table_of
 from hoptrail.types.json_object import JsonObject
 

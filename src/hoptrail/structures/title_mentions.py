@@ -1,8 +1,8 @@
 """Which sentences name documents by their titles, and which names they have in common: what a question's path can follow.
 
-They are stored as names, which path search maps (`retrieval/paths/graph.py`). Added and removed documents change which names are
-titles, and so the names of sentences in other documents. After a few changes all texts are searched for the words of these names,
-which takes well under a microsecond per text; cutting a text into words and looking up every name takes about twenty-five.
+They are stored as names, which path search maps (`retrieval/paths/queries.py`). Added and removed documents change which names
+are titles, and so the names of sentences in other documents. After a few changes all texts are searched for the words of these
+names, which takes well under a microsecond per text; cutting a text into words and looking up every name takes about twenty-five.
 """
 
 from __future__ import annotations

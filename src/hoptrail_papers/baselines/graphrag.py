@@ -20,8 +20,7 @@ from typing import ClassVar
 from hoptrail.corpus.structure_names import TRIPLES
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
-from hoptrail.retrieval.rankings import best_first, interleave
-from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.rankings import Pool, best_first, interleave
 from hoptrail.retrieval.units.unit_search import dense_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Share
 from hoptrail.text.mentions import find_mentions

@@ -46,8 +46,7 @@ from hoptrail.recipes.answering import CARRIED, CitedHop, findings_of, report_ho
 from hoptrail.recipes.hopwise import Concluded, Hopwise, complete_question, failed_hop, integrate, reading_for
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import pack, ranked
-from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.rankings import Pool, pack, ranked
 from hoptrail.retrieval.units.unit_search import dense_search, nearest
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Share, check_limits
 from hoptrail.structures.catalogue import StructureSettings

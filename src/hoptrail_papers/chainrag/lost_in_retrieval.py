@@ -26,10 +26,9 @@ from functools import partial
 from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Dataset
-from hoptrail.evaluation.own_context import Contexts
 from hoptrail.evaluation.question_run import Asking, PerQuestion, corpus_ids
 from hoptrail.evaluation.retrieval_measures import Showing, project_to_passages, recall_at
-from hoptrail.evaluation.runner import corpus_ids_by_document, index_corpus
+from hoptrail.evaluation.runner import Contexts, corpus_ids_by_document, index_corpus
 from hoptrail.index.indexing import Watcher
 from hoptrail.language.conversation.references import complete
 from hoptrail.language.tasks import Finding

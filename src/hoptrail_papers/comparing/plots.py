@@ -16,9 +16,9 @@ from hoptrail.errors import UsageError
 from hoptrail.evaluation.answer_scores import mean
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.retrieval_measures import DEEPEST_CUTOFF, recall_at
-from hoptrail.evaluation.risk_coverage import calibration_table, risk_coverage_curve
 from hoptrail.evaluation.run_folder import Run
 from hoptrail.types.json_object import JsonObject
+from hoptrail_papers.comparing.risk_coverage import calibration_table, risk_coverage_curve
 from hoptrail_papers.comparing.run_comparison import RunComparison, common_questions, judged_answers, labelled
 from hoptrail_papers.comparing.run_tables import QUALITY, TextTable, tables_of
 

@@ -23,14 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation import risk_coverage
 from hoptrail.evaluation.answer_scores import ConfidenceInterval, Share, mean, mean_interval
 from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
-from hoptrail.evaluation.reports import INTERVAL_SEED, answer_score, counted_outcome, judged_by_confidence
+from hoptrail.evaluation.reports import (
+    INTERVAL_SEED,
+    JudgedAnswer,
+    answer_score,
+    counted_outcome,
+    judged_by_confidence,
+    sure_answers,
+)
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import CUTOFFS, measured_at
 from hoptrail.evaluation.run_folder import Run
+from hoptrail_papers.comparing.risk_coverage import area_under_risk, brier_score, calibration_error, calibration_table
 
 ROUNDS = 10_000  # random changes of sign. A p of 0.05 then has a standard error of 0.002.
 MOST_EXACT = 13
@@ -323,7 +330,7 @@ def _group_scores(runs: Sequence[Run], group: Slice, measure: Measure) -> list[S
     return scores
 
 
-def judged_answers(run: Run, questions: Sequence[Question]) -> list[risk_coverage.JudgedAnswer]:
+def judged_answers(run: Run, questions: Sequence[Question]) -> list[JudgedAnswer]:
     """The run's answers with a confidence, and whether they are right (by exact match or outcome)."""
     return judged_by_confidence([run.results.get(question.id) for question in questions])
 
@@ -331,14 +338,14 @@ def judged_answers(run: Run, questions: Sequence[Question]) -> list[risk_coverag
 def _confidences(runs: Sequence[Run], questions: Sequence[Question]) -> Iterator[Confidence]:
     for label, run in labelled(runs):
         if answers := judged_answers(run, questions):
-            sure = risk_coverage.sure_answers(answers)
+            sure = sure_answers(answers)
             yield Confidence(
                 run=label,
                 answers=len(answers),
                 risk=mean([float(not answer.correct) for answer in answers]),
-                area=risk_coverage.area_under_risk(answers),
-                calibration=risk_coverage.calibration_error(risk_coverage.calibration_table(answers)),
-                brier=risk_coverage.brier_score(answers),
+                area=area_under_risk(answers),
+                calibration=calibration_error(calibration_table(answers)),
+                brier=brier_score(answers),
                 sure=sure,
                 coverage=sure.n / len(questions) if sure else 0.0,
             )

@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.evaluation.risk_coverage import SURE
+from hoptrail.evaluation.reports import SURE
 from hoptrail_papers.comparing.run_comparison import SIGNIFICANT, Breakdown, RunComparison, Slice
 
 QUALITY = ("right", "shown", "wrong", "shows@5", "em", "f1", "recall@5", "full@5")

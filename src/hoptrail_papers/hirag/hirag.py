@@ -40,8 +40,7 @@ from hoptrail.language.tasks import Abstain, Integrate
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops, stored_hits
 from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, integrate, next_step, recalled
 from hoptrail.recipes.recipe import PassageSettings
-from hoptrail.retrieval.rankings import interleave, pack
-from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.rankings import Pool, interleave, pack
 from hoptrail.setting_limits import AtLeast1, ShareAbove0
 from hoptrail.text.lexicon import QUESTION_WORDS
 from hoptrail.text.normal_forms import folded

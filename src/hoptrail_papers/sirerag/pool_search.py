@@ -19,8 +19,7 @@ from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.rerankers import open_reranker
 from hoptrail.retrieval.corpus import Corpus
-from hoptrail.retrieval.rankings import convex_scores, ranked, ranked_units, rescored, scores_of
-from hoptrail.retrieval.units.pool import Pool
+from hoptrail.retrieval.rankings import Pool, convex_scores, ranked, ranked_units, rescored, scores_of
 from hoptrail.retrieval.units.unit_search import nearest
 from hoptrail.types import Kind, Ranking, Unit
 from hoptrail_papers.keyword_statistics import KeywordStatistics

@@ -28,7 +28,7 @@ from hoptrail.errors import ModelUnavailable
 from hoptrail.language.meter import Meter
 from hoptrail.language.tasks import Abstain, Equate, Sample
 from hoptrail.models.encoder import FloatMatrix
-from hoptrail.models.extras import loaded, optional_package
+from hoptrail.models.encoder_factory import loaded, optional_package
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.setting_limits import AtLeast1, check_limits
 from hoptrail.text.mentions import Shape, figure_shape

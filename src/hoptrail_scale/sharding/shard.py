@@ -20,9 +20,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.units import Found
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, Source, Walk, promising_bridges
-from hoptrail.retrieval.paths.graph import PassageGraph
-from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.retrieval.paths.question_scores import QuestionScores
+from hoptrail.retrieval.paths.queries import PassageGraph, PathQueries, QuestionScores
 from hoptrail.types import Document, Extraction, Kind, Unit
 
 T = TypeVar("T")

@@ -34,10 +34,9 @@ from hoptrail.language.lazy import LazyLanguage
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder
-from hoptrail.recipes.bm25 import Bm25Settings
 from hoptrail.recipes.catalogue import needed_structures, open_recipe, recipe_settings
-from hoptrail.recipes.hybrid import HybridSettings
 from hoptrail.recipes.recipe import Recipe
+from hoptrail.recipes.single_pass import Bm25Settings, HybridSettings
 from hoptrail.recipes.trail import TrailSettings
 from hoptrail.retrieval.corpus import Corpus, check_question
 from hoptrail.retrieval.paths.candidates import AS_TRAINED, Bridge, CandidateSettings, bridge_vectors, choose_bridges

@@ -15,8 +15,9 @@ from hoptrail.errors import EndpointRefused, TaskFailed
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.chat.schemas import ReadingReply, StepReply
 from hoptrail.language.tasks import Assess, Decompose, Read
+from hoptrail.models.billing import RecordedChat
 from hoptrail.models.chat import Rung
-from hoptrail.models.recording import RecordedChat, write_recording
+from hoptrail.models.ledger import write_recording
 from hoptrail.types import Unit
 from language_chat import ANSWER, QUESTION, Speaking, passage
 

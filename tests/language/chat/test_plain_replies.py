@@ -11,7 +11,7 @@ from hoptrail.language.chat.grounding import reading_from
 from hoptrail.language.chat.prompting import known_prompts, load_prompt
 from hoptrail.language.chat.replies import read_plain
 from hoptrail.language.chat.reply_parsing import InvalidReply
-from hoptrail.models.completion import ChatReply
+from hoptrail.models.chat import ChatReply
 from hoptrail.types import Unit
 from language_chat import QUESTION
 

@@ -36,8 +36,8 @@ from hoptrail.language.tasks import (
     Verify,
 )
 from hoptrail.models.chat import ChatSettings
+from hoptrail.models.ledger import write_recording
 from hoptrail.models.prompt_text import estimated_tokens
-from hoptrail.models.recording import write_recording
 from language_chat import ISK, WRENMOUTH, Speaking, passage
 
 UNITS = (

@@ -17,7 +17,7 @@ from hoptrail.language.identity import language_identity
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Extract, Finding, Read, Recall
 from hoptrail.models.chat import ChatLayer, ChatSettings
-from hoptrail.models.recording import write_recording
+from hoptrail.models.ledger import write_recording
 from language_chat import passage
 
 STEP = {"question": "Who?", "evidence": [1], "quote": "The Isk flows.", "answer": "Isk"}

@@ -14,7 +14,8 @@ from fakeai.server import Brain, FakeAI, form_of
 from hoptrail.errors import BudgetExhausted
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.tasks import Decompose, Sample
-from hoptrail.models.recording import RecordedChat, write_recording
+from hoptrail.models.billing import RecordedChat
+from hoptrail.models.ledger import write_recording
 from hoptrail.types import Unit
 from language_chat import QUESTION, Speaking
 

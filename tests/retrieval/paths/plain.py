@@ -17,9 +17,7 @@ from hoptrail.corpus.passage_graph import NAMES
 from hoptrail.models.encoder import FloatMatrix, Progress, unit_length
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import CandidateSettings, Walk
-from hoptrail.retrieval.paths.graph import PassageGraph
-from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.retrieval.paths.question_scores import QuestionScores
+from hoptrail.retrieval.paths.queries import PassageGraph, PathQueries, QuestionScores
 from hoptrail.types import Document, Kind, Unit
 from structures.site import names_of
 from world import Counting, make_document

@@ -10,12 +10,9 @@ import pytest
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.paths.candidates import find_candidates
 from hoptrail.retrieval.paths.features import CandidateFeatures
-from hoptrail.retrieval.paths.graph import PassageGraph
-from hoptrail.retrieval.paths.planned import on_planned_paths
-from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.retrieval.paths.question_scores import QuestionScores
+from hoptrail.retrieval.paths.queries import PassageGraph, PathQueries, QuestionScores
 from hoptrail.retrieval.paths.scoring import stored_scorer
-from hoptrail.retrieval.paths.search import PLANNED, judge
+from hoptrail.retrieval.paths.search import PLANNED, judge, on_planned_paths
 from retrieval.paths.plain import SETTINGS, WordEncoder
 from retrieval.paths.test_search import STRUCTURES
 from structures.site import Site

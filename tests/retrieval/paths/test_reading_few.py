@@ -11,9 +11,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import CandidateSettings
 from hoptrail.retrieval.paths.features import CandidateFeatures, _ranks
-from hoptrail.retrieval.paths.graph import PassageGraph
-from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.retrieval.paths.question_scores import QuestionScores
+from hoptrail.retrieval.paths.queries import PassageGraph, PathQueries, QuestionScores
 from hoptrail.retrieval.paths.search import describe
 from retrieval.paths.test_search import QUESTION, opened
 from world import FACTS, HashingEncoder, make_document

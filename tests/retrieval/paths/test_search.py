@@ -17,9 +17,7 @@ from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.candidates import Bridge, CandidateSettings, choose_bridges
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES
-from hoptrail.retrieval.paths.graph import PassageGraph
-from hoptrail.retrieval.paths.queries import PathQueries, stretches
-from hoptrail.retrieval.paths.question_scores import names_asked
+from hoptrail.retrieval.paths.queries import PassageGraph, PathQueries, names_asked, stretches
 from hoptrail.retrieval.paths.scoring import (
     LINKED_FEATURES,
     best_places,

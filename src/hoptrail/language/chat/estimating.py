@@ -18,8 +18,7 @@ from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.effort import Effort
 from hoptrail.language.tasks import Language, Reply, Summarise, Task
 from hoptrail.models.billing import Chat, PaidReply
-from hoptrail.models.chat import ChatRequest, ChatSettings
-from hoptrail.models.completion import ChatReply
+from hoptrail.models.chat import ChatReply, ChatRequest, ChatSettings
 from hoptrail.models.ledger import Cost, cost_of
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.types import Extraction

@@ -25,9 +25,8 @@ from hoptrail.language.chat.schemas import ReplyForm, schema_of
 from hoptrail.language.listener import ObservedLanguage
 from hoptrail.language.tasks import TASK_NAMES, Task
 from hoptrail.models.billing import Chat
-from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
+from hoptrail.models.chat import ChatReply, ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.client import CallFailed, FailureKind
-from hoptrail.models.completion import ChatReply
 from hoptrail.models.prompt_text import estimated_tokens, start_of_loop
 from hoptrail.types import Usage
 

@@ -28,8 +28,7 @@ from hoptrail.language.chat.reply_parsing import (
     says_unknown,
 )
 from hoptrail.language.chat.schemas import ReplyForm
-from hoptrail.models.chat import ChatRequest, Rung
-from hoptrail.models.completion import TOO_LONG, ChatReply
+from hoptrail.models.chat import TOO_LONG, ChatReply, ChatRequest, Rung
 from hoptrail.models.prompt_text import start_of_loop
 from hoptrail.text.normal_forms import stands_in
 from hoptrail.text.sentences import sentence_spans

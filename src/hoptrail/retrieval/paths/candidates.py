@@ -1,6 +1,6 @@
 """The candidates for a question's path: found directly, one or two names away, or by a bridged query.
 
-1. Score every query (`queries.py`) against all passages (`question_scores.py`).
+1. Score every query against all passages (`queries.py`).
 2. Twice, follow names from the best passages to passages with that title or that mention the name; a common name leads only to
    the passages nearest to the question.
 3. Take names from sentences of the best passages that are near a step to which another step refers. Put each that some further
@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from hoptrail.corpus.searching import Matrix, top_rows
 from hoptrail.models.encoder import Encoder, FloatMatrix
-from hoptrail.retrieval.paths.queries import PathQueries
-from hoptrail.retrieval.paths.question_scores import QuestionScores, best_column
+from hoptrail.retrieval.paths.queries import PathQueries, QuestionScores, best_column
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.title_scanning import name_key
 
@@ -158,12 +157,9 @@ class Walk:
     def sources(self, rows: Sequence[int]) -> list[Source]:
         """Passages as sources."""
         graph, cosines = self.scores.graph, self.scores.passages[:, 0]
-        vectors = graph.passage_vectors[np.array(rows, np.intp)]
+        vectors, names, titles = graph.passage_vectors[np.array(rows, np.intp)], graph.named_by, graph.titles
         return [
-            Source(
-                *(row, graph.named_by.at(row), int(graph.titles[row]), vector),
-                *(float(cosines[row]), float(self.promise[row])),
-            )
+            Source(row, names.at(row), int(titles[row]), vector, float(cosines[row]), float(self.promise[row]))
             for row, vector in zip(rows, vectors, strict=True)
         ]
 
@@ -212,24 +208,20 @@ class Walk:
         """Reach the passages that have a bridge's name and are nearest to its query, whose vector is in `vectors`."""
         if not bridges:
             return
-        named = [self._nearest_with(bridge.name) for bridge in bridges]
-        cosines = _RowVectors(self.scores.graph.passage_vectors, np.concatenate(named))
-        nearest = [
-            rows[top_rows(cosines.to(rows, vector), BRIDGED_TO)] for rows, vector in zip(named, vectors, strict=True)
-        ]
-        _, inside = self.scores.graph.sentences.of_all(np.concatenate(nearest))
-        sentences = _RowVectors(self.scores.graph.sentence_vectors, inside)
+        graph = self.scores.graph
+        having = [graph.passages_with(bridge.name) for bridge in bridges]
+        named = [rows[top_rows(self.near[rows], MOST_BRIDGED)] for rows in having]
+        cosines = _RowVectors(graph.passage_vectors, np.concatenate(named))
+        pairs = zip(named, vectors, strict=True)
+        nearest = [rows[top_rows(cosines.to(rows, vector), BRIDGED_TO)] for rows, vector in pairs]
+        _, inside = graph.sentences.of_all(np.concatenate(nearest))
+        sentences = _RowVectors(graph.sentence_vectors, inside)
         for bridge, rows, vector in zip(bridges, nearest, vectors, strict=True):
             for row, cosine in zip(rows.tolist(), cosines.to(rows, vector).tolist(), strict=True):
-                own = sentences.to(self.scores.graph.sentences.at(row), vector)
+                own = sentences.to(graph.sentences.at(row), vector)
                 highest = max(cosine, float(own.max(initial=-1)))
                 promise = min(bridge.promise, 0.9) * (0.3 + 0.7 * highest)
                 self.promise[row] = max(float(self.promise[row]), promise)
-
-    def _nearest_with(self, name: int) -> Places:
-        """The passages with a name; if there are too many, those nearest to the question."""
-        rows = self.scores.graph.passages_with(name)
-        return rows[top_rows(self.near[rows], MOST_BRIDGED)]
 
 
 class _RowVectors:
@@ -269,8 +261,7 @@ def choose_bridges(bridges: Sequence[Bridge], having: Mapping[str, int], most: i
 
 def promising_bridges(walk: Walk) -> tuple[Bridge, ...]:
     """Names of the best passages, each with a step to put it into, best first."""
-    scores = walk.scores
-    rows = np.array(walk.best(BRIDGED_FROM), dtype=np.intp)
+    scores, rows = walk.scores, np.array(walk.best(BRIDGED_FROM), dtype=np.intp)
     if not len(rows):
         return ()
     scores.read(rows)

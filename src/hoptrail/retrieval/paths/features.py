@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hoptrail.corpus.columns import ranges
 from hoptrail.models.encoder import FloatMatrix, unit_length
 from hoptrail.retrieval.paths.candidates import Candidates
-from hoptrail.retrieval.paths.question_scores import QuestionScores
+from hoptrail.retrieval.paths.queries import QuestionScores
 from hoptrail.text.normal_forms import composed
 from hoptrail.text.words import places_of_stems, stem
 
@@ -114,16 +114,9 @@ class CandidateFeatures:
         first, second, names = joins.candidates[x], joins.candidates[y], joins.names[x]
         sentences = joins.sentences[x]
         sharing = np.bincount(joins.names, minlength=1)[names] if len(names) else names
-        values = np.concatenate(
-            [
-                self._pair_columns(joins, x, y),
-                self._bridged_columns(names, second),
-                np.asarray(sharing, dtype=np.float32)[:, None],
-                self._repeated_columns(first, second, scored),
-            ],
-            axis=1,
-        )
-        return Pairs(first, second, names, self.sentences[sentences].astype(np.intp), values)
+        bridged, shared = self._bridged_columns(names, second), np.asarray(sharing, dtype=np.float32)[:, None]
+        parts = self._pair_columns(joins, x, y), bridged, shared, self._repeated_columns(first, second, scored)
+        return Pairs(first, second, names, self.sentences[sentences].astype(np.intp), np.concatenate(parts, axis=1))
 
     def highest(self, values: FloatMatrix) -> FloatMatrix:
         """The highest value among each candidate's sentences, 0 without sentences."""
@@ -174,10 +167,10 @@ class CandidateFeatures:
     @cached_property
     def leads(self) -> Numbers:
         """The sentence of each candidate that is nearest to a query (without sentences: a neighbouring candidate's)."""
-        last = max(len(self.nearest) - 1, 0)
+        last, bounds = max(len(self.nearest) - 1, 0), zip(self.starts, self.starts[1:], strict=False)
         places = [
             start + int(np.argmax(self.nearest[start:end])) if end > start else min(start, last)
-            for start, end in zip(self.starts, self.starts[1:], strict=False)
+            for start, end in bounds
         ]
         return np.array(places, dtype=np.intp)
 

@@ -117,7 +117,7 @@ LINKED_FEATURES = (
 
 @dataclass(frozen=True)
 class Judged:
-    """The score of each candidate, the pairs, and the probability of each pair (`paired`)."""
+    """`paired` is the probability of each pair."""
 
     scores: FloatMatrix
     pairs: Pairs
@@ -176,13 +176,9 @@ def linked_features(described: CandidateFeatures, first: FloatMatrix, pairs: Pai
     columns: list[FloatMatrix] = []
     over_two = []
     for own, partner in ((pairs.second, pairs.first), (pairs.first, pairs.second)):
-        best = _highest(own, paired, size)
-        columns += [
-            best,
-            np.bincount(own, paired, size).astype(np.float32),
-            _highest(own, paired * np.maximum(first[partner], 1e-6), size),
-            _highest(own, first[partner], size),
-        ]
+        best, partners = _highest(own, paired, size), first[partner]
+        columns += [best, np.bincount(own, paired, size).astype(np.float32)]
+        columns += [_highest(own, paired * np.maximum(partners, 1e-6), size), _highest(own, partners, size)]
         over_two.append(_highest(own, paired * best[partner], size))
     ranks = np.empty(size, dtype=np.float32)
     ranks[np.argsort(-first, kind="stable")] = np.log1p(np.arange(size))

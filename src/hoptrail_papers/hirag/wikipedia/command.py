@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hoptrail.models.extras import optional_package
+from hoptrail.models.encoder_factory import optional_package
 from hoptrail.serving import options
 
 

@@ -15,20 +15,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.answer_scores import Share, mean
+from hoptrail.evaluation.answer_scores import mean
+from hoptrail.evaluation.reports import JudgedAnswer
 
 BINS = 10  # equal bins from 0 to 1 in the calibration table
-
-
-SURE = 0.5  # an answer with at least this confidence is sure
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedAnswer:
-    """The confidence of an answer, and whether it was right."""
-
-    confidence: float
-    correct: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +103,6 @@ def brier_score(judged: Sequence[JudgedAnswer]) -> float:
     if not judged:
         raise UsageError("the Brier score needs at least one answer")
     return mean([(answer.confidence - answer.correct) ** 2 for answer in judged])
-
-
-def sure_answers(judged: Sequence[JudgedAnswer]) -> Share | None:
-    """The share of right answers among those with a confidence of at least SURE; None without such answers."""
-    sure = [answer.correct for answer in judged if answer.confidence >= SURE]
-    return Share(sum(sure), len(sure)) if sure else None
 
 
 def _by_falling_confidence(judged: Sequence[JudgedAnswer]) -> list[tuple[float, list[JudgedAnswer]]]:
