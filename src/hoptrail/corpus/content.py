@@ -27,11 +27,8 @@ from hoptrail.types import Document, Extraction, Kind, Unit
 REMADE = frozenset({Kind.AGGREGATE, Kind.SUMMARY, Kind.SLOT})
 """Kinds of units made from several documents. Their structures make them again, or drop their links."""
 
-BATCH = 1 << 16
-"""Units that are removed together."""
-
-_COMPLETED = 512
-"""Units that are encoded again at a time."""
+BATCH = 1 << 16  # units that are removed together
+_COMPLETED = 512  # units that are encoded again at a time
 
 MOST_CHANGES = 1 << 14
 """Added and removed documents whose ids a writer remembers: those of a batch of new versions, and of the old ones."""
@@ -49,7 +46,6 @@ class Change:
 
     @property
     def nothing(self) -> bool:
-        """Whether no documents changed."""
         return not self.added and not self.removed
 
     def release(self) -> None:
@@ -68,7 +64,6 @@ class Content:
         self._start()
 
     def _start(self) -> None:
-        """Begin from the last commit."""
         self._unclean = False
         """Whether text that was removed may still be in the log or in files."""
         self._segments = SegmentWriter(self._database)
@@ -160,7 +155,6 @@ class Content:
             )
 
     def drop_extractions(self) -> None:
-        """Remove all extractions."""
         self._segments.changed = self._unclean = True
         self._database.run("DELETE FROM extractions")
 
@@ -226,7 +220,6 @@ class Content:
 
 
 def _kinds(database: Database, numbers: Numbers) -> list[tuple[str, int]]:
-    """The kinds of units, with their numbers."""
     return database.rows("SELECT u.kind, u.number FROM carray(?) c CROSS JOIN units u ON u.number = c.value", numbers)
 
 
@@ -239,7 +232,6 @@ def _missing(segments: Segments, family: Family, kind: Kind) -> Iterator[Mapping
 
 
 def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | str | bytes, ...]:
-    """The row of a unit, in the order of the columns of its table."""
     first, ends = unit.sources[0], rows.packed_ends(unit.sentence_ends)
     place = documents[first.document], first.start, first.end
     return number, unit.id, unit.kind.value, *place, len(unit.sources) - 1, unit.title, unit.text, ends

@@ -42,8 +42,7 @@ Value = None | int | float | str | bytes | Collection[str] | Collection[int] | N
 `CAST(c.value AS TEXT)`.
 """
 
-_READ_AHEAD = 1024
-"""Rows that a stream fetches at a time."""
+_READ_AHEAD = 1024  # rows that a stream fetches at a time
 
 _RETRY = 0.002
 """Seconds between two tries to empty the log. SQLite's own waiting tries ten times a second, and where readers follow each other
@@ -64,7 +63,6 @@ class Connection:
         self._turn = RLock()
 
     def rows(self, sql: str, *values: Value) -> list[Row]:
-        """All rows of a query."""
         with self._alone():
             return self._connection.execute(sql, tuple(map(_binding, values))).fetchall()
 
@@ -85,16 +83,13 @@ class Connection:
                 batch = list(islice(cursor, _READ_AHEAD))
 
     def run(self, sql: str, *values: Value) -> None:
-        """Run a command."""
         self.rows(sql, *values)
 
     def run_each(self, sql: str, rows: Iterable[tuple[apsw.SQLiteValue, ...]]) -> None:
-        """Run a command for each row of values."""
         with self._alone():
             self._connection.executemany(sql, rows)
 
     def delete(self, table: str, column: str, numbers: Collection[int] | NDArray[np.integer[Any]]) -> None:
-        """Delete the rows of a table with one of these numbers in a column."""
         self.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", numbers)
 
     def close(self) -> None:
@@ -105,7 +100,6 @@ class Connection:
 
     @contextmanager
     def closed_on_error(self) -> Iterator[None]:
-        """Close the connection if the block raises."""
         try:
             yield
         except BaseException:
@@ -277,13 +271,11 @@ class Database(CheckedConnection):
         self._version = version
 
     def commit(self) -> None:
-        """Commit the transaction."""
         with self._alone():
             seal(self._connection)
         self.run("COMMIT")
 
     def roll_back(self) -> None:
-        """Undo the transaction, if there is one."""
         with self._alone():
             if self._connection.in_transaction:
                 self.run("ROLLBACK")
@@ -333,7 +325,6 @@ class Database(CheckedConnection):
 
     @property
     def log_size(self) -> int:
-        """Size of the log in bytes."""
         return self._log.stat().st_size if self._log.exists() else 0
 
     def cut_excess(self) -> bool:

@@ -29,15 +29,12 @@ class Links:
         self._numbered = numbered
 
     def count(self) -> Counter[str]:
-        """How many links there are of each kind."""
         return self._segments.count(Family.LINKS)
 
     def edges(self, kind: str) -> Directed:
-        """The links of a kind, ordered by source, then target."""
         return _joined(self._segments.of(Family.LINKS, kind)).in_order()
 
     def all(self, kind: str | None = None) -> Iterator[Link]:
-        """All links, or those of one kind."""
         for name in self.count() if kind is None else (kind,):
             yield from self._links(name, self.edges(name))
 
@@ -75,7 +72,6 @@ class Links:
 
 
 def link_arrays(edges: Directed) -> Mapping[str, Array]:
-    """The arrays of a segment with these links."""
     edges = edges.in_order()
     nodes, starts = np.unique(edges.sources, return_index=True)
     return {
@@ -99,7 +95,6 @@ def entering(segment: Segment, numbers: Numbers) -> Places:
 
 
 def edges_at(segment: Segment, rows: Places) -> Directed:
-    """The links in these rows of a segment."""
     nodes = np.searchsorted(segment.arrays["starts"], rows, side="right") - 1
     return Directed(segment.arrays["nodes"][nodes], segment.arrays["targets"][rows], segment.arrays["weights"][rows])
 
@@ -115,7 +110,6 @@ class LinkWriter:
         self._numbered = numbered
 
     def assign(self, ids: Sequence[str]) -> list[int]:
-        """The numbers of new units."""
         reserved = rows.numbers_by_id(self._database, "reserved", ids)
         if reserved:
             self._database.delete("reserved", "number", reserved.values())
@@ -177,7 +171,6 @@ class LinkWriter:
             self._segments.mark_gone(segment, leaving(segment, numbers))
 
     def drop(self, kind: str) -> None:
-        """Remove all links of a kind."""
         self._segments.drop(self._segments.of(Family.LINKS, kind))
 
     def forget(self, numbers: Numbers) -> None:
@@ -196,7 +189,6 @@ class LinkWriter:
         self._database.delete("reserved", "number", unused)
 
     def merge(self) -> None:
-        """Merge segments that are due."""
         self._segments.merge(Family.LINKS, lambda segments: link_arrays(_joined(segments)))
 
 

@@ -74,11 +74,9 @@ class NameList(Sequence[bytes]):
         return row if row < len(self) and self[row] == encoded else -1
 
     def numbers(self, row: int) -> Numbers:
-        """The units of the key in a row."""
         return self.units[self.starts[row] : self.starts[row + 1]]
 
     def begins(self, start: str) -> bool:
-        """Whether any key starts with `start`."""
         row = bisect_left(self, encoded := start.encode(errors="surrogatepass"))
         return row < len(self) and self[row].startswith(encoded)
 
@@ -121,7 +119,6 @@ class NameList(Sequence[bytes]):
         )
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same keys with the same units."""
         if not isinstance(other, NameList):
             return NotImplemented
         return all(np.array_equal(array, other.arrays[name]) for name, array in self.arrays.items())
@@ -154,13 +151,10 @@ def _merged_names(segments: Sequence[Segment]) -> NameList:
     return reduce(NameList.merged, lists) if lists else NameList.of(())
 
 
-BATCH = 1 << 16
-"""Names whose units are looked up together."""
+BATCH = 1 << 16  # names whose units are looked up together
 
 
 class NameWriter:
-    """Writes names in a transaction."""
-
     def __init__(self, segments: SegmentWriter, numbered: NumberedUnits) -> None:
         self._segments = segments
         self._units = numbered
@@ -170,7 +164,6 @@ class NameWriter:
         self._segments.add(Family.NAMES, kind, names.arrays)
 
     def drop(self, kind: str) -> None:
-        """Remove all names of a kind; their units stay."""
         self._segments.drop(self._segments.of(Family.NAMES, kind))
 
     def forget(self, numbers: Numbers, kind: str | None = None) -> None:
@@ -208,5 +201,4 @@ class NameWriter:
         self._segments.add(Family.GRAPHS, kind, arrays)
 
     def merge(self) -> None:
-        """Merge segments that are due."""
         self._segments.merge(Family.NAMES, lambda segments: _merged_names(segments).arrays)

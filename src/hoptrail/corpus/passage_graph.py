@@ -20,8 +20,7 @@ from hoptrail.corpus.units import Origins
 from hoptrail.text.title_scanning import MOST_NAMESAKES
 from hoptrail.types import Kind
 
-NAMES = "names"
-"""The kind of names that link passages."""
+NAMES = "names"  # the kind of names that link passages
 MADE_BY = "2"  # changed by hand when the structure `mentions` makes other names
 
 
@@ -40,7 +39,6 @@ class Lists:
         return cls(bounds_of(pairs, size).astype(np.int32), unpaired(pairs)[1])
 
     def at(self, row: int) -> Rows:
-        """The list of one row."""
         numbers: Rows = self.values[self.starts[row] : self.starts[row + 1]]
         return numbers
 
@@ -50,7 +48,6 @@ class Lists:
         return places, self.values[positions]
 
     def counts(self, rows: int | NDArray[np.integer]) -> Rows:
-        """The lengths of the lists of these rows."""
         lengths: Rows = self.starts[np.add(rows, 1)] - self.starts[rows]
         return lengths
 
@@ -84,7 +81,6 @@ class GraphArrays:
     """Passage -> the names in its sentences, and its title."""
 
     def stored(self) -> dict[str, Array]:
-        """The arrays by the names under which they are stored."""
         arrays: dict[str, Array] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -109,7 +105,6 @@ def stored_graph(snapshot: Snapshot) -> GraphArrays | None:
 
 
 def make_graph(snapshot: Snapshot) -> GraphArrays:
-    """The graph of the passages, sentences and names of a snapshot."""
     passages, sentences = (snapshot.numbered.origins(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE))
     keys, size = snapshot.names.of(NAMES), len(passages.numbers)
     passage_of = _containing_passages(passages, sentences)

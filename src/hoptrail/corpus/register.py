@@ -65,7 +65,6 @@ class SourceChanges:
             self.ids_at[source] = {document.id}
 
     def take_from(self, source: str, ids: Iterable[str]) -> None:
-        """Take a source from documents."""
         for id_ in ids:
             entry = self.now[id_]
             self.now[id_] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
@@ -146,8 +145,6 @@ def named(snapshot: Snapshot, name: str) -> set[str]:
 
 
 class UnknownName(UsageError):
-    """A name fits no document."""
-
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no document {name!r} in this index. `hoptrail show` lists titles and files.")
 

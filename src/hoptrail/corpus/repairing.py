@@ -28,8 +28,7 @@ from hoptrail.types import Document
 
 Encode = Callable[[Sequence[str]], FloatMatrix]
 
-_NEW = f"{DATABASE}.new"
-"""The folder in which a new database is made."""
+_NEW = f"{DATABASE}.new"  # the folder in which a new database is made
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,6 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
 
 
 def unfinished(head: Head) -> Head:
-    """The same metadata with all structures unfinished."""
     return replace(head, structures={}, unfinished=head.unfinished | head.structures, settled={}, whole=False)
 
 

@@ -6,8 +6,7 @@ all other code by id.
 
 from __future__ import annotations
 
-APPLICATION = 0x686F7074
-"""SQLite's application id of an index of hoptrail."""
+APPLICATION = 0x686F7074  # SQLite's application id of an index of hoptrail
 
 FORMAT = 4
 """Increased whenever an older hoptrail could misread what a newer one writes; 1 and 2 had no SQLite. The tokenisation in

@@ -16,8 +16,7 @@ from hoptrail.corpus.units import Found, NumberedUnits, Units
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
 
-BLOCK = 512
-"""Vectors that are multiplied at a time."""
+BLOCK = 512  # vectors that are multiplied at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +49,10 @@ class Searching:
         self._matrices: dict[Kind, Matrix] = {}
 
     def vectors(self, kind: Kind) -> VectorMirror:
-        """All vectors of a kind, read into memory."""
         ids = sorted(self._units.ids(kind))
         return VectorMirror(tuple(ids), self.vectors_in_order([kind], ids))
 
     def matrix(self, kind: Kind) -> Matrix:
-        """All vectors of a kind, left in the mapped segments."""
         if kind not in self._matrices:
             self._matrices[kind] = Matrix(self._segments.of(Family.UNITS, kind), self._dimension)
         return self._matrices[kind]
@@ -146,7 +143,6 @@ class Matrix:
         return products if self._in_order else np.asfortranarray(products[self._places])
 
     def products(self, rows: NDArray[np.integer], other: FloatMatrix) -> FloatMatrix:
-        """The products of these rows with the columns of another matrix."""
         products = _columns(len(rows), other.shape[1])
         _blockwise(lambda block: self[rows[block]], other, products)
         return products

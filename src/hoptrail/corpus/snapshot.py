@@ -38,8 +38,7 @@ T = TypeVar("T")
 _TRIES = 5
 """Attempts to open: a commit may remove a file between the moments when a reader begins and when it opens the file."""
 
-VIEWS = 16
-"""Views of an index that are kept open without readers; each has its own derived objects in memory."""
+VIEWS = 16  # views of an index that are kept open without readers; each has its own derived objects in memory
 
 
 class Snapshot:
@@ -80,7 +79,6 @@ class Snapshot:
 
     @staticmethod
     def exists(where: Path) -> bool:
-        """Whether something was ever committed to the index in a folder."""
         return _newest_commit(index_folder(where)) > 0
 
     @classmethod
@@ -114,11 +112,9 @@ class Snapshot:
         return False
 
     def is_current(self) -> bool:
-        """Whether there is no newer commit."""
         return _newest_commit(self.folder) == self.commit
 
     def close(self) -> None:
-        """Release the commit, unless the snapshot belongs to a writer."""
         if not self._borrowed:
             self._database.close()
 
@@ -129,7 +125,6 @@ class Snapshot:
         self.close()
 
     def documents(self, ids: Collection[str] | None = None) -> Iterator[Document]:
-        """Documents as a stream, all or those of `ids`."""
         return self.register.read(ids)
 
     def units(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
@@ -137,7 +132,6 @@ class Snapshot:
         return self.numbered.stream(self.table.numbers(kind, ids))
 
     def links(self, kind: str | None = None) -> Iterator[Link]:
-        """All links, or those of one kind."""
         return self.graph.all(kind)
 
     def count(self, kind: Kind) -> int:
@@ -169,7 +163,6 @@ def cached_per_snapshot(make: Callable[Concatenate[Snapshot, P], T]) -> Callable
 
 
 def _newest_commit(folder: Path) -> int:
-    """The number of the last commit of an index; 0 without one."""
     with suppress(IndexUnavailable), closing(Database.to_read(folder)) as database:
         return read_head(database).commit
     return 0

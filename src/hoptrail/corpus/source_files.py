@@ -14,7 +14,6 @@ _ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
 
 
 def file_of(source: str) -> str:
-    """The file of a source."""
     match = _LINES.match(source)
     return match[1] if match else source
 

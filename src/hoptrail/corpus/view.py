@@ -100,7 +100,6 @@ class Hidden:
         return replace(segment, alive=visible if segment.alive is None else visible & segment.alive)
 
     def visible_part(self, number: int, unit: Unit) -> Unit:
-        """A unit that is not hidden, reduced to its visible part."""
         if number not in self.cut:
             return unit
         (start, end), first = self.cut[number], unit.sources[0].start
@@ -127,8 +126,7 @@ _VISIBLE = {
 }
 """The condition of visible rows of each table."""
 
-_Runs = list[tuple[int, int]]
-"""Starts and ends of disjoint parts of a document."""
+_Runs = list[tuple[int, int]]  # starts and ends of disjoint parts of a document
 
 
 def hidden_by(view: View, database: Database) -> Hidden:
@@ -150,7 +148,6 @@ def hidden_by(view: View, database: Database) -> Hidden:
 
 
 def _without_match(patterns: Collection[str], database: Database) -> tuple[list[str], set[int]]:
-    """The sources that match none of the patterns, and the documents without another source."""
     pattern = re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)")
     hidden: list[str] = []
     visible: set[int] = set()

@@ -23,8 +23,7 @@ from hoptrail.errors import HoptrailError, IndexBusy
 from hoptrail.models.encoder import EncoderIdentity
 from hoptrail.types import Usage
 
-WAIT = 5.0
-"""Seconds that a removal waits for readers of the removed text."""
+WAIT = 5.0  # seconds that a removal waits for readers of the removed text
 
 LOG = 1 << 26
 """Bytes of the log from which a commit without removals moves it into the database, if no reader prevents it."""

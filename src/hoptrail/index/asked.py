@@ -48,7 +48,6 @@ class AskedIndex:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever committed here."""
         return not Snapshot.exists(self.folder)
 
     @cached_property
@@ -185,7 +184,6 @@ class AskedIndex:
 
     @cached_property
     def language_context(self) -> LanguageContext:
-        """What the languages of this index share."""
         from hoptrail.language.factory import LanguageContext
 
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)

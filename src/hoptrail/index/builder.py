@@ -82,7 +82,6 @@ def structures_for(index: AskedIndex, recipes: Sequence[str]) -> list[Structure]
 
 
 def _head(index: AskedIndex) -> Head:
-    """The metadata of the last commit; empty before the first."""
     if index.is_empty:
         return Head()
     with index.reading() as snapshot:
@@ -134,7 +133,6 @@ def forget_removed(index: AskedIndex) -> None:
 def _estimate_without_model(
     sources: Sequence[str | Path], recipes: Sequence[str], settings: Settings
 ) -> IndexingReport:
-    """The estimate where no model is asked: the reason, the number of files, and the sources that cannot be found."""
     by_rules = f"what {', '.join(recipes)} needs is made by rules, so no model is asked"
     files = list(files_in(sources, settings.selection))
     return IndexingReport(

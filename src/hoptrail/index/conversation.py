@@ -25,8 +25,7 @@ from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.types import Answer, AnswerKind, Evidence, Guess, Hop, Trail, Usage
 
-MOST_TURNS = 8
-"""Earlier turns that are looked at."""
+MOST_TURNS = 8  # earlier turns that are looked at
 
 LEAST_MEANT = 0.5
 """Where a completed question is meant with less, its answer is a guess: of 222 turns of dialogues 18 instead of 23 get a wrong
@@ -50,8 +49,6 @@ class SearchOptions(TypedDict, total=False):
 
 
 class AskOptions(SearchOptions, total=False):
-    """What `ask` takes beside the question."""
-
     recipe: str | None
     language: Language | str | None
 
@@ -70,7 +67,6 @@ class Conversation:
 
 
 def earlier(before: Answer | Sequence[Answer] | None) -> Sequence[Answer]:
-    """The answers before, oldest first; one alone is the last."""
     return (before,) if isinstance(before, Answer) else before or ()
 
 

@@ -169,7 +169,6 @@ class Index(AskedIndex):
             return snapshot.owes_erasure or not mentioned.issubset(snapshot.register.ids())
 
     def contents(self) -> Contents:
-        """The documents of the index, and counts of what was made from them."""
         from hoptrail.index.contents import contents_of
 
         with self._shared.reading() as snapshot:
@@ -221,5 +220,4 @@ class Index(AskedIndex):
 
 
 def _one_or_several(names: T | Iterable[T]) -> list[T]:
-    """A single string is one name, not its characters."""
     return [cast("T", names)] if isinstance(names, str | Path) else list(cast("Iterable[T]", names))

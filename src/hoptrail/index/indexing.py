@@ -49,7 +49,6 @@ class Watcher:
     progress: Callable[[Progress], None] = ignore
 
     def tracker(self) -> ProgressTracker:
-        """A new `ProgressTracker` that reports to this watcher."""
         return ProgressTracker(self._report_progress, self.say)
 
     def _report_progress(self, progress: Progress) -> None:
@@ -289,7 +288,6 @@ def remove_documents(
 
 
 def _sole_maker(writer: Writer, language: Language | None) -> Language | None:
-    """The language, if no other has made anything in this index."""
     return language if language and set(writer.languages.values()) <= {language.name} else None
 
 

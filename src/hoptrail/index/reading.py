@@ -36,8 +36,7 @@ BATCH_DOCUMENTS = 8192
 BATCH_CHARACTERS = 4_000_000
 """Documents are stored in batches of at most this many, or about this many characters, to limit memory."""
 
-_IN_MEMORY = 1 << 20
-"""Bytes that are kept in memory; more go to the disk of the index."""
+_IN_MEMORY = 1 << 20  # bytes that are kept in memory; more go to the disk of the index
 
 FIRST_DOCUMENTS = 16
 FIRST_CHARACTERS = 50_000
@@ -46,8 +45,7 @@ FIRST_CHARACTERS = 50_000
 MANY = 1000
 """From this number of files whose bytes had to be compared, their times are stored even if nothing else is written."""
 
-Cut = Callable[[Collection[str]], None]
-"""Called with the ids of documents, to cut them into passages."""
+Cut = Callable[[Collection[str]], None]  # called with the ids of documents, to cut them into passages
 
 
 class SourcesRead:
@@ -89,7 +87,6 @@ class SourcesRead:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left for `replace_next`."""
         return not (self._moving or self._held or self.dropped or self._unsourced)
 
     def store(self, read: Iterable[Document | DocumentError], cut: Cut) -> None:
@@ -184,7 +181,6 @@ class SourcesRead:
         self._writer.remove_documents(self._documents.unsourced())
 
     def _readable(self, items: Iterable[Document | DocumentError]) -> Iterator[Document]:
-        """The documents among `items`; errors go into the report."""
         for item in items:
             if isinstance(item, DocumentError):
                 self.report.failures.append(item)
@@ -267,11 +263,9 @@ class HeldDocuments:
         self._batches = batched(self._read(), BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS)
 
     def __len__(self) -> int:
-        """The number of documents that were not taken yet."""
         return self._left
 
     def put(self, documents: Sequence[Document]) -> None:
-        """Append documents."""
         with disk_errors(f"cannot hold documents in {self._index}"):
             self._file.writelines(reader_of(Document).dump_json(document) + b"\n" for document in documents)
         self._left += len(documents)

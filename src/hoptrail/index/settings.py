@@ -125,12 +125,10 @@ class Settings:
 
     @property
     def builder(self) -> str:
-        """The language that builds structures."""
         return self.build.language or self.language
 
     @property
     def selection(self) -> Selection:
-        """Which files of a folder are read."""
         return Selection(self.follow_links, self.gitignore, self.exclude)
 
     def excluding(self, patterns: Sequence[str], *, gitignore: bool = True) -> Settings:
@@ -178,7 +176,6 @@ def load_settings(path: str | Path | None, given: Sequence[str] = ()) -> Setting
 
 
 def from_line(line: str) -> JsonObject:
-    """The nested keys of one `KEY=VALUE`."""
     key, equals, value = line.partition("=")
     if not equals or not all(key.split(".")):
         raise UsageError(f"--set {line}: write KEY=VALUE, as in --set recipes.hirag.turns=3.")
@@ -218,7 +215,6 @@ def settings_from(content: JsonObject, origin: str) -> Settings:
 
 
 def _over(base: JsonObject, content: JsonObject) -> JsonObject:
-    """`base` overridden by `content`, table by table."""
     both = {
         key: _over(base[key], content[key])
         for key in base.keys() & content.keys()

@@ -27,8 +27,7 @@ QUIET, LONGEST, RETRY = 2.0, 60.0, 10.0
 """Seconds. Indexing begins once nothing has changed for QUIET, at the latest LONGEST after the first change. The pause after it
 is as long as it took, up to LONGEST, so that at most half of the time is spent indexing. It is retried RETRY after a failure.
 """
-_LOOK = 0.2
-"""Seconds between two checks for changes and for a request to stop."""
+_LOOK = 0.2  # seconds between two checks for changes and for a request to stop
 
 
 def watched_folders(sources: Sequence[str | Path]) -> list[Path]:
@@ -99,7 +98,6 @@ class _Due:
         self._not_before = -LONGEST
 
     def note(self) -> None:
-        """Note a change."""
         self._last = time.monotonic()
         self._first = self._last if self._first is None else self._first
 

@@ -21,8 +21,7 @@ T = TypeVar("T")
 UNREACHED = 3
 """A run stops after this many tasks in a row that could not reach the endpoint in any try. Fewer may be a momentary fault."""
 
-Report = Callable[[str, int, int], None]
-"""Called with (what is being done, number done, total)."""
+Report = Callable[[str, int, int], None]  # called with (what is being done, number done, total)
 
 
 @dataclass(slots=True)

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 BATCH = 512
 """The least number of units stored at a time: about ten seconds of encoding on two cores, which a kill can cost."""
 
-_RUN = 512
-"""Rows that are compared and packed together."""
+_RUN = 512  # rows that are compared and packed together
 
 
 class Structure(ABC):
@@ -56,7 +55,6 @@ class Structure(ABC):
 
     @property
     def settings(self) -> DataclassInstance | None:
-        """The settings of this structure; None where it has none."""
         return None
 
     @property
@@ -85,7 +83,6 @@ class Structure(ABC):
         return "1" if settings is None else fingerprint(settings)
 
     def discard(self, writer: Writer) -> None:
-        """Remove all rows of it."""
         for kind in self.units:
             writer.drop_units(kind)
         for link in self.links:
@@ -130,7 +127,6 @@ class Derived(Structure):
 
     @property
     def by_document(self) -> bool:
-        """Whether each row is made from one document."""
         return True
 
     @abstractmethod
@@ -138,7 +134,6 @@ class Derived(Structure):
         """The rows that there should be: all, or those made from these documents."""
 
     def target_rows(self, context: BuildContext) -> Target:
-        """The rows to bring up to date."""
         added = context.change.added if context.change and self.by_document else None
         return Target(self.rows(context, added), added is None)
 
@@ -203,7 +198,6 @@ class _UnitDiffer:
         self._packed = _Packed()
 
     def compare(self, units: Iterable[Unit]) -> None:
-        """Compare some units that there should be."""
         given: dict[str, Unit] = {}
         for unit in units:
             if unit.id not in self._new:
@@ -223,12 +217,10 @@ class _UnitDiffer:
 
     @property
     def outdated(self) -> list[str]:
-        """The ids of the stored units that were not compared."""
         return self._texts.ids(self._stored[~self._kept])
 
     @property
     def count(self) -> int:
-        """The number of units to write."""
         return len(self._new)
 
     def __iter__(self) -> Iterator[Unit]:

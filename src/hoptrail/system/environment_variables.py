@@ -7,7 +7,6 @@ import re
 
 
 def variable(name: str) -> str:
-    """The value of a variable, empty where it is not set."""
     return os.environ.get(name, "")
 
 
