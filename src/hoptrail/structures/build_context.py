@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from hoptrail.corpus.content import Change
-from hoptrail.corpus.writer import Writer
+from hoptrail.corpus.writer import Change, Writer
 from hoptrail.errors import EndpointBusy, EndpointUnreached, TaskFailed
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.language.task_batches import perform_all

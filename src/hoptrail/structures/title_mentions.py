@@ -16,11 +16,11 @@ from itertools import chain, islice
 import numpy as np
 
 from hoptrail.corpus.columns import Numbers
-from hoptrail.corpus.content import Change
 from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.passage_graph import MADE_BY, NAMES, make_graph, stored_graph
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
+from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived, Name, Row, Target
