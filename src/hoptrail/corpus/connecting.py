@@ -114,9 +114,7 @@ def repairable(folder: Path, fault: str) -> IndexDamaged:
 
 @contextmanager
 def translating_errors(folder: Path, *further: type[Exception]) -> Iterator[None]:
-    """Raise errors of SQLite and of the disk as ours. What was not committed is not stored. `further` ones mean damage, as a text
-    that is none does.
-    """
+    """Raise errors of SQLite and of the disk as ours. `further` ones mean damage, as a text that is none does."""
     damage: tuple[type[Exception], ...] = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError, *further)
     try:
         yield

@@ -150,9 +150,7 @@ class CheckedConnection(Connection):
             raise damaged(self.folder, "its end is missing")
 
     def checked(self, table: str, tables: str, *values: Value, beside: str = "") -> Iterator[Row]:
-        """Rows of one of `sums.ROWS`, which is `t` among the `tables` of a query, each followed by what is `beside` it.
-        Raises: IndexDamaged: one does not match its checksum.
-        """
+        """Rows of `t`, one of `sums.ROWS` among `tables`, with what is `beside` each. Raises: IndexDamaged: by its checksum."""
         own = ROWS[table].split(", ")
         columns = ", ".join([*(f"t.{name}" for name in own), "t.checksum" if self.has_checksums else "NULL"])
         size, also = len(own), beside and f", {beside}"
@@ -257,9 +255,7 @@ class Database(CheckedConnection):
             insert(self._connection, table, rows)
 
     def begin(self) -> None:
-        """Begin a writing transaction.
-        Raises: IndexBusy: another process writes, or has committed since this connection's last transaction.
-        """
+        """Begin to write. Raises: IndexBusy: another process writes, or has committed since this one's last transaction."""
         self.run("BEGIN IMMEDIATE")
         version = self.column("PRAGMA data_version")
         if self._version and version != self._version:

@@ -92,11 +92,9 @@ class Documents:
         return self._database.column(sql)
 
     def unread(self) -> dict[str, str]:
-        """The files that the last run over their folder did not read, and folders with a slash at their end, with the reasons, by
-        path. An index of an earlier version has none until it is written.
-        """
+        """Unread files of the last run over their folder, and folders (with a slash at the end), with reasons, by path."""
         if not self._database.rows("SELECT 1 FROM main.sqlite_schema WHERE name = 'unread'"):
-            return {}
+            return {}  # an index of an earlier version, before it is written
         return dict(self._database.rows("SELECT path, reason FROM unread ORDER BY path"))
 
     def sizes(self, ids: Collection[str] | None = None) -> Sizes:

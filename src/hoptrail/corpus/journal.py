@@ -207,9 +207,7 @@ _KEPT = "id, client, thread, at, name, content"
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer of the thread that began with the answer `thread`. `at` is the time in ISO form, `name` what it is called, and
-    `content` the answer as JSON.
-    """
+    """An answer of the thread that began with the answer `thread`: its time in ISO form, its name, and itself as JSON."""
 
     id: str
     client: str

@@ -44,9 +44,7 @@ _READERS = range(123, 128)
 
 
 def index_folder(where: str | Path) -> Path:
-    """The folder of an index that a user names.
-    Raises: UsageError: the name is empty or an address; IndexMismatch: the folder holds an index of version 0.1.
-    """
+    """The folder of an index that a user names. Raises: UsageError: it is empty or an address; IndexMismatch: of version 0.1."""
     text = str(where)
     if not text.strip():  # as from a shell variable that is not set; it would be the current folder
         raise UsageError("an index cannot be at an empty path: name a folder, or . for the current one.")
@@ -180,9 +178,7 @@ class NewIndex:
 
 
 def find_index(start: Path | None = None) -> Path | None:
-    """The index of `start` (the current folder) or of the nearest parent that has one.
-    Raises: UsageError: the nearest index belongs to another user.
-    """
+    """The index of `start` (this folder) or of the nearest parent that has one. Raises: UsageError: it is another user's."""
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
         for place in (folder / NAME, _elsewhere(folder)):

@@ -76,10 +76,6 @@ class NameList(Sequence[bytes]):
     def numbers(self, row: int) -> Numbers:
         return self.units[self.starts[row] : self.starts[row + 1]]
 
-    def begins(self, start: str) -> bool:
-        row = bisect_left(self, encoded := start.encode(errors="surrogatepass"))
-        return row < len(self) and self[row].startswith(encoded)
-
     def without(self, numbers: Numbers) -> NameList:
         """The same without these units, and without keys that have no other unit; itself where it has none of them."""
         kept = ~np.isin(self.units, numbers)
@@ -177,9 +173,7 @@ class NameWriter:
                     self._segments.drop([segment])
 
     def renew(self, kind: str, pairs: Iterable[tuple[str, str]], among: Collection[str] | None = None) -> None:
-        """Make the names of a kind exactly `pairs`: keys with ids of units, as far as these are stored; with `among`, those of
-        these units only.
-        """
+        """Make the names of a kind, or those of units `among` these, exactly `pairs`: keys with ids of units that are stored."""
         new = NameList.of(self._numbered(pairs))
         if among is not None:
             self.forget(self._units.numbers(list(among)), kind)

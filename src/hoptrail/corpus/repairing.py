@@ -56,9 +56,7 @@ def damage(folder: Path) -> list[str]:
 
 
 def files_of_index(folder: Path) -> int:
-    """The number of files of an index: its database, the arrays that the last commit names, the journal of jobs, and the
-    history.
-    """
+    """The number of files of an index: its database, the arrays of the last commit, the journal of jobs, the history."""
     with closing(Database.to_read(folder)) as database:
         return 1 + len(array_files(database)) + sum((folder / name).exists() for name in (JOBS, HISTORY))
 

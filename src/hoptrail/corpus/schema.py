@@ -14,9 +14,7 @@ FORMAT = 4
 """
 
 OLD_FORMAT = 3
-"""That of version 0.2, which had checksums of pages and none of rows. It is read as it is; the first writer carries it over
-(`carrying_over.py`).
-"""
+"""Of version 0.2: checksums of pages and none of rows. It is read as it is; the first writer carries it over."""
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

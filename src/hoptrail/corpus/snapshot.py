@@ -48,13 +48,7 @@ class Snapshot:
     """
 
     def __init__(
-        self,
-        database: Database,
-        segments: Segments,
-        head: Head,
-        *,
-        borrowed: bool = False,
-        hidden: Hidden = NOTHING,
+        self, database: Database, segments: Segments, head: Head, *, borrowed: bool = False, hidden: Hidden = NOTHING
     ) -> None:
         """`borrowed`: it belongs to a writer, which closes the database."""
         self._borrowed = borrowed
@@ -83,9 +77,7 @@ class Snapshot:
 
     @classmethod
     def open(cls, where: Path, view: View = EVERYTHING) -> Self:
-        """Open the last commit of an index, restricted to `view`.
-        Raises: IndexUnavailable, IndexMismatch (it was written by another version of hoptrail), IndexDamaged, StorageError.
-        """
+        """Open the last commit, restricted to `view`. Raises: IndexUnavailable, IndexMismatch, IndexDamaged, StorageError."""
         folder = index_folder(where)
         for left in reversed(range(_TRIES)):
             database = Database.to_read(folder)

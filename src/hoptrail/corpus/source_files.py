@@ -24,9 +24,7 @@ def title_of(source: str) -> str:
 
 
 def is_gone(source: str) -> bool:
-    """Whether the file of a source no longer exists. False for uploads, which are not kept as files, and if the system does not
-    tell (a network, no permission).
-    """
+    """Whether the file of a source is gone. False for uploads, which are no files, and if the system does not tell."""
     if not Path(source).is_absolute():
         return False
     names = {source, file_of(source)}

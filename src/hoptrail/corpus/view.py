@@ -199,9 +199,7 @@ def _dated_blocks(database: Database) -> Iterator[tuple[int, int, int, str]]:
 
 
 def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[list[int], dict[int, tuple[int, int]]]:
-    """The hidden and the partly visible units of partly visible documents. Partly visible are passages and sentences that overlap
-    a visible part; of several parts the longest is visible.
-    """
+    """The hidden and the cut units of partly visible documents. Of several visible parts of a unit the longest is kept."""
     hidden: list[int] = []
     cut: dict[int, tuple[int, int]] = {}
     rows = database.rows(

@@ -94,9 +94,7 @@ class Content:
         self._note(added=self.documents.put(documents))
 
     def remove_documents(self, ids: Collection[str]) -> None:
-        """Remove documents, every unit with a source in one of them, its extraction and its links. Those of REMADE kinds stay, so
-        that groups survive changes of their members.
-        """
+        """Remove documents and what was made from them; units of REMADE kinds keep their links, so that groups survive."""
         removed = frozenset(ids)
         if not removed:
             return
@@ -104,8 +102,7 @@ class Content:
         for entry in self.documents.of(removed):
             self.documents.note_removed([entry.id, entry.title, *entry.sources])
         within = _kinds(self._database, self._numbered.within(removed))
-        once = numbers_of([number for kind, number in within if kind not in REMADE])
-        self.remove_rows(once)
+        self.remove_rows(numbers_of([number for kind, number in within if kind not in REMADE]))
         self.remove_rows(numbers_of([number for kind, number in within if kind in REMADE]), keep_links=True)
         self.documents.remove(removed)
 
@@ -189,9 +186,7 @@ class Content:
         self.remove_rows(numbers_of(numbers), keep_links=True)
 
     def remove_rows(self, numbers: Numbers, *, keep_links: bool = False) -> None:
-        """Remove units with their extractions, names and links; with `keep_links`, links stay for units of the same ids that are
-        added again.
-        """
+        """Remove units, their extractions, names and links; with `keep_links` these wait for units of the same ids."""
         if not len(numbers):
             return
         self._segments.changed = self._unclean = True
@@ -254,20 +249,17 @@ def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | s
 
 
 class Writer(Content):
-    """The only writer of an index. Use `writing_to`. `structures`, `unfinished` and `languages` are those of `Head`: the builder
-    of a structure enters it in `unfinished` before its first row, and in `structures` after its last.
+    """The only writer of an index. Use `writing_to`. `head` is that of the last commit. `structures`, `unfinished` and
+    `languages` are as there: the builder of a structure enters it in `unfinished` before its first row, and in `structures` after its last.
     """
 
     head: Head
-    """The metadata of the last commit."""
 
     def __init__(self, database: Database, encoder: EncoderIdentity | None) -> None:
         """Raises: IndexMismatch: the index was made by another encoder."""
         super().__init__(database)
-        if (
-            self._unclean
-        ):  # a writer was stopped before it had erased what it removed; the next commit waits for its readers
-            self.erase_removed(wait=False)
+        if self._unclean:  # a writer was stopped before it had erased what it removed
+            self.erase_removed(wait=False)  # the next commit waits for readers
         self.undivided = False
         if encoder is not None:
             if self.head.encoder == NO_ENCODER:
@@ -302,9 +294,7 @@ class Writer(Content):
         return self._segments.changed or not self.head.whole or self.structures != self.head.structures
 
     def checkpoint(self) -> None:
-        """Commit what was written, so that this or a later run can continue from it and readers can search it.
-        Undivided runs wait for `publish`.
-        """
+        """Commit what was written, for readers and for a run that resumes. Undivided runs wait for `publish`."""
         if self._segments.changed and not self.undivided:
             self.commit(self._current_head(whole=False), clean=False)
 

@@ -119,9 +119,7 @@ def _answer(
 
 
 def streamed(work: Callable[[Language], Answer], language: Language) -> Generator[Hop | Answer, None, None]:
-    """The hops that `work` finds with `language`, then its answer. The work is done in a thread, which stops when nobody listens
-    any more. Raises: what `work` raises.
-    """
+    """The hops that `work` finds with `language`, then its answer; it stops when nobody listens. Raises: what `work` raises."""
     from concurrent.futures import ThreadPoolExecutor  # takes a while to import
 
     found: SimpleQueue[Hop | None] = SimpleQueue()
@@ -209,9 +207,7 @@ def _doubted(answer: Answer, probability: float) -> Answer:
 
 
 def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> Answer:
-    """One answer to several questions: a line for each, the open ones named; `parts` has the answers. It is as sure as its most
-    doubtful line.
-    """
+    """One answer to several questions, a line for each; `parts` has the answers. It is as sure as its most doubtful line."""
     lines = tuple(f"{one.asked} {'Not settled.' if one.text is None else one.text}" for one in answers)
     evidence: list[Evidence] = []
     hops = 0  # of the answers before, in the joint trail

@@ -57,6 +57,7 @@ class AskedIndex:
 
     @property
     def is_empty(self) -> bool:
+        """Whether nothing was ever committed here."""
         return not Snapshot.exists(self.folder)
 
     @cached_property
@@ -105,9 +106,7 @@ class AskedIndex:
         return Corpus(snapshot, lambda: self.encoder, structures, give_back)
 
     def reading(self, view: View = EVERYTHING) -> AbstractContextManager[Snapshot]:
-        """The last commit as far as `view` shows it, held open until the end of `with`.
-        Raises: IndexUnavailable: there is no index here.
-        """
+        """The last commit as far as `view` shows it, until the end of `with`. Raises: IndexUnavailable: there is none."""
         return self._shared.seen(view).reading()
 
     def language(self, name: Language | str | None = None, *, fully_priced: bool = False) -> Language:
@@ -193,6 +192,7 @@ class AskedIndex:
 
     @cached_property
     def language_context(self) -> LanguageContext:
+        """What the languages of this index share."""
         from hoptrail.language.factory import LanguageContext
 
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)
@@ -342,7 +342,6 @@ class Index(AskedIndex):
         read. Whatever opens the index to change it erases that text, and so does `clean`.
         """
         from hoptrail.corpus.journal import History
-        from hoptrail.corpus.snapshot import Snapshot
         from hoptrail.models.ledger import FILE, RememberedReplies
 
         if self.is_empty:
@@ -354,9 +353,10 @@ class Index(AskedIndex):
             return snapshot.owes_erasure or not mentioned.issubset(snapshot.register.ids())
 
     def contents(self) -> Contents:
+        """The documents of the index, and counts of what was made from them."""
         from hoptrail.index.contents import contents_of
 
-        with self._shared.reading() as snapshot:
+        with self.reading() as snapshot:
             return contents_of(snapshot)
 
     def documents(self, name: str) -> list[Document]:
@@ -365,7 +365,7 @@ class Index(AskedIndex):
         """
         from hoptrail.corpus.register import named
 
-        with self._shared.reading() as snapshot:
+        with self.reading() as snapshot:
             return list(snapshot.documents(named(snapshot, name)))
 
     def verify(self) -> int:
@@ -400,7 +400,7 @@ class Index(AskedIndex):
 
     def unfinished(self) -> tuple[str, ...]:
         """The structures that were begun or lost; the next `add` for a recipe that needs them finishes them."""
-        with self._shared.reading() as snapshot:
+        with self.reading() as snapshot:
             return tuple(snapshot.head.unfinished)
 
 

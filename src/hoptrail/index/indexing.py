@@ -64,6 +64,7 @@ class Watcher:
     progress: Callable[[Progress], None] = ignore
 
     def tracker(self) -> ProgressTracker:
+        """A new `ProgressTracker` that reports to this watcher."""
         return ProgressTracker(self._report_progress, self.say)
 
     def _report_progress(self, progress: Progress) -> None:
@@ -340,9 +341,7 @@ def build(
 
 
 def build_fingerprint(structure: Structure, maker: str) -> str:
-    """Identifies all that a structure depends on beside the documents: its settings, also those that only add; the language
-    that performs its tasks; the code. Not covered: other packages.
-    """
+    """Of all that a structure depends on beside documents: settings, language, code. Not covered: other packages."""
     return content_id("", repr(structure), structure.fingerprint, maker, digest_with(structure))
 
 

@@ -106,9 +106,7 @@ class SourcesRead:
         report.left_out = findings.left_out
 
     def _store(self, read: Iterable[Document | DocumentError], cut: Cut) -> None:
-        """Enter documents, in batches each twice as large as the one before. At the source of a document of another part this one
-        has no document any more.
-        """
+        """Enter documents, in growing batches. At the source of a document of another part this one has none any more."""
         report, part, most, room = self.report, self._options.part, FIRST_DOCUMENTS, FIRST_CHARACTERS
         readable = self._readable(read)
         while documents := next(batched(readable, most, lambda document: len(document.text), room), None):
@@ -224,9 +222,7 @@ class SourcesRead:
         ]
 
     def _note_moves(self, dead: frozenset[str]) -> None:
-        """Count the documents that will have no source but those that were read in this run, and the duplicates, once everything
-        is dropped. `dead` are the sources whose files are gone.
-        """
+        """Count the moved documents, and the duplicates, once all is dropped; the files of the sources `dead` are gone."""
         lost = {*self._dropped, *self._held_at}
         for entry in self._documents.of(self._gained):
             further = self._gained[entry.id]
@@ -305,9 +301,7 @@ class HeldDocuments:
 
 
 def _missing(sources: Sequence[str | Path], dead: Iterable[str], writer: Writer) -> list[str]:
-    """Notes on folders that have disappeared and from which documents were read: only the user knows whether they were moved or
-    their disk is not mounted.
-    """
+    """Notes on folders that are gone: only the user knows whether they were moved or their disk is not mounted."""
     notes, stored = [], writer.documents
     folders = {Path(source).resolve() for source in sources}.union(filter(None, map(missing_folder, dead)))
     for folder in sorted(folder for folder in folders if is_gone(str(folder))):

@@ -75,6 +75,7 @@ class IndexingReport:
 
     @property
     def did_something(self) -> bool:
+        """Whether the run changed the index or failed to read something."""
         return any((self.added, self.updated, self.moved, self.removed, self.failures, self.outdated))
 
 

@@ -117,9 +117,7 @@ class _Due:
 
 
 def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator[bool]:
-    """Yields every `_LOOK` seconds whether something changed in the folders, except in indexes.
-    Raises: StorageError: the system cannot watch.
-    """
+    """Yields every `_LOOK` seconds whether anything changed, except in indexes. Raises: StorageError: the system cannot watch."""
     from watchfiles import watch as watch_files
 
     own, look = index.resolve(), round(1000 * _LOOK)

@@ -1,6 +1,4 @@
-"""The structures in the order in which they are built: those of the engine, and those that installed packages add as entry
-points `hoptrail.structures`.
-"""
+"""The structures in building order: those of the engine, and those that packages add as entry points `hoptrail.structures`."""
 
 from __future__ import annotations
 

@@ -21,9 +21,7 @@ _ANNOUNCED_AFTER = 5.0  # seconds of work after which the time left is announced
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The step `what` with `done` of `total` (0: unknown); the `share` of the whole run, from 0 to 1, and the seconds `left`,
-    both None while they are unknown.
-    """
+    """`done` of `total` (0: unknown) of a step; the `share` of the run, from 0 to 1, and the seconds `left` (None: unknown)."""
 
     what: str = ""
     done: int = 0
@@ -50,9 +48,7 @@ def ignore(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BuildStep:
-    """A structure to bring up to date: its cost in characters to encode (None: unknown), the number and kind of the texts to
-    encode, and a remark on the document that most of them belong to.
-    """
+    """A structure to update: its cost in characters (None: unknown), the texts to encode, and whose most of them are."""
 
     name: str
     cost: float | None

@@ -28,14 +28,7 @@ from hoptrail.structures.sentences import READ, SentencePlaces
 from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import folded, squeeze
-from hoptrail.text.title_scanning import (
-    can_be_found,
-    first_passages,
-    name_key,
-    names_in,
-    place_of,
-    without_headings,
-)
+from hoptrail.text.title_scanning import can_be_found, first_passages, name_key, names_in, place_of, without_headings
 from hoptrail.types import Kind, Span, Unit
 
 _NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
