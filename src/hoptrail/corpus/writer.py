@@ -249,8 +249,8 @@ def _row(number: int, unit: Unit, documents: Mapping[str, int]) -> tuple[int | s
 
 
 class Writer(Content):
-    """The only writer of an index. Use `writing_to`. `head` is that of the last commit. `structures`, `unfinished` and
-    `languages` are as there: the builder of a structure enters it in `unfinished` before its first row, and in `structures` after its last.
+    """The only writer of an index. Use `writing_to`. `head` is that of the last commit; `structures`, `unfinished`, `languages`
+    are those to come: who builds a structure enters it in `unfinished` before its first row, in `structures` after its last.
     """
 
     head: Head
