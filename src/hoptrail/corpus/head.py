@@ -79,9 +79,8 @@ def write_head(database: Database, head: Head) -> None:
         settings |= {"encoder": encoder.name, "encoder.digest": encoder.digest, "encoder.dimension": encoder.dimension}
     settings |= dict.fromkeys(["stopped"] * (not head.whole) + ["unclean"] * head.unclean, 1)
     database.run("DELETE FROM settings")
-    database.run_each(
-        "INSERT INTO settings (name, value) VALUES (?, ?)", [(name, str(value)) for name, value in settings.items()]
-    )
+    values = [(name, str(value)) for name, value in settings.items()]
+    database.run_each("INSERT INTO settings (name, value) VALUES (?, ?)", values)
     marks = {name: (mark, 1) for name, mark in head.structures.items()}
     marks |= {name: (mark, 0) for name, mark in head.unfinished.items()}
     database.run("DELETE FROM structures")

@@ -236,9 +236,8 @@ class History(FileBeside):
 
     def threads(self, client: str, words: str = "") -> list[KeptAnswer]:
         """The first answer of each thread of a client, newest first; only threads in which each of the `words` occurs."""
-        where = " AND ".join(
-            ["client = ?", *("(instr(lower(name), ?) OR instr(lower(content), ?))" for _ in words.split())]
-        )
+        occurs = "(instr(lower(name), ?) OR instr(lower(content), ?))"
+        where = " AND ".join(["client = ?", *(occurs for _ in words.split())])
         values = [client, *(word for one in words.lower().split() for word in (one, one))]
         found = f"SELECT thread FROM answers WHERE {where}"
         first = f"SELECT min(number) FROM answers WHERE client = ? AND thread IN ({found}) GROUP BY thread"

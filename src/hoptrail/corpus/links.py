@@ -55,20 +55,16 @@ class Links:
         """Links of one kind with both ends among `ids`, between positions in `ids`."""
         numbers = self._numbered.numbers(list(ids), reserved=True)
         known = np.flatnonzero(numbers)
-        order = known[np.argsort(numbers[known], kind="stable")]
+        order = known[np.argsort(numbers[known], kind="stable")].astype(np.int32)
         edges, rising = self.edges(kind), numbers[order]
         sources, targets = rows_of(edges.sources, rising), rows_of(edges.targets, rising)
         both = (sources >= 0) & (targets >= 0)
-        return Directed(
-            order[sources[both]].astype(np.int32), order[targets[both]].astype(np.int32), edges.weights[both]
-        )
+        return Directed(order[sources[both]], order[targets[both]], edges.weights[both])
 
     def _links(self, kind: str, edges: Directed) -> Iterator[Link]:
         names = self._numbered.ids_by_number(np.concatenate([edges.sources, edges.targets]))
-        columns = (edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist())
-        return (
-            Link(names[source], names[target], kind, weight) for source, target, weight in zip(*columns, strict=True)
-        )
+        rows = zip(edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist(), strict=True)
+        return (Link(names[source], names[target], kind, weight) for source, target, weight in rows)
 
 
 def link_arrays(edges: Directed) -> Mapping[str, Array]:

@@ -110,9 +110,8 @@ class NameList(Sequence[bytes]):
         letters = b"".join(
             key + bytes(self._letters[first:last]) for key, (first, last) in zip(fresh, pairwise(cuts), strict=True)
         )
-        return self._from_arrays(
-            np.frombuffer(letters, np.uint8), sizes, rows, np.concatenate([self.units, other.units])
-        )
+        units = np.concatenate([self.units, other.units])
+        return self._from_arrays(np.frombuffer(letters, np.uint8), sizes, rows, units)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NameList):

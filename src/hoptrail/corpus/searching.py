@@ -78,9 +78,8 @@ class Searching:
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
         """The vectors of units, in the order of `ids`: shape (len(ids), dimension). Raises: KeyError: some have no vector."""
         matrices = [self.matrix(kind) for kind in kinds]
-        vectors = np.zeros(
-            (len(ids), next((matrix.width for matrix in matrices if len(matrix)), self._dimension)), np.float32
-        )
+        width = next((matrix.width for matrix in matrices if len(matrix)), self._dimension)
+        vectors = np.zeros((len(ids), width), np.float32)
         numbers = self._numbered.numbers(list(ids))
         found = np.zeros(len(ids), np.bool_)
         for matrix in matrices:

@@ -322,10 +322,8 @@ class Writer(Content):
         self.commit(replace(self.head, settled=dict(settled)), counted=False)
 
     def _current_head(self, *, whole: bool) -> Head:
-        structures, unfinished = dict(self.structures), dict(self.unfinished)
-        return replace(
-            self.head, structures=structures, unfinished=unfinished, languages=dict(self.languages), whole=whole
-        )
+        structures, unfinished, languages = map(dict, (self.structures, self.unfinished, self.languages))
+        return replace(self.head, structures=structures, unfinished=unfinished, languages=languages, whole=whole)
 
     def commit(self, head: Head | None = None, *, clean: bool = True, counted: bool = True) -> None:
         """Commit everything written so far, with new metadata `head` if given. Removed text is erased then, unless not `clean`:

@@ -120,7 +120,7 @@ def estimate(
     structures = structures_for(index, recipes)
     needed = any(structure.needs_language for structure in structures)
     if not needed or not _asks_model(index, recipes, rebuild=rebuild):
-        return _estimate_without_model(sources, recipes, settings)
+        return _estimate_by_rules(sources, recipes, settings)
     chat = settings.chat.of("build")
     rehearsal = RehearsalLanguage(index.language_context.rehearsed_chat(chat), chat, index.language(OFFLINE))
     with TemporaryDirectory(prefix="hoptrail-estimate-") as temporary:
@@ -188,9 +188,7 @@ def forget_removed(index: Index) -> None:
     replies.close()
 
 
-def _estimate_without_model(
-    sources: Sequence[str | Path], recipes: Sequence[str], settings: Settings
-) -> IndexingReport:
+def _estimate_by_rules(sources: Sequence[str | Path], recipes: Sequence[str], settings: Settings) -> IndexingReport:
     by_rules = f"what {', '.join(recipes)} needs is made by rules, so no model is asked"
     files = list(files_in(sources, settings.selection))
     return IndexingReport(
@@ -224,7 +222,9 @@ def update_index(
     with writing_to(where, encoder.identity) as writer:
         if performer and not anew:
             _check_makers(writer, structures, performer.language.name)
-        context = replace(_build_context(writer, encoder, watcher, performer), executor=executor)
+        context = replace(_build_context(writer, encoder, watcher), executor=executor)
+        if performer:
+            context = replace(context, language=performer.language, workers=performer.workers)
         with _spending(context, started) as spent:
             reading = SourcesRead(where, context, options)
             reading.read(sources, _passage_cutter(structures, context))
@@ -264,9 +264,7 @@ def _bring_up_to_date(
         writer.erase_removed()  # an earlier run may have been stopped after its commit and before this
 
 
-def _build_context(
-    writer: Writer, encoder: Encoder, watcher: Watcher, performer: BuildLanguage | None = None
-) -> BuildContext:
+def _build_context(writer: Writer, encoder: Encoder, watcher: Watcher) -> BuildContext:
     tracker = watcher.tracker()
 
     def _pause() -> None:
@@ -274,13 +272,8 @@ def _build_context(
         if watcher.stopped():
             raise Interrupted("stopped; what was finished is kept. Run the same command again to resume here.")
 
-    context = BuildContext(
-        *(writer, encoder, tracker.report, _pause),
-        tracker=tracker,
-        account=Account(on_usage=watcher.spent),
-        stopped=watcher.stopped,
-    )
-    return replace(context, language=performer.language, workers=performer.workers) if performer else context
+    account, stopped = Account(on_usage=watcher.spent), watcher.stopped
+    return BuildContext(writer, encoder, tracker.report, _pause, account=account, tracker=tracker, stopped=stopped)
 
 
 def _passage_cutter(structures: Sequence[Structure], context: BuildContext) -> Callable[[Collection[str]], None]:

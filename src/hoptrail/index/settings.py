@@ -198,9 +198,8 @@ def settings_from(content: JsonObject, origin: str) -> Settings:
     from pydantic import ValidationError
 
     for kind in sorted(content.keys() & found("settings").keys()):
-        content = _over(
-            loaded("settings", kind)(str(content[kind])), {key: content[key] for key in content if key != kind}
-        )
+        others = {key: content[key] for key in content if key != kind}
+        content = _over(loaded("settings", kind)(str(content[kind])), others)
     faults = [f"{key}: there is no such setting" for key in _unknown_keys(content, Settings())]
     faults += [f"{key}: {fault}" for key, value in values_of(content) if (fault := _fault(key, value))]
     settings = Settings()

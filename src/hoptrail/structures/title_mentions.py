@@ -87,9 +87,7 @@ class TitleMentions(Derived):
 
 def _title_rows(sentences: Iterable[Unit], titles: Titles) -> Iterator[Name]:
     names = frozenset(filter(can_be_found, without_headings(titles)))
-    return (
-        Name(NAMES, key, sentence.id) for sentence in sentences for key in names_in(sentence.text, names.__contains__)
-    )
+    return (Name(NAMES, key, unit.id) for unit in sentences for key in names_in(unit.text, names.__contains__))
 
 
 def _entity_rows(
