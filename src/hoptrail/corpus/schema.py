@@ -4,8 +4,6 @@ Units and documents have numbers, assigned in the order of adding and never reus
 all other code by id.
 """
 
-from __future__ import annotations
-
 APPLICATION = 0x686F7074  # SQLite's application id of an index of hoptrail
 
 FORMAT = 4

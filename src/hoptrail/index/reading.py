@@ -158,7 +158,10 @@ class SourcesRead:
     def _note_unread(self, sources: Sequence[str | Path]) -> None:
         """After all reading: new dates, which sources are to be dropped, what has moved, and what was not read."""
         report, findings = self.report, self._findings
-        self._redate(findings.redated)
+        for entry in self._documents.at(findings.redated):  # those of touched files, dated by the time of their file
+            day = next(findings.redated[source] for source in reversed(entry.sources) if source in findings.redated)
+            if entry.date_from == FILE_TIME and entry.date != day:
+                self._documents.place(entry.number, replace(entry, date=day))
         findings.seen -= {error.source for error in report.failures if not error.temporary}
         for file in sorted(findings.whole):  # JSONL files, and their lines
             stored = [file, *self._documents.sources_under(f"{file}#")]
@@ -201,13 +204,6 @@ class SourcesRead:
                 self.report.failures.append(item)
             else:
                 yield item
-
-    def _redate(self, days: Mapping[str, str]) -> None:
-        """Store the dates of touched files, by their sources, for documents whose date comes from the time of their file."""
-        for entry in self._documents.at(days):
-            day = next(days[source] for source in reversed(entry.sources) if source in days)
-            if entry.date_from == FILE_TIME and entry.date != day:
-                self._documents.place(entry.number, replace(entry, date=day))
 
     def _dead(self) -> list[str]:
         """The sources whose files are gone, of documents that have other sources, one of them read in this run."""

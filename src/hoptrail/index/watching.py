@@ -72,19 +72,16 @@ def watch(
         try:
             with turn or nullcontext():
                 report = index.add(folders, recipes, watcher, sync=sync, exclude=exclude)
-                _remove_outdated(index, report)
+                if report.outdated:
+                    removed = len(index.remove(report.outdated))
+                    report.removed, report.documents = report.removed + removed, report.documents - removed
+                    report.outdated = []
         except (IndexBusy, StillRead, StorageError) as error:
             watcher.say(f"{error} It will be retried.")
             due.put_off()
             continue
         due.done(started)
         yield report
-
-
-def _remove_outdated(index: Index, report: IndexingReport) -> None:
-    if report.outdated:
-        removed = len(index.remove(report.outdated))
-        report.removed, report.documents, report.outdated = report.removed + removed, report.documents - removed, []
 
 
 class _Due:
