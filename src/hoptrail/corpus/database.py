@@ -187,8 +187,7 @@ class CheckedConnection(Connection):
 class Database(CheckedConnection):
     """The database of an index folder, and the transaction of this connection. Use `to_read` or `to_write`."""
 
-    _version: Sequence[int] = ()
-    """SQLite's count of the commits of other connections, when this one last looked."""
+    _version: Sequence[int] = ()  # SQLite's count of the commits of other connections, when this one last looked
 
     @classmethod
     def to_read(cls, folder: Path) -> Self:

@@ -36,8 +36,6 @@ class Sizes:
 
 
 class Documents:
-    """The documents of a snapshot, by their ids."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -133,8 +131,7 @@ class DocumentWriter(Documents):
     def __init__(self, segments: SegmentWriter) -> None:
         super().__init__(segments.database)
         self._segments = segments
-        self.has_files = False
-        """Whether marks of files were written."""
+        self.has_files = False  # whether marks of files were written
 
     def put(self, documents: Collection[Document]) -> set[str]:
         """Add documents, or update the sources and the date of those that are stored. Returns the ids of the new ones."""

@@ -85,8 +85,7 @@ class WordCounts(Protocol):
 class Keywords:
     """The keyword index of a snapshot. Satisfies `WordCounts`."""
 
-    whole: WordCounts | None = None
-    """The counts of the corpus that this is a part of; None: this is all of it."""
+    whole: WordCounts | None = None  # the counts of the corpus that this is a part of; None: this is all of it
 
     def __init__(self, database: Database, segments: Sequence[Segment], numbered: NumberedUnits) -> None:
         self._database = database

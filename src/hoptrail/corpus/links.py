@@ -39,11 +39,9 @@ class Links:
             yield from self._links(name, self.edges(name))
 
     def leaving(self, ids: Collection[str], kind: str) -> Iterator[Link]:
-        """Links of one kind that lead from units of these ids."""
         return self._touching(ids, kind, leaving)
 
     def entering(self, ids: Collection[str], kind: str) -> Iterator[Link]:
-        """Links of one kind that lead to units of these ids."""
         return self._touching(ids, kind, entering)
 
     def _touching(self, ids: Collection[str], kind: str, side: Callable[[Segment, Numbers], Places]) -> Iterator[Link]:

@@ -60,25 +60,16 @@ class GraphArrays:
     Sentences that cross the border of a passage belong to none.
     """
 
-    numbers: Numbers
-    """Passage -> the number of its unit."""
+    numbers: Numbers  # passage -> the number of its unit
     titles: Rows
-    passage_of: Rows
-    """Sentence -> passage, -1 for none."""
-    spans: Rows
-    """Sentence -> its offsets within the passage: shape (sentences, 2)."""
-    positions: Rows
-    """Sentence -> its position among the sentences of its passage, from 0."""
-    sentences: Lists
-    """Passage -> sentences."""
-    names_in: Lists
-    """Sentence -> names."""
-    namers: Lists
-    """Name -> passages whose sentences mention it."""
-    owners: Lists
-    """Name -> passages with that title."""
-    named_by: Lists
-    """Passage -> the names in its sentences, and its title."""
+    passage_of: Rows  # sentence -> passage, -1 for none
+    spans: Rows  # sentence -> its offsets within the passage: shape (sentences, 2)
+    positions: Rows  # sentence -> its position among the sentences of its passage, from 0
+    sentences: Lists  # passage -> sentences
+    names_in: Lists  # sentence -> names
+    namers: Lists  # name -> passages whose sentences mention it
+    owners: Lists  # name -> passages with that title
+    named_by: Lists  # passage -> the names in its sentences, and its title
 
     def stored(self) -> dict[str, Array]:
         arrays: dict[str, Array] = {}

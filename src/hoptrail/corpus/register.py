@@ -42,12 +42,10 @@ class SourceChanges:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self.stored: dict[str, DocumentEntry] = {}
-        """The documents by id as they were."""
+        self.stored: dict[str, DocumentEntry] = {}  # the documents by id as they were
         self.now: dict[str, DocumentEntry | Document] = {}
         """The documents by id as they will be; new ones are Documents."""
-        self.ids_at: dict[str, set[str]] = {}
-        """The documents at each source."""
+        self.ids_at: dict[str, set[str]] = {}  # the documents at each source
 
     def look_up(self, stored: Iterable[DocumentEntry]) -> None:
         for entry in stored:

@@ -35,8 +35,6 @@ def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
 
 
 class Searching:
-    """Search by vectors and by words, in terms of unit ids."""
-
     def __init__(
         self, segments: Segments, numbered: NumberedUnits, units: Units, keywords: Keywords, dimension: int
     ) -> None:
@@ -115,11 +113,8 @@ class Matrix:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __getitem__(self, rows: int | NDArray[np.integer]) -> FloatMatrix:
-        """The vectors of these rows, or of a single one. Rows of one segment that follow one another are not copied."""
-        if isinstance(rows, int | np.integer):
-            vector: FloatMatrix = self[np.array([rows])][0]
-            return vector
+    def __getitem__(self, rows: NDArray[np.integer]) -> FloatMatrix:
+        """The vectors of these rows. Rows of one segment that follow one another are not copied."""
         part_of = np.searchsorted(self._firsts, self._places[rows], side="right") - 1
         row_of = self._places[rows] - self._firsts[part_of]
         if len(row_of) and (part_of == part_of[0]).all():

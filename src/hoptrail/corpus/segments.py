@@ -121,8 +121,7 @@ class SegmentWriter(Segments):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.changed = False
-        """Whether anything that readers see has been written since the last commit."""
+        self.changed = False  # whether anything that readers see has been written since the last commit
         self._unsynced = False
 
     def add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:

@@ -55,12 +55,10 @@ class Snapshot:
         self._database = database
         self.folder = database.folder
         self.head = head
-        self.commit = self.head.commit
-        """The number of this commit; equal numbers are equal states."""
+        self.commit = self.head.commit  # the number of this commit; equal numbers are equal states
         self.owes_erasure = self.head.unclean
         """Whether text of removed documents is still in files of the index. The next writer that opens it erases it."""
-        self.is_view = hidden is not NOTHING
-        """Whether it is restricted to a view."""
+        self.is_view = hidden is not NOTHING  # whether it is restricted to a view
         self.register = Documents(database)
         self.numbered = NumberedUnits(database, segments, hidden, dated=not borrowed)
         self.table = Units(database, self.numbered)
@@ -180,8 +178,7 @@ class SharedSnapshot:
         self._folder = folder
         self._view = view
         self._turn = Lock()
-        self._returned: deque[_Opened] = deque()
-        """Given back, and not counted yet."""
+        self._returned: deque[_Opened] = deque()  # given back, and not counted yet
         self._newest: _Opened | None = None
         self._views: OrderedDict[View, SharedSnapshot] = OrderedDict()
 

@@ -31,8 +31,6 @@ Found = list[tuple[str, float]]  # ids of units with scores, by falling score, t
 
 
 class NumberedUnits:
-    """The units of a snapshot by number, and the extractions from them."""
-
     def __init__(self, database: Database, segments: Segments, hidden: Hidden = NOTHING, *, dated: bool = True) -> None:
         """`dated`: see `rows.units`."""
         self._database = database

@@ -80,8 +80,7 @@ class Content:
         self._start()
 
     def _start(self) -> None:
-        self._unclean = False
-        """Whether text that was removed may still be in the log or in files."""
+        self._unclean = False  # whether text that was removed may still be in the log or in files
         self._segments = SegmentWriter(self._database)
         self._numbered = NumberedUnits(self._database, self._segments)
         self._postings = PostingWriter(self._segments)

@@ -63,21 +63,17 @@ class SourcesRead:
         codes = (digest_of_code(f"hoptrail.{folder}") for folder in ("documents", "text"))
         self._way = content_id("", fingerprint(options.limits), *codes)
         self.report = IndexingReport()
-        self._holding = True
-        """Whether documents are held back: until all is read. Then the held ones are entered."""
+        self._holding = True  # Whether documents are held back: until all is read. Then the held ones are entered.
         self._held, self._moving = HeldDocuments(index), HeldDocuments(index)
         """Held documents, and those that are stored already and move to the sources of others."""
-        self._held_at: dict[str, str] = {}
-        """The ids of the documents that were held back, by source."""
-        self._read: set[str] = set()
-        """Sources that were read in this run."""
+        self._held_at: dict[str, str] = {}  # the ids of the documents that were held back, by source
+        self._read: set[str] = set()  # sources that were read in this run
         self._gained: dict[str, set[str]] = {}
         """The sources at which documents were read that were known by other sources, by their ids."""
         self._dropped: list[str] = []
         self._unsourced = bool(self._documents.unsourced())
         """Whether an earlier version of hoptrail was stopped and has left documents without a source."""
-        self._former: list[tuple[str, str]] = []
-        """Sources from which documents, by their ids, have moved away."""
+        self._former: list[tuple[str, str]] = []  # sources from which documents, by their ids, have moved away
 
     @property
     def is_over(self) -> bool:

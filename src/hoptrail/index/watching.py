@@ -88,10 +88,8 @@ class _Due:
     """Whether it is time to index: true at first, then once changes have come to rest."""
 
     def __init__(self) -> None:
-        self._first: float | None = -LONGEST
-        """Time of the first change that is not indexed yet."""
-        self._last = -LONGEST
-        """Time of the last change."""
+        self._first: float | None = -LONGEST  # time of the first change that is not indexed yet
+        self._last = -LONGEST  # time of the last change
         self._not_before = -LONGEST
 
     def note(self) -> None:

@@ -48,8 +48,7 @@ class Structure(ABC):
     links: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     """The kinds of units, of links and of names (`corpus/names.py`) that belong to this structure alone."""
-    encodes: Kind | None = None
-    """The kind of text that is encoded for it, which determines its cost."""
+    encodes: Kind | None = None  # the kind of text that is encoded for it, which determines its cost
     cost: float = 0.05
     """The cost of other structures per character of the corpus, in characters to encode; for estimates of the time left."""
 
@@ -192,8 +191,7 @@ class _UnitDiffer:
         """`by_id`: a stored unit with the id of a new one stays as it is. `whole`: the others become outdated."""
         self._kind, self._texts, self._by_id = kind, snapshot.numbered, by_id
         self._stored = snapshot.numbered.origins(kind).numbers if whole else NONE
-        self._kept = np.zeros(len(self._stored), np.bool_)
-        """The stored units that have been put."""
+        self._kept = np.zeros(len(self._stored), np.bool_)  # the stored units that have been put
         self._new: set[str] = set()
         self._packed = _Packed()
 

@@ -43,10 +43,8 @@ class PassageTasks(Structure, Generic[T]):
     """A structure with one language task and one stored row per passage."""
 
     __slots__ = ()
-    doing: str
-    """The name of the work in reports and notes."""
-    looks_back: bool
-    """Whether the task of a passage gets the passage before it too."""
+    doing: str  # the name of the work in reports and notes
+    looks_back: bool  # whether the task of a passage gets the passage before it too
 
     def row_id(self, passage: str) -> str:
         return passage

@@ -57,10 +57,8 @@ class SentencePlaces:
         order = np.argsort(encoded, kind="stable")
         self._ids = encoded[order]
         numbers, self.starts, self.ends = (np.array(column, np.int64)[order] for column in (documents, starts, ends))
-        self._rows: Rows = np.lexsort((self.ends, self.starts, numbers)).astype(np.int32)
-        """The rows in text order."""
-        self._begins = paired(numbers, self.starts)[self._rows]
-        """Pairs of document and start, in text order."""
+        self._rows: Rows = np.lexsort((self.ends, self.starts, numbers)).astype(np.int32)  # the rows in text order
+        self._begins = paired(numbers, self.starts)[self._rows]  # pairs of document and start, in text order
 
     @cached_property
     def ids(self) -> list[str]:
