@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from hoptrail.corpus.copying import copy_index
 from hoptrail.corpus.head import Head
@@ -29,6 +28,7 @@ from hoptrail.documents.walking import files_in
 from hoptrail.errors import DocumentError, EndpointRefused, Interrupted, MadeByAnother, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.fingerprints import digest_with
+from hoptrail.index.asked import AskedIndex
 from hoptrail.index.reading import SourcesRead
 from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import USUAL, IndexingReport, ReadingOptions
@@ -46,9 +46,6 @@ from hoptrail.structures.declaration import Structure
 from hoptrail.structures.passages import Passages
 from hoptrail.structures.progress_tracker import Progress, ProgressTracker, ignore
 from hoptrail.types import Usage, content_id
-
-if TYPE_CHECKING:
-    from hoptrail.index.index import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,7 @@ def check_recipes(settings: Settings, recipes: Sequence[str]) -> None:
 
 
 def add(
-    index: Index,
+    index: AskedIndex,
     sources: Sequence[str | Path],
     recipes: Sequence[str],
     watcher: Watcher | None,
@@ -110,7 +107,7 @@ def add(
 
 
 def estimate(
-    index: Index, sources: Sequence[str | Path], recipes: Sequence[str], watcher: Watcher | None, *, rebuild: bool
+    index: AskedIndex, sources: Sequence[str | Path], recipes: Sequence[str], watcher: Watcher | None, *, rebuild: bool
 ) -> IndexingReport:
     """See `Index.estimate`."""
     from hoptrail.language.chat.estimating import RehearsalLanguage
@@ -132,14 +129,14 @@ def estimate(
         return update_index(copy, sources, index.encoder, structures, watcher or Watcher(), performer, options=options)
 
 
-def structures_for(index: Index, recipes: Sequence[str]) -> list[Structure]:
+def structures_for(index: AskedIndex, recipes: Sequence[str]) -> list[Structure]:
     """The structures that `recipes` need and those that the index already has, in the order they are built."""
     check_recipes(index.settings, recipes)
     needed = needed_structures(recipes, index.settings.recipes)
     return _with_foundations(index.settings, needed | _head(index).structures.keys())
 
 
-def _head(index: Index) -> Head:
+def _head(index: AskedIndex) -> Head:
     if index.is_empty:
         return Head()
     with index.reading() as snapshot:
@@ -151,7 +148,7 @@ def _with_foundations(settings: Settings, names: Iterable[str]) -> list[Structur
 
 
 def _performer(
-    index: Index, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
+    index: AskedIndex, recipes: Sequence[str], structures: Sequence[Structure], encoder: Encoder, *, rebuild: bool
 ) -> BuildLanguage | None:
     """Open the language that makes structures, if any of them needs one: opening it may need an endpoint.
 
@@ -167,7 +164,7 @@ def _performer(
     return BuildLanguage(open_language(OFFLINE, replace(context, encoder=encoder)), rebuild=rebuild)
 
 
-def _asks_model(index: Index, recipes: Sequence[str], *, rebuild: bool) -> bool:
+def _asks_model(index: AskedIndex, recipes: Sequence[str], *, rebuild: bool) -> bool:
     settings = index.settings
     if rebuild or settings.builder != CHAT:
         return settings.builder == CHAT
@@ -176,7 +173,7 @@ def _asks_model(index: Index, recipes: Sequence[str], *, rebuild: bool) -> bool:
     return paid or any(structure.needs_language for structure in needed)
 
 
-def forget_removed(index: Index) -> None:
+def forget_removed(index: AskedIndex) -> None:
     """Forget what a chat model said about documents that are no longer here, and answers that came from them."""
     replies, history = RememberedReplies(index.folder / FILE), History(index.folder)
     mentioned, cited = replies.documents(), history.documents()
