@@ -47,7 +47,7 @@ ENCODER = WordHashes(dimension=64)
 
 def use_hashed_words() -> None:
     """Make commands of this process and its children encode by hashed words and store every array as a file."""
-    import hoptrail.index.builder
+    import hoptrail.index.indexing
     import hoptrail.models.encoder_factory
 
     build_command_line()

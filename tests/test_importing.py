@@ -49,7 +49,7 @@ HEAVY += [
 UNUSED = tuple(
     f"hoptrail.{name}"
     for name in (
-        *("index.settings", "index.contents", "index.builder", "index.indexing", "index.syncing", "evaluation"),
+        *("index.settings", "index.contents", "index.indexing", "index.syncing", "evaluation"),
         *("documents.read_sources", "documents.splitting", "text.statements", "text.mentions"),
         *("language.offline", "language.chat", "language.factory", "language.scripted"),
         *("models.encoder_factory", "models.local", "models.rerankers", "models.ledger"),

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-import hoptrail.corpus.content
-from hoptrail.corpus.content import Change
+import hoptrail.corpus.writer
 from hoptrail.corpus.database import Database
 from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.segments import SegmentWriter
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import writing_to
+from hoptrail.corpus.writer import Change, writing_to
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import Interrupted
 from hoptrail.index.indexing import BuildLanguage, Watcher, remove_documents, update_index
@@ -189,7 +188,7 @@ def test_no_change_is_known_before_the_first_commit_after_a_stop_or_where_docume
 
 
 def test_more_than_is_good_to_follow_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hoptrail.corpus.content, "MOST_CHANGES", 2)
+    monkeypatch.setattr(hoptrail.corpus.writer, "MOST_CHANGES", 2)
     publish(tmp_path, make_document("A", "Text."))
     with writing_to(tmp_path, ENCODER.identity) as writer:
         writer.put_documents([make_document(title, "Text.") for title in ("B", "C")])

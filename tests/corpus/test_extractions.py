@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.corpus.content import REMADE
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.corpus.writer import Writer, writing_to
+from hoptrail.corpus.writer import REMADE, Writer, writing_to
 from hoptrail.types import Document, Extraction, Fact, Kind, Link, Span, Triple, Unit, Usage
 from world import HashingEncoder, make_document, make_passage
 

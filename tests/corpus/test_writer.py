@@ -84,7 +84,7 @@ def test_reading_documents_one_by_one_holds_few(tmp_path: Path, encoder: Hashing
 def test_units_go_in_portions_while_they_are_read(
     tmp_path: Path, encoder: HashingEncoder, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hoptrail.corpus.content.BATCH", 2)
+    monkeypatch.setattr("hoptrail.corpus.writer.BATCH", 2)
     write(tmp_path, encoder, documents)
     kept = make_passage(documents[2]).id
     with writing_to(tmp_path, encoder.identity) as writer:

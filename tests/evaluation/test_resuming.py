@@ -47,7 +47,7 @@ def test_an_index_without_a_needed_structure_ends_the_run_at_its_first_question(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every question would meet the same error, and none causes it."""
-    monkeypatch.setattr("hoptrail.index.builder.check_recipes", lambda *_: None)
+    monkeypatch.setattr("hoptrail.index.indexing.check_recipes", lambda *_: None)
     with pytest.raises(IndexUnavailable, match="Set lemmas = true"):
         bench.run("comprag:lemmatised", replies=None)
     assert list((bench.work / "results").glob("*.jsonl")) == []

@@ -24,11 +24,8 @@ from hoptrail.corpus.columns import Places
 from hoptrail.corpus.connecting import repairable
 from hoptrail.errors import IndexDamaged
 
-ARRAYS = "arrays"
-"""The folder of files."""
-
-BLOCK = 1 << 14
-"""Bytes of an array that have one sum."""
+ARRAYS = "arrays"  # the folder of files
+BLOCK = 1 << 14  # bytes of an array that have one sum
 
 WHOLE = 1 << 26
 """Arrays up to this number of bytes are compared whole, which is faster than finding the blocks that are read."""
@@ -70,7 +67,6 @@ class StoredArray:
         self.array: Array = np.frombuffer(content, type_, prod(sizes), start).reshape(sizes)
 
     def _mapped(self) -> tuple[mmap.mmap | bytes, int]:
-        """The file in memory, and where the numbers begin."""
         try:
             with self._path.open("rb") as file:
                 status = os.fstat(file.fileno())
@@ -134,7 +130,6 @@ class Arrays(Mapping[str, Array]):
 
 
 def file_name(segment: int, name: str) -> str:
-    """The file of an array of a segment."""
     return f"{segment}-{name}.npy"
 
 
@@ -147,7 +142,6 @@ def npy(array: Array) -> Iterator[bytes | memoryview]:
 
 
 def checksum(array: Array) -> int:
-    """CRC-32 of the numbers of an array."""
     return zlib.crc32(array.reshape(-1).data.cast("B")) if array.size else 0
 
 
@@ -172,8 +166,7 @@ def is_intact(path: Path, described: ArrayRecord) -> bool:
         return file.read(len(header)) == header
 
 
-_HEADER = 10
-"""Bytes before the description of an array in a .npy file; the last two are its length."""
+_HEADER = 10  # bytes before the description of an array in a .npy file; the last two are its length
 
 
 def missing(folder: Path, path: Path) -> MissingFile:
@@ -199,7 +192,6 @@ def _known_blocks(path: Path, identity: tuple[int, ...], blocks: int) -> NDArray
 
 
 def _blocks(rows: Places | slice, array: Array) -> Places:
-    """The blocks with these rows."""
     width = array.nbytes // len(array)
     if isinstance(rows, slice):
         first, last, _ = rows.indices(len(array))

@@ -18,9 +18,7 @@ _CHECKING = "cksmvfs"
 
 
 def carry_over(connection: apsw.Connection, folder: Path) -> None:
-    """Give rows and arrays their checksums, in a transaction. An array that does not match its old one gets none.
-    Raises: IndexDamaged: a page does not match its own.
-    """
+    """Give rows and arrays checksums, but no array that does not match its old one. Raises: IndexDamaged: a page does not."""
     check_pages(folder)
     connection.execute("ALTER TABLE postings DROP COLUMN df")  # the length of `docs`
     for table in ROWS:

@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = NDArray[np.int32]
-"""Numbers of rows, counted from 0."""
-
-Numbers = NDArray[np.int32]
-"""Numbers of units or documents: positive, assigned in the order of adding."""
-
-Places = NDArray[np.intp]
-"""Positions in other arrays."""
+Rows = NDArray[np.int32]  # numbers of rows, counted from 0
+Numbers = NDArray[np.int32]  # numbers of units or documents: positive, assigned in the order of adding
+Places = NDArray[np.intp]  # positions in other arrays
 
 NONE: Numbers = np.zeros(0, np.int32)
 
@@ -37,7 +32,6 @@ def rows_of(numbers: NDArray[np.integer[Any]], rising: NDArray[np.integer[Any]])
 
 
 def is_among(numbers: NDArray[np.integer[Any]], rising: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-    """Whether each number is in a sorted array."""
     return rows_of(numbers, rising) >= 0
 
 
@@ -47,7 +41,6 @@ def paired(high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]]) -> NDA
 
 
 def unpaired(pairs: NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """Inverse of `paired`."""
     return (pairs >> _HALF).astype(np.int32), (pairs & ((1 << _HALF) - 1)).astype(np.int32)
 
 
@@ -87,16 +80,13 @@ class Directed:
         return paired(self.sources, self.targets)
 
     def in_order(self) -> Directed:
-        """The edges sorted by source, then target."""
         return self.where(np.lexsort((self.targets, self.sources)))
 
     def where(self, chosen: NDArray[Any] | slice) -> Directed:
-        """The edges that a mask or an array of positions chooses."""
         return Directed(self.sources[chosen], self.targets[chosen], self.weights[chosen])
 
 
 def joined(parts: Sequence[Directed]) -> Directed:
-    """Concatenate edges."""
     return Directed(
         np.concatenate([NONE, *(part.sources for part in parts)]),
         np.concatenate([NONE, *(part.targets for part in parts)]),

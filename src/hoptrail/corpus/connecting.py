@@ -18,8 +18,7 @@ from hoptrail.errors import HoptrailError, IndexBusy, IndexDamaged, IndexUnavail
 _OPENING = 2000
 """Milliseconds to wait for the file. The last user to close it locks it for a moment; so does one that recovers its log."""
 
-_LOG_HEADER, _FRAME = 32, 24
-"""Bytes at the start of a write-ahead log, and before each page in it."""
+_LOG_HEADER, _FRAME = 32, 24  # bytes at the start of a write-ahead log, and before each page in it
 
 _SETTINGS = """
 PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
@@ -73,12 +72,10 @@ def pages_in_log(log: Path, size: int) -> set[int]:
     return set(headers[: last[-1] + 1, 0][valid[: last[-1] + 1]].tolist()) if len(last) else set()
 
 
-_READ_THROUGH = 1 << 20
-"""Bytes that are read at a time to test whether the disk returns all of a file."""
+_READ_THROUGH = 1 << 20  # bytes that are read at a time to test whether the disk returns all of a file
 
 
 def absent(folder: Path) -> IndexUnavailable:
-    """The error for a folder without an index."""
     return IndexUnavailable(
         f"there is no index at {folder}. Make one with `hoptrail index SOURCE... --index {folder}`."
     )
@@ -107,7 +104,6 @@ def _damaged(folder: Path, error: Exception) -> HoptrailError:
 
 
 def damaged(folder: Path, fault: str) -> IndexDamaged:
-    """The error for a damaged database."""
     return repairable(folder, f"{folder / DATABASE} is damaged ({fault})")
 
 
@@ -118,9 +114,7 @@ def repairable(folder: Path, fault: str) -> IndexDamaged:
 
 @contextmanager
 def translating_errors(folder: Path, *further: type[Exception]) -> Iterator[None]:
-    """Raise errors of SQLite and of the disk as ours. What was not committed is not stored. `further` ones mean damage, as a text
-    that is none does.
-    """
+    """Raise errors of SQLite and of the disk as ours. `further` ones mean damage, as a text that is none does."""
     damage: tuple[type[Exception], ...] = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError, *further)
     try:
         yield

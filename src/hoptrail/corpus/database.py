@@ -42,8 +42,7 @@ Value = None | int | float | str | bytes | Collection[str] | Collection[int] | N
 `CAST(c.value AS TEXT)`.
 """
 
-_READ_AHEAD = 1024
-"""Rows that a stream fetches at a time."""
+_READ_AHEAD = 1024  # rows that a stream fetches at a time
 
 _RETRY = 0.002
 """Seconds between two tries to empty the log. SQLite's own waiting tries ten times a second, and where readers follow each other
@@ -64,7 +63,6 @@ class Connection:
         self._turn = RLock()
 
     def rows(self, sql: str, *values: Value) -> list[Row]:
-        """All rows of a query."""
         with self._alone():
             return self._connection.execute(sql, tuple(map(_binding, values))).fetchall()
 
@@ -85,16 +83,13 @@ class Connection:
                 batch = list(islice(cursor, _READ_AHEAD))
 
     def run(self, sql: str, *values: Value) -> None:
-        """Run a command."""
         self.rows(sql, *values)
 
     def run_each(self, sql: str, rows: Iterable[tuple[apsw.SQLiteValue, ...]]) -> None:
-        """Run a command for each row of values."""
         with self._alone():
             self._connection.executemany(sql, rows)
 
     def delete(self, table: str, column: str, numbers: Collection[int] | NDArray[np.integer[Any]]) -> None:
-        """Delete the rows of a table with one of these numbers in a column."""
         self.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM carray(?))", numbers)
 
     def close(self) -> None:
@@ -105,7 +100,6 @@ class Connection:
 
     @contextmanager
     def closed_on_error(self) -> Iterator[None]:
-        """Close the connection if the block raises."""
         try:
             yield
         except BaseException:
@@ -156,9 +150,7 @@ class CheckedConnection(Connection):
             raise damaged(self.folder, "its end is missing")
 
     def checked(self, table: str, tables: str, *values: Value, beside: str = "") -> Iterator[Row]:
-        """Rows of one of `sums.ROWS`, which is `t` among the `tables` of a query, each followed by what is `beside` it.
-        Raises: IndexDamaged: one does not match its checksum.
-        """
+        """Rows of `t`, one of `sums.ROWS` among `tables`, with what is `beside` each. Raises: IndexDamaged: by its checksum."""
         own = ROWS[table].split(", ")
         columns = ", ".join([*(f"t.{name}" for name in own), "t.checksum" if self.has_checksums else "NULL"])
         size, also = len(own), beside and f", {beside}"
@@ -195,8 +187,7 @@ class CheckedConnection(Connection):
 class Database(CheckedConnection):
     """The database of an index folder, and the transaction of this connection. Use `to_read` or `to_write`."""
 
-    _version: Sequence[int] = ()
-    """SQLite's count of the commits of other connections, when this one last looked."""
+    _version: Sequence[int] = ()  # SQLite's count of the commits of other connections, when this one last looked
 
     @classmethod
     def to_read(cls, folder: Path) -> Self:
@@ -263,9 +254,7 @@ class Database(CheckedConnection):
             insert(self._connection, table, rows)
 
     def begin(self) -> None:
-        """Begin a writing transaction.
-        Raises: IndexBusy: another process writes, or has committed since this connection's last transaction.
-        """
+        """Begin to write. Raises: IndexBusy: another process writes, or has committed since this one's last transaction."""
         self.run("BEGIN IMMEDIATE")
         version = self.column("PRAGMA data_version")
         if self._version and version != self._version:
@@ -277,13 +266,11 @@ class Database(CheckedConnection):
         self._version = version
 
     def commit(self) -> None:
-        """Commit the transaction."""
         with self._alone():
             seal(self._connection)
         self.run("COMMIT")
 
     def roll_back(self) -> None:
-        """Undo the transaction, if there is one."""
         with self._alone():
             if self._connection.in_transaction:
                 self.run("ROLLBACK")
@@ -333,7 +320,6 @@ class Database(CheckedConnection):
 
     @property
     def log_size(self) -> int:
-        """Size of the log in bytes."""
         return self._log.stat().st_size if self._log.exists() else 0
 
     def cut_excess(self) -> bool:

@@ -20,8 +20,6 @@ from hoptrail.types import Document
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
-    """A document without its text."""
-
     number: int
     id: str
     title: str
@@ -32,16 +30,12 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Totals over documents."""
-
     documents: int
     characters: int
     sentences: int
 
 
 class Documents:
-    """The documents of a snapshot, by their ids."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -70,7 +64,6 @@ class Documents:
         return self._entries(_matching("former" if formerly else "sources", "document", "source"), sources)
 
     def at_several(self) -> list[DocumentEntry]:
-        """The documents with more than one source, by id."""
         return self._entries("SELECT document FROM sources GROUP BY document HAVING count(*) > 1")
 
     def sources_under(self, start: str) -> Iterator[str]:
@@ -93,20 +86,16 @@ class Documents:
         return self._entries(_matching("documents", "number", "title"), titles)
 
     def unsourced(self) -> list[str]:
-        """Ids of the documents without a source, by number."""
         sql = "SELECT id FROM documents WHERE number NOT IN (SELECT document FROM sources) ORDER BY number"
         return self._database.column(sql)
 
     def unread(self) -> dict[str, str]:
-        """The files that the last run over their folder did not read, and folders with a slash at their end, with the reasons, by
-        path. An index of an earlier version has none until it is written.
-        """
+        """Unread files of the last run over their folder, and folders (with a slash at the end), with reasons, by path."""
         if not self._database.rows("SELECT 1 FROM main.sqlite_schema WHERE name = 'unread'"):
-            return {}
+            return {}  # an index of an earlier version, before it is written
         return dict(self._database.rows("SELECT path, reason FROM unread ORDER BY path"))
 
     def sizes(self, ids: Collection[str] | None = None) -> Sizes:
-        """Totals of all documents, or of those with these ids."""
         among, values = rows.among_documents(ids)
         sql = f"SELECT count(*), total(length(d.text)), total(length(d.sentence_ends) / 4) FROM {among}"
         [totals] = self._database.rows(sql, *values)
@@ -119,7 +108,6 @@ class Documents:
         return rows.ids_of(self._database, "documents", numbers)
 
     def _entries(self, numbers: str, *values: Value) -> list[DocumentEntry]:
-        """The documents whose numbers a query returns, by id."""
         sources = "SELECT json_group_array(source ORDER BY source) FROM sources WHERE document = d.number"
         sql = f"SELECT d.number, d.id, d.title, ({sources}), d.date, d.date_from FROM documents d WHERE d.number IN ({numbers})"
         return [
@@ -140,13 +128,10 @@ name, and no name is kept.
 
 
 class DocumentWriter(Documents):
-    """Writes documents in a transaction."""
-
     def __init__(self, segments: SegmentWriter) -> None:
         super().__init__(segments.database)
         self._segments = segments
-        self.has_files = False
-        """Whether marks of files were written."""
+        self.has_files = False  # whether marks of files were written
 
     def put(self, documents: Collection[Document]) -> set[str]:
         """Add documents, or update the sources and the date of those that are stored. Returns the ids of the new ones."""
@@ -162,7 +147,6 @@ class DocumentWriter(Documents):
         return set(new)
 
     def place(self, number: int, given: Document | DocumentEntry) -> None:
-        """Set the sources and the date of a stored document."""
         self._segments.changed = True
         checksum = checksum_of("documents").replace("date, date_from", "?1, ?2")
         sql = f"UPDATE documents SET date = ?1, date_from = ?2, checksum = {checksum} WHERE number = ?3"
@@ -230,6 +214,5 @@ def _digest(name: str) -> bytes:
 
 
 def _row(number: int, document: Document) -> tuple[int | str | bytes, ...]:
-    """The row of a document, in the order of the columns of its table."""
     ends, notes = rows.packed_ends(document.sentence_ends), json.dumps(document.notes, ensure_ascii=False)
     return number, document.id, document.title, document.text, ends, notes, document.date, document.date_from

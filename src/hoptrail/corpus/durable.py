@@ -20,8 +20,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-NEW = ".new"
-"""Ending of a file that is being written."""
+NEW = ".new"  # ending of a file that is being written
 
 
 def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> None:
@@ -43,7 +42,6 @@ def sync_file(path: Path, size: int | None = None) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and its parents, synced."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -84,7 +82,6 @@ def remove_files(paths: Iterable[Path]) -> None:
 
 @contextmanager
 def _synced(path: Path, flags: int) -> Iterator[int]:
-    """An open file or folder, which is synced at the end of `with`."""
     descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
     try:
         yield descriptor

@@ -9,8 +9,7 @@ from hoptrail.errors import IndexMismatch
 from hoptrail.models.encoder import EncoderIdentity
 from hoptrail.types import Usage
 
-NO_ENCODER = EncoderIdentity("", "", 0)
-"""The encoder of an index without vectors."""
+NO_ENCODER = EncoderIdentity("", "", 0)  # the encoder of an index without vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,6 @@ _TOKENS = ("calls", "prompt_tokens", "completion_tokens")
 
 
 def read_head(database: Database) -> Head:
-    """Read the metadata of the commit that a connection reads."""
     settings: dict[str, str] = dict(database.rows("SELECT name, value FROM settings"))
     rows = database.rows("SELECT name, fingerprint, language, finished, settled FROM structures ORDER BY name")
     encoder = NO_ENCODER
@@ -74,7 +72,6 @@ def read_head(database: Database) -> Head:
 
 
 def write_head(database: Database, head: Head) -> None:
-    """Replace the metadata."""
     settings: dict[str, object] = {f"spent.{name}": getattr(head.spent, name) for name in (*_TOKENS, "seconds")}
     settings |= {"commit": head.commit} if head.commit else {}
     if head.encoder != NO_ENCODER:
@@ -82,9 +79,8 @@ def write_head(database: Database, head: Head) -> None:
         settings |= {"encoder": encoder.name, "encoder.digest": encoder.digest, "encoder.dimension": encoder.dimension}
     settings |= dict.fromkeys(["stopped"] * (not head.whole) + ["unclean"] * head.unclean, 1)
     database.run("DELETE FROM settings")
-    database.run_each(
-        "INSERT INTO settings (name, value) VALUES (?, ?)", [(name, str(value)) for name, value in settings.items()]
-    )
+    values = [(name, str(value)) for name, value in settings.items()]
+    database.run_each("INSERT INTO settings (name, value) VALUES (?, ?)", values)
     marks = {name: (mark, 1) for name, mark in head.structures.items()}
     marks |= {name: (mark, 0) for name, mark in head.unfinished.items()}
     database.run("DELETE FROM structures")

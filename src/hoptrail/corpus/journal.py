@@ -33,8 +33,6 @@ from hoptrail.errors import IndexDamaged
 
 
 class State(StrEnum):
-    """State of a job, or of one of its documents."""
-
     WAITING = "waiting"
     READING = "reading"
     INDEXING = "indexing"
@@ -67,8 +65,7 @@ PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA fullfsync = ON;
 PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON;
 """
 
-_WAIT = 10_000
-"""Milliseconds that one process waits for another."""
+_WAIT = 10_000  # milliseconds that one process waits for another
 
 
 @dataclass(slots=True)
@@ -131,7 +128,6 @@ class FileBeside:
 
     @contextmanager
     def _writing(self) -> Iterator[apsw.Connection]:
-        """A transaction, which is synced at its end."""
         with _opened(self._folder, self.name) as connection:
             connection.execute(_SETTINGS).fetchall()
             connection.execute("BEGIN IMMEDIATE")
@@ -144,8 +140,6 @@ class FileBeside:
 
 
 class Journal(FileBeside):
-    """The jobs of the index in a folder."""
-
     name = JOBS
     tables = _TABLES
 
@@ -165,21 +159,17 @@ class Journal(FileBeside):
                 _write_items(connection, job.id, items)
 
     def set_cancelled(self, job: str, *, cancelled: bool) -> None:
-        """Cancel or resume a job."""
         with self._writing() as connection:
             connection.execute("UPDATE jobs SET cancelled = ? WHERE id = ?", (cancelled, job))
 
     def forget(self, job: str) -> None:
-        """Remove a job."""
         with self._writing() as connection:
             connection.execute("DELETE FROM jobs WHERE id = ?", (job,))
 
     def owners(self) -> set[str]:
-        """The owners of all jobs."""
         return {str(owner) for (owner,) in self._rows("SELECT DISTINCT owner FROM jobs")}
 
     def open_items(self) -> set[str]:
-        """Ids of all unfinished documents."""
         return {str(id_) for id_, state in self._rows("SELECT id, state FROM items") if state not in FINISHED}
 
     def take_over(self, owners: Collection[str], by: str) -> list[JobRecord]:
@@ -200,8 +190,7 @@ class Journal(FileBeside):
             return jobs
 
 
-KEPT = 2000
-"""Answers that are kept for one client: the oldest go first."""
+KEPT = 2000  # answers that are kept for one client: the oldest go first
 
 _ANSWERS = """
 CREATE TABLE answers (
@@ -218,9 +207,7 @@ _KEPT = "id, client, thread, at, name, content"
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer of the thread that began with the answer `thread`. `at` is the time in ISO form, `name` what it is called, and
-    `content` the answer as JSON.
-    """
+    """An answer of the thread that began with the answer `thread`: its time in ISO form, its name, and itself as JSON."""
 
     id: str
     client: str
@@ -231,8 +218,6 @@ class KeptAnswer:
 
 
 class History(FileBeside):
-    """The kept answers of the index in a folder."""
-
     name = HISTORY
     tables = _ANSWERS
 
@@ -251,9 +236,8 @@ class History(FileBeside):
 
     def threads(self, client: str, words: str = "") -> list[KeptAnswer]:
         """The first answer of each thread of a client, newest first; only threads in which each of the `words` occurs."""
-        where = " AND ".join(
-            ["client = ?", *("(instr(lower(name), ?) OR instr(lower(content), ?))" for _ in words.split())]
-        )
+        occurs = "(instr(lower(name), ?) OR instr(lower(content), ?))"
+        where = " AND ".join(["client = ?", *(occurs for _ in words.split())])
         values = [client, *(word for one in words.lower().split() for word in (one, one))]
         found = f"SELECT thread FROM answers WHERE {where}"
         first = f"SELECT min(number) FROM answers WHERE client = ? AND thread IN ({found}) GROUP BY thread"
@@ -261,7 +245,6 @@ class History(FileBeside):
         return [KeptAnswer(*map(str, row)) for row in self._rows(sql, (client, *values))]
 
     def owns(self, client: str, thread: str) -> bool:
-        """Whether a client has kept a thread of this id."""
         return bool(self._rows("SELECT 1 FROM answers WHERE client = ? AND id = ?", (client, thread)))
 
     def turns(self, name: str) -> list[tuple[KeptAnswer, frozenset[str]]]:
@@ -283,11 +266,9 @@ class History(FileBeside):
         return self._changed(f"DELETE FROM answers WHERE client = ? AND thread IN ({marks})", (client, *threads))
 
     def documents(self) -> set[str]:
-        """All documents from which kept answers came."""
         return {str(document) for (document,) in self._rows("SELECT DISTINCT document FROM cited")}
 
     def forget(self, documents: Collection[str]) -> None:
-        """Erase the answers that came from one of these documents."""
         if documents:
             with self._writing() as connection:
                 cited = "DELETE FROM answers WHERE number IN (SELECT answer FROM cited WHERE document = ?)"
@@ -364,7 +345,6 @@ def _opened(folder: Path, name: str) -> Iterator[apsw.Connection]:
 
 
 def damaged_file(folder: Path, name: str) -> IndexDamaged:
-    """The error for a damaged file beside the index."""
     fault = f"{folder / name} is damaged"
     lost = "upload again what was not indexed yet" if name == JOBS else "ask again"
     return IndexDamaged(f"{fault}. Run `hoptrail repair --index {folder}`, which removes it, and {lost}.", fault)

@@ -85,8 +85,7 @@ class WordCounts(Protocol):
 class Keywords:
     """The keyword index of a snapshot. Satisfies `WordCounts`."""
 
-    whole: WordCounts | None = None
-    """The counts of the corpus that this is a part of; None: this is all of it."""
+    whole: WordCounts | None = None  # the counts of the corpus that this is a part of; None: this is all of it
 
     def __init__(self, database: Database, segments: Sequence[Segment], numbered: NumberedUnits) -> None:
         self._database = database
@@ -119,7 +118,6 @@ class Keywords:
         return scores
 
     def sizes(self) -> tuple[int, int]:
-        """See `WordCounts`."""
         return self._own_sizes if self.whole is None else self.whole.sizes()
 
     @cached_property
@@ -128,7 +126,6 @@ class Keywords:
         return len(lengths), int(lengths.sum(dtype=np.int64))
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """See `WordCounts`."""
         if self.whole is not None:
             return self.whole.frequencies(words)
         df = _counted(self._postings(tuple(sorted(set(words)))))
@@ -168,7 +165,6 @@ class Keywords:
             yield segment, scores[segment.number]
 
     def _postings(self, words: tuple[str, ...]) -> list[Postings]:
-        """The live postings of words."""
         segments = {segment.number: segment for segment in self._segments}
         tables = "carray(?) c CROSS JOIN carray(?) w CROSS JOIN postings t ON t.segment = c.value AND t.term = w.value"
         found: list[Postings] = []
@@ -181,7 +177,6 @@ class Keywords:
 
 
 def _counted(found: Iterable[Postings]) -> Counter[str]:
-    """How many passages contain each word."""
     df: Counter[str] = Counter()
     for word, _, rows, _ in found:
         df[word] += len(rows)
@@ -199,8 +194,6 @@ def _no_postings() -> _Written:
 
 
 class PostingWriter:
-    """Writes the keyword index in a transaction."""
-
     def __init__(self, segments: SegmentWriter) -> None:
         self._segments = segments
         self._database: Database = segments.database
@@ -231,7 +224,6 @@ class PostingWriter:
                 self._segments.mark_gone(segment, rows)
 
     def merge(self) -> None:
-        """Merge segments that are due."""
         while due := self._segments.due(Family.KEYWORDS, Kind.PASSAGE):
             postings, places, first = _no_postings(), dict[int, Rows](), 0
             for part in due:

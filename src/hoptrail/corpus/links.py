@@ -29,24 +29,19 @@ class Links:
         self._numbered = numbered
 
     def count(self) -> Counter[str]:
-        """How many links there are of each kind."""
         return self._segments.count(Family.LINKS)
 
     def edges(self, kind: str) -> Directed:
-        """The links of a kind, ordered by source, then target."""
         return _joined(self._segments.of(Family.LINKS, kind)).in_order()
 
     def all(self, kind: str | None = None) -> Iterator[Link]:
-        """All links, or those of one kind."""
         for name in self.count() if kind is None else (kind,):
             yield from self._links(name, self.edges(name))
 
     def leaving(self, ids: Collection[str], kind: str) -> Iterator[Link]:
-        """Links of one kind that lead from units of these ids."""
         return self._touching(ids, kind, leaving)
 
     def entering(self, ids: Collection[str], kind: str) -> Iterator[Link]:
-        """Links of one kind that lead to units of these ids."""
         return self._touching(ids, kind, entering)
 
     def _touching(self, ids: Collection[str], kind: str, side: Callable[[Segment, Numbers], Places]) -> Iterator[Link]:
@@ -58,24 +53,19 @@ class Links:
         """Links of one kind with both ends among `ids`, between positions in `ids`."""
         numbers = self._numbered.numbers(list(ids), reserved=True)
         known = np.flatnonzero(numbers)
-        order = known[np.argsort(numbers[known], kind="stable")]
+        order = known[np.argsort(numbers[known], kind="stable")].astype(np.int32)
         edges, rising = self.edges(kind), numbers[order]
         sources, targets = rows_of(edges.sources, rising), rows_of(edges.targets, rising)
         both = (sources >= 0) & (targets >= 0)
-        return Directed(
-            order[sources[both]].astype(np.int32), order[targets[both]].astype(np.int32), edges.weights[both]
-        )
+        return Directed(order[sources[both]], order[targets[both]], edges.weights[both])
 
     def _links(self, kind: str, edges: Directed) -> Iterator[Link]:
         names = self._numbered.ids_by_number(np.concatenate([edges.sources, edges.targets]))
-        columns = (edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist())
-        return (
-            Link(names[source], names[target], kind, weight) for source, target, weight in zip(*columns, strict=True)
-        )
+        rows = zip(edges.sources.tolist(), edges.targets.tolist(), edges.weights.tolist(), strict=True)
+        return (Link(names[source], names[target], kind, weight) for source, target, weight in rows)
 
 
 def link_arrays(edges: Directed) -> Mapping[str, Array]:
-    """The arrays of a segment with these links."""
     edges = edges.in_order()
     nodes, starts = np.unique(edges.sources, return_index=True)
     return {
@@ -99,7 +89,6 @@ def entering(segment: Segment, numbers: Numbers) -> Places:
 
 
 def edges_at(segment: Segment, rows: Places) -> Directed:
-    """The links in these rows of a segment."""
     nodes = np.searchsorted(segment.arrays["starts"], rows, side="right") - 1
     return Directed(segment.arrays["nodes"][nodes], segment.arrays["targets"][rows], segment.arrays["weights"][rows])
 
@@ -115,7 +104,6 @@ class LinkWriter:
         self._numbered = numbered
 
     def assign(self, ids: Sequence[str]) -> list[int]:
-        """The numbers of new units."""
         reserved = rows.numbers_by_id(self._database, "reserved", ids)
         if reserved:
             self._database.delete("reserved", "number", reserved.values())
@@ -177,7 +165,6 @@ class LinkWriter:
             self._segments.mark_gone(segment, leaving(segment, numbers))
 
     def drop(self, kind: str) -> None:
-        """Remove all links of a kind."""
         self._segments.drop(self._segments.of(Family.LINKS, kind))
 
     def forget(self, numbers: Numbers) -> None:
@@ -196,7 +183,6 @@ class LinkWriter:
         self._database.delete("reserved", "number", unused)
 
     def merge(self) -> None:
-        """Merge segments that are due."""
         self._segments.merge(Family.LINKS, lambda segments: link_arrays(_joined(segments)))
 
 

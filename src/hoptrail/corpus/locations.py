@@ -20,13 +20,9 @@ from hoptrail.documents.walking import OF_AN_INDEX as NAME
 from hoptrail.errors import IndexMismatch, StorageError, UsageError
 
 DATABASE = "index.sqlite"
-JOBS = "jobs.sqlite"
-"""The journal of a server's jobs."""
-HISTORY = "history.sqlite"
-"""The answers that a server keeps."""
-
-OLD_INDEX = "head.lance"
-"""A file of indexes of version 0.1, which were no SQLite databases."""
+JOBS = "jobs.sqlite"  # the journal of a server's jobs
+HISTORY = "history.sqlite"  # the answers that a server keeps
+OLD_INDEX = "head.lance"  # a file of indexes of version 0.1, which were no SQLite databases
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 """The start of a URL, which loses a slash when it is made a path. A single letter is a Windows drive."""
@@ -48,9 +44,7 @@ _READERS = range(123, 128)
 
 
 def index_folder(where: str | Path) -> Path:
-    """The folder of an index that a user names.
-    Raises: UsageError: the name is empty or an address; IndexMismatch: the folder holds an index of version 0.1.
-    """
+    """The folder of an index that a user names. Raises: UsageError: it is empty or an address; IndexMismatch: of version 0.1."""
     text = str(where)
     if not text.strip():  # as from a shell variable that is not set; it would be the current folder
         raise UsageError("an index cannot be at an empty path: name a folder, or . for the current one.")
@@ -184,9 +178,7 @@ class NewIndex:
 
 
 def find_index(start: Path | None = None) -> Path | None:
-    """The index of `start` (the current folder) or of the nearest parent that has one.
-    Raises: UsageError: the nearest index belongs to another user.
-    """
+    """The index of `start` (this folder) or of the nearest parent that has one. Raises: UsageError: it is another user's."""
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
         for place in (folder / NAME, _elsewhere(folder)):
@@ -197,7 +189,6 @@ def find_index(start: Path | None = None) -> Path | None:
 
 
 def index_here() -> Path:
-    """The index for a command that names none. Raises: UsageError: there is none."""
     index = find_index()
     if index is None:
         raise UsageError(
@@ -208,7 +199,6 @@ def index_here() -> Path:
 
 
 def new_index(folder: Path) -> NewIndex:
-    """Where to make the index of a folder."""
     folder = folder.resolve()
     why = _shared_by(folder)
     return NewIndex(_elsewhere(folder), why) if why else NewIndex(folder / NAME)
@@ -237,7 +227,6 @@ def other_file(folder: Path) -> str | None:
 
 
 def _elsewhere(folder: Path) -> Path:
-    """Where the index of a folder is that cannot hold it."""
     name = re.sub(r"[^\w.-]", "-", folder.name) or "root"
     digest = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return user_data_path("hoptrail") / "indexes" / f"{name}-{digest}"

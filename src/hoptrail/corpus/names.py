@@ -74,13 +74,7 @@ class NameList(Sequence[bytes]):
         return row if row < len(self) and self[row] == encoded else -1
 
     def numbers(self, row: int) -> Numbers:
-        """The units of the key in a row."""
         return self.units[self.starts[row] : self.starts[row + 1]]
-
-    def begins(self, start: str) -> bool:
-        """Whether any key starts with `start`."""
-        row = bisect_left(self, encoded := start.encode(errors="surrogatepass"))
-        return row < len(self) and self[row].startswith(encoded)
 
     def without(self, numbers: Numbers) -> NameList:
         """The same without these units, and without keys that have no other unit; itself where it has none of them."""
@@ -116,12 +110,10 @@ class NameList(Sequence[bytes]):
         letters = b"".join(
             key + bytes(self._letters[first:last]) for key, (first, last) in zip(fresh, pairwise(cuts), strict=True)
         )
-        return self._from_arrays(
-            np.frombuffer(letters, np.uint8), sizes, rows, np.concatenate([self.units, other.units])
-        )
+        units = np.concatenate([self.units, other.units])
+        return self._from_arrays(np.frombuffer(letters, np.uint8), sizes, rows, units)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same keys with the same units."""
         if not isinstance(other, NameList):
             return NotImplemented
         return all(np.array_equal(array, other.arrays[name]) for name, array in self.arrays.items())
@@ -154,13 +146,10 @@ def _merged_names(segments: Sequence[Segment]) -> NameList:
     return reduce(NameList.merged, lists) if lists else NameList.of(())
 
 
-BATCH = 1 << 16
-"""Names whose units are looked up together."""
+BATCH = 1 << 16  # names whose units are looked up together
 
 
 class NameWriter:
-    """Writes names in a transaction."""
-
     def __init__(self, segments: SegmentWriter, numbered: NumberedUnits) -> None:
         self._segments = segments
         self._units = numbered
@@ -170,7 +159,6 @@ class NameWriter:
         self._segments.add(Family.NAMES, kind, names.arrays)
 
     def drop(self, kind: str) -> None:
-        """Remove all names of a kind; their units stay."""
         self._segments.drop(self._segments.of(Family.NAMES, kind))
 
     def forget(self, numbers: Numbers, kind: str | None = None) -> None:
@@ -184,9 +172,7 @@ class NameWriter:
                     self._segments.drop([segment])
 
     def renew(self, kind: str, pairs: Iterable[tuple[str, str]], among: Collection[str] | None = None) -> None:
-        """Make the names of a kind exactly `pairs`: keys with ids of units, as far as these are stored; with `among`, those of
-        these units only.
-        """
+        """Make the names of a kind, or those of units `among` these, exactly `pairs`: keys with ids of units that are stored."""
         new = NameList.of(self._numbered(pairs))
         if among is not None:
             self.forget(self._units.numbers(list(among)), kind)
@@ -208,5 +194,4 @@ class NameWriter:
         self._segments.add(Family.GRAPHS, kind, arrays)
 
     def merge(self) -> None:
-        """Merge segments that are due."""
         self._segments.merge(Family.NAMES, lambda segments: _merged_names(segments).arrays)

@@ -20,8 +20,7 @@ from hoptrail.corpus.units import Origins
 from hoptrail.text.title_scanning import MOST_NAMESAKES
 from hoptrail.types import Kind
 
-NAMES = "names"
-"""The kind of names that link passages."""
+NAMES = "names"  # the kind of names that link passages
 MADE_BY = "2"  # changed by hand when the structure `mentions` makes other names
 
 
@@ -40,7 +39,6 @@ class Lists:
         return cls(bounds_of(pairs, size).astype(np.int32), unpaired(pairs)[1])
 
     def at(self, row: int) -> Rows:
-        """The list of one row."""
         numbers: Rows = self.values[self.starts[row] : self.starts[row + 1]]
         return numbers
 
@@ -50,7 +48,6 @@ class Lists:
         return places, self.values[positions]
 
     def counts(self, rows: int | NDArray[np.integer]) -> Rows:
-        """The lengths of the lists of these rows."""
         lengths: Rows = self.starts[np.add(rows, 1)] - self.starts[rows]
         return lengths
 
@@ -63,28 +60,18 @@ class GraphArrays:
     Sentences that cross the border of a passage belong to none.
     """
 
-    numbers: Numbers
-    """Passage -> the number of its unit."""
+    numbers: Numbers  # passage -> the number of its unit
     titles: Rows
-    passage_of: Rows
-    """Sentence -> passage, -1 for none."""
-    spans: Rows
-    """Sentence -> its offsets within the passage: shape (sentences, 2)."""
-    positions: Rows
-    """Sentence -> its position among the sentences of its passage, from 0."""
-    sentences: Lists
-    """Passage -> sentences."""
-    names_in: Lists
-    """Sentence -> names."""
-    namers: Lists
-    """Name -> passages whose sentences mention it."""
-    owners: Lists
-    """Name -> passages with that title."""
-    named_by: Lists
-    """Passage -> the names in its sentences, and its title."""
+    passage_of: Rows  # sentence -> passage, -1 for none
+    spans: Rows  # sentence -> its offsets within the passage: shape (sentences, 2)
+    positions: Rows  # sentence -> its position among the sentences of its passage, from 0
+    sentences: Lists  # passage -> sentences
+    names_in: Lists  # sentence -> names
+    namers: Lists  # name -> passages whose sentences mention it
+    owners: Lists  # name -> passages with that title
+    named_by: Lists  # passage -> the names in its sentences, and its title
 
     def stored(self) -> dict[str, Array]:
-        """The arrays by the names under which they are stored."""
         arrays: dict[str, Array] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -109,7 +96,6 @@ def stored_graph(snapshot: Snapshot) -> GraphArrays | None:
 
 
 def make_graph(snapshot: Snapshot) -> GraphArrays:
-    """The graph of the passages, sentences and names of a snapshot."""
     passages, sentences = (snapshot.numbered.origins(kind) for kind in (Kind.PASSAGE, Kind.SENTENCE))
     keys, size = snapshot.names.of(NAMES), len(passages.numbers)
     passage_of = _containing_passages(passages, sentences)

@@ -42,12 +42,10 @@ class SourceChanges:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self.stored: dict[str, DocumentEntry] = {}
-        """The documents by id as they were."""
+        self.stored: dict[str, DocumentEntry] = {}  # the documents by id as they were
         self.now: dict[str, DocumentEntry | Document] = {}
         """The documents by id as they will be; new ones are Documents."""
-        self.ids_at: dict[str, set[str]] = {}
-        """The documents at each source."""
+        self.ids_at: dict[str, set[str]] = {}  # the documents at each source
 
     def look_up(self, stored: Iterable[DocumentEntry]) -> None:
         for entry in stored:
@@ -65,7 +63,6 @@ class SourceChanges:
             self.ids_at[source] = {document.id}
 
     def take_from(self, source: str, ids: Iterable[str]) -> None:
-        """Take a source from documents."""
         for id_ in ids:
             entry = self.now[id_]
             self.now[id_] = replace(entry, sources=tuple(other for other in entry.sources if other != source))
@@ -146,8 +143,6 @@ def named(snapshot: Snapshot, name: str) -> set[str]:
 
 
 class UnknownName(UsageError):
-    """A name fits no document."""
-
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no document {name!r} in this index. `hoptrail show` lists titles and files.")
 

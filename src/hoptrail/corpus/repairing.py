@@ -28,8 +28,7 @@ from hoptrail.types import Document
 
 Encode = Callable[[Sequence[str]], FloatMatrix]
 
-_NEW = f"{DATABASE}.new"
-"""The folder in which a new database is made."""
+_NEW = f"{DATABASE}.new"  # the folder in which a new database is made
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +56,7 @@ def damage(folder: Path) -> list[str]:
 
 
 def files_of_index(folder: Path) -> int:
-    """The number of files of an index: its database, the arrays that the last commit names, the journal of jobs, and the
-    history.
-    """
+    """The number of files of an index: its database, the arrays of the last commit, the journal of jobs, the history."""
     with closing(Database.to_read(folder)) as database:
         return 1 + len(array_files(database)) + sum((folder / name).exists() for name in (JOBS, HISTORY))
 
@@ -101,7 +98,6 @@ def _repair_arrays(folder: Path, encode: Encode) -> Repaired:
 
 
 def unfinished(head: Head) -> Head:
-    """The same metadata with all structures unfinished."""
     return replace(head, structures={}, unfinished=head.unfinished | head.structures, settled={}, whole=False)
 
 

@@ -85,17 +85,14 @@ def documents(database: Database, numbers: Iterable[int]) -> Iterator[Document]:
 
 
 def packed_ends(ends: Sequence[int]) -> bytes:
-    """Offsets as int32."""
     return np.array(ends, np.int32).tobytes()
 
 
 def unpacked_ends(packed: bytes) -> tuple[int, ...]:
-    """Inverse of `packed_ends`."""
     return tuple(np.frombuffer(packed, np.int32).tolist())
 
 
 def packed_extraction(extraction: Extraction) -> tuple[str, str]:
-    """The entities and the facts of an extraction as JSON."""
     facts = [
         [
             *(fact.text, fact.entities, fact.source.document, fact.source.start, fact.source.end),
@@ -107,7 +104,6 @@ def packed_extraction(extraction: Extraction) -> tuple[str, str]:
 
 
 def extraction_of(entities: str, facts: str) -> Extraction:
-    """Inverse of `packed_extraction`."""
     return Extraction(
         tuple(json.loads(entities)),
         tuple(

@@ -4,10 +4,7 @@ Units and documents have numbers, assigned in the order of adding and never reus
 all other code by id.
 """
 
-from __future__ import annotations
-
-APPLICATION = 0x686F7074
-"""SQLite's application id of an index of hoptrail."""
+APPLICATION = 0x686F7074  # SQLite's application id of an index of hoptrail
 
 FORMAT = 4
 """Increased whenever an older hoptrail could misread what a newer one writes; 1 and 2 had no SQLite. The tokenisation in
@@ -15,9 +12,7 @@ FORMAT = 4
 """
 
 OLD_FORMAT = 3
-"""That of version 0.2, which had checksums of pages and none of rows. It is read as it is; the first writer carries it over
-(`carrying_over.py`).
-"""
+"""Of version 0.2: checksums of pages and none of rows. It is read as it is; the first writer carries it over."""
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

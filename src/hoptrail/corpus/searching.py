@@ -16,8 +16,7 @@ from hoptrail.corpus.units import Found, NumberedUnits, Units
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.types import Kind, Unit
 
-BLOCK = 512
-"""Vectors that are multiplied at a time."""
+BLOCK = 512  # vectors that are multiplied at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,6 @@ def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
 
 
 class Searching:
-    """Search by vectors and by words, in terms of unit ids."""
-
     def __init__(
         self, segments: Segments, numbered: NumberedUnits, units: Units, keywords: Keywords, dimension: int
     ) -> None:
@@ -50,12 +47,10 @@ class Searching:
         self._matrices: dict[Kind, Matrix] = {}
 
     def vectors(self, kind: Kind) -> VectorMirror:
-        """All vectors of a kind, read into memory."""
         ids = sorted(self._units.ids(kind))
         return VectorMirror(tuple(ids), self.vectors_in_order([kind], ids))
 
     def matrix(self, kind: Kind) -> Matrix:
-        """All vectors of a kind, left in the mapped segments."""
         if kind not in self._matrices:
             self._matrices[kind] = Matrix(self._segments.of(Family.UNITS, kind), self._dimension)
         return self._matrices[kind]
@@ -81,9 +76,8 @@ class Searching:
     def vectors_in_order(self, kinds: Iterable[Kind], ids: Sequence[str]) -> FloatMatrix:
         """The vectors of units, in the order of `ids`: shape (len(ids), dimension). Raises: KeyError: some have no vector."""
         matrices = [self.matrix(kind) for kind in kinds]
-        vectors = np.zeros(
-            (len(ids), next((matrix.width for matrix in matrices if len(matrix)), self._dimension)), np.float32
-        )
+        width = next((matrix.width for matrix in matrices if len(matrix)), self._dimension)
+        vectors = np.zeros((len(ids), width), np.float32)
         numbers = self._numbered.numbers(list(ids))
         found = np.zeros(len(ids), np.bool_)
         for matrix in matrices:
@@ -119,11 +113,8 @@ class Matrix:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __getitem__(self, rows: int | NDArray[np.integer]) -> FloatMatrix:
-        """The vectors of these rows, or of a single one. Rows of one segment that follow one another are not copied."""
-        if isinstance(rows, int | np.integer):
-            vector: FloatMatrix = self[np.array([rows])][0]
-            return vector
+    def __getitem__(self, rows: NDArray[np.integer]) -> FloatMatrix:
+        """The vectors of these rows. Rows of one segment that follow one another are not copied."""
         part_of = np.searchsorted(self._firsts, self._places[rows], side="right") - 1
         row_of = self._places[rows] - self._firsts[part_of]
         if len(row_of) and (part_of == part_of[0]).all():
@@ -146,7 +137,6 @@ class Matrix:
         return products if self._in_order else np.asfortranarray(products[self._places])
 
     def products(self, rows: NDArray[np.integer], other: FloatMatrix) -> FloatMatrix:
-        """The products of these rows with the columns of another matrix."""
         products = _columns(len(rows), other.shape[1])
         _blockwise(lambda block: self[rows[block]], other, products)
         return products

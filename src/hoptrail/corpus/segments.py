@@ -23,14 +23,9 @@ from hoptrail.corpus.database import Database
 from hoptrail.corpus.durable import make_folder, remove_files, sync_folder, write_file
 from hoptrail.types import Kind
 
-SMALL = 1 << 16
-"""Arrays up to this number of bytes are rows of the database."""
-
-TIER = 8
-"""This many segments of about the same size are merged."""
-
-GONE = 5
-"""A segment is rewritten when one in this many rows is removed."""
+SMALL = 1 << 16  # arrays up to this number of bytes are rows of the database
+TIER = 8  # this many segments of about the same size are merged
+GONE = 5  # a segment is rewritten when one in this many rows is removed
 
 
 class Family(StrEnum):
@@ -62,15 +57,12 @@ class Segment:
     alive: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
-        """The number of live rows."""
         return self.rows if self.alive is None else int(np.count_nonzero(self.alive))
 
     def live_rows(self) -> Places:
-        """The live rows."""
         return np.arange(self.rows) if self.alive is None else np.flatnonzero(self.alive)
 
     def live(self, rows: Places) -> Places:
-        """The live ones among these rows."""
         return rows if self.alive is None else rows[self.alive[rows]]
 
 
@@ -100,15 +92,12 @@ class Segments:
         self._refresh()
 
     def of(self, family: Family, kind: str) -> list[Segment]:
-        """The segments of a kind, in the order of making."""
         return [segment for segment in self._segments.values() if (segment.family, segment.kind) == (family, kind)]
 
     def kinds(self, family: Family) -> list[str]:
-        """The kinds that have segments of a family."""
         return sorted({segment.kind for segment in self._segments.values() if segment.family is family})
 
     def count(self, family: Family) -> Counter[str]:
-        """The number of live rows of each kind of a family."""
         return +Counter({kind: sum(map(len, self.of(family, kind))) for kind in self.kinds(family)})
 
     def _refresh(self, changed: int | None = None) -> None:
@@ -132,8 +121,7 @@ class SegmentWriter(Segments):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.changed = False
-        """Whether anything that readers see has been written since the last commit."""
+        self.changed = False  # whether anything that readers see has been written since the last commit
         self._unsynced = False
 
     def add(self, family: Family, kind: str, arrays: Mapping[str, Array]) -> int:
@@ -226,7 +214,6 @@ class SegmentWriter(Segments):
 
 
 def delete_segment(database: Database, number: int) -> None:
-    """Remove the rows of a segment from the database."""
     for table, column in (("segments", "number"), ("arrays", "segment"), ("gone", "segment"), ("postings", "segment")):
         database.delete(table, column, [number])
 
@@ -244,7 +231,6 @@ def damaged_segments(database: Database) -> dict[tuple[int, Family], list[str]]:
 
 
 def _described(database: Database, segment: int | None = None) -> Iterator[tuple[int, str, ArrayRecord]]:
-    """The arrays of a segment, or of all, with its number and family."""
     sums = "a.sums" if database.has_checksums else "NULL"
     for number, family, *described in database.each(
         f"SELECT s.number, s.family, a.name, a.type, a.shape, a.checksum, a.data, {sums} FROM segments s "
@@ -255,7 +241,6 @@ def _described(database: Database, segment: int | None = None) -> Iterator[tuple
 
 
 def unknown_arrays(database: Database) -> list[Path]:
-    """The files of arrays that the commit does not name."""
     folder = database.folder / ARRAYS
     if not folder.is_dir():
         return []
@@ -264,6 +249,5 @@ def unknown_arrays(database: Database) -> list[Path]:
 
 
 def array_files(database: Database) -> list[str]:
-    """The names of the files of arrays that the commit names."""
     rows = database.rows("SELECT segment, name FROM arrays WHERE data IS NULL ORDER BY segment, name")
     return [file_name(segment, name) for segment, name in rows]

@@ -38,8 +38,7 @@ T = TypeVar("T")
 _TRIES = 5
 """Attempts to open: a commit may remove a file between the moments when a reader begins and when it opens the file."""
 
-VIEWS = 16
-"""Views of an index that are kept open without readers; each has its own derived objects in memory."""
+VIEWS = 16  # views of an index that are kept open without readers; each has its own derived objects in memory
 
 
 class Snapshot:
@@ -49,25 +48,17 @@ class Snapshot:
     """
 
     def __init__(
-        self,
-        database: Database,
-        segments: Segments,
-        head: Head,
-        *,
-        borrowed: bool = False,
-        hidden: Hidden = NOTHING,
+        self, database: Database, segments: Segments, head: Head, *, borrowed: bool = False, hidden: Hidden = NOTHING
     ) -> None:
         """`borrowed`: it belongs to a writer, which closes the database."""
         self._borrowed = borrowed
         self._database = database
         self.folder = database.folder
         self.head = head
-        self.commit = self.head.commit
-        """The number of this commit; equal numbers are equal states."""
+        self.commit = self.head.commit  # the number of this commit; equal numbers are equal states
         self.owes_erasure = self.head.unclean
         """Whether text of removed documents is still in files of the index. The next writer that opens it erases it."""
-        self.is_view = hidden is not NOTHING
-        """Whether it is restricted to a view."""
+        self.is_view = hidden is not NOTHING  # whether it is restricted to a view
         self.register = Documents(database)
         self.numbered = NumberedUnits(database, segments, hidden, dated=not borrowed)
         self.table = Units(database, self.numbered)
@@ -80,14 +71,11 @@ class Snapshot:
 
     @staticmethod
     def exists(where: Path) -> bool:
-        """Whether something was ever committed to the index in a folder."""
         return _newest_commit(index_folder(where)) > 0
 
     @classmethod
     def open(cls, where: Path, view: View = EVERYTHING) -> Self:
-        """Open the last commit of an index, restricted to `view`.
-        Raises: IndexUnavailable, IndexMismatch (it was written by another version of hoptrail), IndexDamaged, StorageError.
-        """
+        """Open the last commit, restricted to `view`. Raises: IndexUnavailable, IndexMismatch, IndexDamaged, StorageError."""
         folder = index_folder(where)
         for left in reversed(range(_TRIES)):
             database = Database.to_read(folder)
@@ -114,11 +102,9 @@ class Snapshot:
         return False
 
     def is_current(self) -> bool:
-        """Whether there is no newer commit."""
         return _newest_commit(self.folder) == self.commit
 
     def close(self) -> None:
-        """Release the commit, unless the snapshot belongs to a writer."""
         if not self._borrowed:
             self._database.close()
 
@@ -129,7 +115,6 @@ class Snapshot:
         self.close()
 
     def documents(self, ids: Collection[str] | None = None) -> Iterator[Document]:
-        """Documents as a stream, all or those of `ids`."""
         return self.register.read(ids)
 
     def units(self, kind: Kind, ids: Collection[str] | None = None) -> Iterator[Unit]:
@@ -137,7 +122,6 @@ class Snapshot:
         return self.numbered.stream(self.table.numbers(kind, ids))
 
     def links(self, kind: str | None = None) -> Iterator[Link]:
-        """All links, or those of one kind."""
         return self.graph.all(kind)
 
     def count(self, kind: Kind) -> int:
@@ -169,7 +153,6 @@ def cached_per_snapshot(make: Callable[Concatenate[Snapshot, P], T]) -> Callable
 
 
 def _newest_commit(folder: Path) -> int:
-    """The number of the last commit of an index; 0 without one."""
     with suppress(IndexUnavailable), closing(Database.to_read(folder)) as database:
         return read_head(database).commit
     return 0
@@ -195,8 +178,7 @@ class SharedSnapshot:
         self._folder = folder
         self._view = view
         self._turn = Lock()
-        self._returned: deque[_Opened] = deque()
-        """Given back, and not counted yet."""
+        self._returned: deque[_Opened] = deque()  # given back, and not counted yet
         self._newest: _Opened | None = None
         self._views: OrderedDict[View, SharedSnapshot] = OrderedDict()
 

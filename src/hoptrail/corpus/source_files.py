@@ -14,7 +14,6 @@ _ESCAPED = re.compile(r"\\x([89a-f][0-9a-f])")
 
 
 def file_of(source: str) -> str:
-    """The file of a source."""
     match = _LINES.match(source)
     return match[1] if match else source
 
@@ -25,9 +24,7 @@ def title_of(source: str) -> str:
 
 
 def is_gone(source: str) -> bool:
-    """Whether the file of a source no longer exists. False for uploads, which are not kept as files, and if the system does not
-    tell (a network, no permission).
-    """
+    """Whether the file of a source is gone. False for uploads, which are no files, and if the system does not tell."""
     if not Path(source).is_absolute():
         return False
     names = {source, file_of(source)}

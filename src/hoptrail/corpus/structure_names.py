@@ -1,7 +1,5 @@
 """Names of structures: in `head.structures`, in the needs of recipes and, for those made of links, as kinds of links."""
 
-from __future__ import annotations
-
 PASSAGES = "passages"
 EXTRACTIONS = "extractions"
 TOPICS = "topics"

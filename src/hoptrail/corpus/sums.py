@@ -39,8 +39,7 @@ SEALED = {
 }
 """What is read of tables whose sums are stored with each commit. (Other programs may add statistics to the schema.)"""
 
-_BETWEEN = 0x9E3779B9
-"""Makes ("ab", "c") another row than ("a", "bc")."""
+_BETWEEN = 0x9E3779B9  # makes ("ab", "c") another row than ("a", "bc")
 
 
 def row_checksum(*values: apsw.SQLiteValue) -> int:
@@ -99,7 +98,6 @@ def keep_sums(connection: apsw.Connection) -> bool:
 
 
 def _lacking(connection: apsw.Connection) -> dict[str, dict[str, str]]:
-    """The triggers, by name, of the tables that do not have them as they should be."""
     stored: dict[str, dict[str, str]] = {}
     for table, name, sql in connection.execute("SELECT tbl_name, name, sql FROM sqlite_schema WHERE type = 'trigger'"):
         stored.setdefault(table, {})[name] = sql
@@ -116,7 +114,6 @@ def seal(connection: apsw.Connection) -> None:
 
 
 def is_sealed(connection: apsw.Connection) -> bool:
-    """Whether SEALED is as it was committed."""
     said = _said(connection)
     return all(said.get(name) == _summed(connection, name) for name in _sealed(connection))
 
@@ -138,7 +135,6 @@ def altered(connection: apsw.Connection, names: Collection[str] = ()) -> list[st
 
 
 def _sealed(connection: apsw.Connection) -> list[str]:
-    """Those of SEALED that this database has."""
     there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")} | {"header", "sqlite_schema"}
     return [name for name in SEALED if name in there]
 
@@ -148,7 +144,6 @@ def _said(connection: apsw.Connection) -> dict[str, list[int]]:
 
 
 def _tables(connection: apsw.Connection) -> list[str]:
-    """The tables whose sums are kept by triggers."""
     sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name != 'sums' ORDER BY name"
     return [name for (name,) in connection.execute(sql) if name not in SEALED]
 
@@ -158,7 +153,6 @@ def _columns(connection: apsw.Connection, table: str) -> list[str]:
 
 
 def _checksum(table: str, columns: list[str], row: str = "") -> str:
-    """SQL for the checksum of a whole row."""
     return f"{row}checksum" if table in ROWS else f"row_checksum({', '.join(row + column for column in columns)})"
 
 

@@ -27,13 +27,10 @@ class Origins(NamedTuple):
     ends: Numbers
 
 
-Found = list[tuple[str, float]]
-"""Ids of units with scores, by falling score, then rising id."""
+Found = list[tuple[str, float]]  # ids of units with scores, by falling score, then rising id
 
 
 class NumberedUnits:
-    """The units of a snapshot by number, and the extractions from them."""
-
     def __init__(self, database: Database, segments: Segments, hidden: Hidden = NOTHING, *, dated: bool = True) -> None:
         """`dated`: see `rows.units`."""
         self._database = database
@@ -76,7 +73,6 @@ class NumberedUnits:
         return np.unique(numbers[numbers > 0])
 
     def ids_by_number(self, numbers: Numbers) -> dict[int, str]:
-        """Ids by number, also of units that only links refer to."""
         ids: dict[int, str] = {}
         for table in ("units", "reserved"):
             sql = f"SELECT t.number, t.id FROM carray(?) c CROSS JOIN {table} t ON t.number = c.value"
@@ -97,7 +93,6 @@ class NumberedUnits:
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def units(self, numbers: Numbers) -> list[Unit]:
-        """These units, in the order of `numbers`; missing units are left out."""
         found = rows.units(self._database, numbers, dated=self._is_dated)
         return [self._hidden.visible_part(number, unit) for number, unit in found.items()]
 
@@ -123,13 +118,10 @@ class NumberedUnits:
             yield unit, id_, rows.extraction_of(entities, facts)
 
 
-_ROWS = 1024
-"""Units that a stream decodes at a time."""
+_ROWS = 1024  # units that a stream decodes at a time
 
 
 class Units:
-    """The units of a snapshot by id."""
-
     def __init__(self, database: Database, numbered: NumberedUnits) -> None:
         self._database = database
         self._numbered = numbered
@@ -171,7 +163,6 @@ class Units:
         return self._numbered.stream(self.numbers(kind, within=documents))
 
     def titles(self, kind: Kind) -> Iterator[tuple[str, str]]:
-        """Ids and titles of all units of a kind, without reading texts."""
         sql = "SELECT u.id, u.title FROM carray(?) c CROSS JOIN units u ON u.number = c.value"
         return iter(self._database.rows(sql, self._numbered.origins(kind).numbers))
 
@@ -180,11 +171,9 @@ class Units:
         return iter(self._numbered.ids(self.numbers(kind, within=within)))
 
     def stored(self, kind: Kind, ids: Collection[str]) -> set[str]:
-        """The ids among these with a stored unit of a kind."""
         return set(self._numbered.ids(self.numbers(kind, ids)))
 
     def extracted(self) -> Iterator[str]:
-        """Ids of the passages with stored extractions."""
         sql = "SELECT u.id FROM extractions e JOIN units u ON u.number = e.unit ORDER BY e.unit"
         return iter(self._database.column(sql))
 

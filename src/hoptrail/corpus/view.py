@@ -100,7 +100,6 @@ class Hidden:
         return replace(segment, alive=visible if segment.alive is None else visible & segment.alive)
 
     def visible_part(self, number: int, unit: Unit) -> Unit:
-        """A unit that is not hidden, reduced to its visible part."""
         if number not in self.cut:
             return unit
         (start, end), first = self.cut[number], unit.sources[0].start
@@ -127,8 +126,7 @@ _VISIBLE = {
 }
 """The condition of visible rows of each table."""
 
-_Runs = list[tuple[int, int]]
-"""Starts and ends of disjoint parts of a document."""
+_Runs = list[tuple[int, int]]  # starts and ends of disjoint parts of a document
 
 
 def hidden_by(view: View, database: Database) -> Hidden:
@@ -150,7 +148,6 @@ def hidden_by(view: View, database: Database) -> Hidden:
 
 
 def _without_match(patterns: Collection[str], database: Database) -> tuple[list[str], set[int]]:
-    """The sources that match none of the patterns, and the documents without another source."""
     pattern = re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)")
     hidden: list[str] = []
     visible: set[int] = set()
@@ -202,9 +199,7 @@ def _dated_blocks(database: Database) -> Iterator[tuple[int, int, int, str]]:
 
 
 def _cut_units(parts: Mapping[int, _Runs], database: Database) -> tuple[list[int], dict[int, tuple[int, int]]]:
-    """The hidden and the partly visible units of partly visible documents. Partly visible are passages and sentences that overlap
-    a visible part; of several parts the longest is visible.
-    """
+    """The hidden and the cut units of partly visible documents. Of several visible parts of a unit the longest is kept."""
     hidden: list[int] = []
     cut: dict[int, tuple[int, int]] = {}
     rows = database.rows(

@@ -29,8 +29,6 @@ class Work(Generic[A, B]):
 
 
 class Executor(Protocol):
-    """Runs work somewhere."""
-
     def map(self, work: Work[A, B], batches: Iterable[A]) -> Iterator[B]:
         """One result per batch, in order. Batches are consumed as there is room for them, never all at once.
 

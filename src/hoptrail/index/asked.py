@@ -97,9 +97,7 @@ class AskedIndex:
         return Corpus(snapshot, lambda: self.encoder, structures, give_back)
 
     def reading(self, view: View = EVERYTHING) -> AbstractContextManager[Snapshot]:
-        """The last commit as far as `view` shows it, held open until the end of `with`.
-        Raises: IndexUnavailable: there is no index here.
-        """
+        """The last commit as far as `view` shows it, until the end of `with`. Raises: IndexUnavailable: there is none."""
         return self._shared.seen(view).reading()
 
     def language(self, name: Language | str | None = None, *, fully_priced: bool = False) -> Language:

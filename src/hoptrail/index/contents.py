@@ -55,7 +55,6 @@ class Reached:
 
     @property
     def line(self) -> str:
-        """The same in words, and how to continue."""
         state = f"indexing goes on ({self.writer})" if self.writer else "indexing has not ended"
         state = "indexing was stopped" if self.writer == "" else state
         share = f"{100 * self.encoded // max(self.passages, 1)} % of their passages have vectors"
@@ -74,7 +73,6 @@ def reached(snapshot: Snapshot) -> Reached | None:
 
 
 def contents_of(snapshot: Snapshot) -> Contents:
-    """Summarise a snapshot."""
     passages = snapshot.table.passages_by_document()
     documents = tuple(
         DocumentSummary(entry.id, entry.title, entry.sources, passages[entry.id], entry.date)

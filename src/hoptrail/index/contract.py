@@ -22,7 +22,6 @@ FAILED = "No answer: a step failed, so this says nothing about what the document
 
 
 def to_text(content: JsonObject | list[JsonObject]) -> str:
-    """JSON as the command line prints it."""
     return json.dumps(content, ensure_ascii=False, indent=2)
 
 
@@ -36,7 +35,6 @@ def abstention(answer: JsonObject) -> str:
 
 
 def search_json(question: str, recipe: str, ranking: Ranking) -> JsonObject:
-    """The object of `search --json`."""
     return {"question": question, "recipe": recipe, "hits": [found_json(hit) for hit in ranking]}
 
 

@@ -25,8 +25,7 @@ from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.types import Answer, AnswerKind, Evidence, Guess, Hop, Trail, Usage
 
-MOST_TURNS = 8
-"""Earlier turns that are looked at."""
+MOST_TURNS = 8  # earlier turns that are looked at
 
 LEAST_MEANT = 0.5
 """Where a completed question is meant with less, its answer is a guess: of 222 turns of dialogues 18 instead of 23 get a wrong
@@ -50,8 +49,6 @@ class SearchOptions(TypedDict, total=False):
 
 
 class AskOptions(SearchOptions, total=False):
-    """What `ask` takes beside the question."""
-
     recipe: str | None
     language: Language | str | None
 
@@ -70,7 +67,6 @@ class Conversation:
 
 
 def earlier(before: Answer | Sequence[Answer] | None) -> Sequence[Answer]:
-    """The answers before, oldest first; one alone is the last."""
     return (before,) if isinstance(before, Answer) else before or ()
 
 
@@ -123,9 +119,7 @@ def _answer(
 
 
 def streamed(work: Callable[[Language], Answer], language: Language) -> Generator[Hop | Answer, None, None]:
-    """The hops that `work` finds with `language`, then its answer. The work is done in a thread, which stops when nobody listens
-    any more. Raises: what `work` raises.
-    """
+    """The hops that `work` finds with `language`, then its answer; it stops when nobody listens. Raises: what `work` raises."""
     from concurrent.futures import ThreadPoolExecutor  # takes a while to import
 
     found: SimpleQueue[Hop | None] = SimpleQueue()
@@ -213,9 +207,7 @@ def _doubted(answer: Answer, probability: float) -> Answer:
 
 
 def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> Answer:
-    """One answer to several questions: a line for each, the open ones named; `parts` has the answers. It is as sure as its most
-    doubtful line.
-    """
+    """One answer to several questions, a line for each; `parts` has the answers. It is as sure as its most doubtful line."""
     lines = tuple(f"{one.asked} {'Not settled.' if one.text is None else one.text}" for one in answers)
     evidence: list[Evidence] = []
     hops = 0  # of the answers before, in the joint trail

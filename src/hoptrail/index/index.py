@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexDamaged
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.index.asked import AskedIndex
@@ -73,7 +74,7 @@ class Index(AskedIndex):
             WorkFailed: the cluster lost a batch of work for good; what was finished is kept.
             IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
-        from hoptrail.index.builder import add
+        from hoptrail.index.indexing import add
         from hoptrail.index.syncing import ReadingOptions
 
         synced = self.settings.sync if sync is None else sync
@@ -86,7 +87,7 @@ class Index(AskedIndex):
         """Refuse recipes that these settings cannot build for, before any work is done.
         Raises: UsageError: a recipe is unknown, or searches what the settings do not build.
         """
-        from hoptrail.index.builder import check_recipes
+        from hoptrail.index.indexing import check_recipes
 
         check_recipes(self.settings, recipes)
 
@@ -106,7 +107,7 @@ class Index(AskedIndex):
 
         Raises: as `add` does, except for a missing address.
         """
-        from hoptrail.index.builder import estimate
+        from hoptrail.index.indexing import estimate
 
         return estimate(self, _one_or_several(sources), _one_or_several(recipes or ()), watcher, rebuild=rebuild)
 
@@ -127,8 +128,7 @@ class Index(AskedIndex):
             UsageError: a name fits no document or several.
             IndexUnavailable: there is no index here.
         """
-        from hoptrail.index.builder import forget_removed, structures_for
-        from hoptrail.index.indexing import remove_documents
+        from hoptrail.index.indexing import forget_removed, remove_documents, structures_for
 
         with self.reading():
             pass  # raises where there is no index
@@ -145,7 +145,7 @@ class Index(AskedIndex):
         Raises: IndexBusy, IndexMismatch, IndexDamaged, StorageError: nothing was changed.
         """
         from hoptrail.corpus.writer import writing_to
-        from hoptrail.index.builder import forget_removed
+        from hoptrail.index.indexing import forget_removed
 
         with writing_to(self.folder, self.encoder.identity) as writer:
             erased = writer.erase_removed()
@@ -157,7 +157,6 @@ class Index(AskedIndex):
         read. Whatever opens the index to change it erases that text, and so does `clean`.
         """
         from hoptrail.corpus.journal import History
-        from hoptrail.corpus.snapshot import Snapshot
         from hoptrail.models.ledger import FILE, RememberedReplies
 
         if self.is_empty:
@@ -172,7 +171,7 @@ class Index(AskedIndex):
         """The documents of the index, and counts of what was made from them."""
         from hoptrail.index.contents import contents_of
 
-        with self._shared.reading() as snapshot:
+        with self.reading() as snapshot:
             return contents_of(snapshot)
 
     def documents(self, name: str) -> list[Document]:
@@ -181,7 +180,7 @@ class Index(AskedIndex):
         """
         from hoptrail.corpus.register import named
 
-        with self._shared.reading() as snapshot:
+        with self.reading() as snapshot:
             return list(snapshot.documents(named(snapshot, name)))
 
     def verify(self) -> int:
@@ -216,10 +215,9 @@ class Index(AskedIndex):
 
     def unfinished(self) -> tuple[str, ...]:
         """The structures that were begun or lost; the next `add` for a recipe that needs them finishes them."""
-        with self._shared.reading() as snapshot:
+        with self.reading() as snapshot:
             return tuple(snapshot.head.unfinished)
 
 
 def _one_or_several(names: T | Iterable[T]) -> list[T]:
-    """A single string is one name, not its characters."""
     return [cast("T", names)] if isinstance(names, str | Path) else list(cast("Iterable[T]", names))

@@ -10,8 +10,7 @@ from hoptrail.index.indexing import Watcher
 from hoptrail.notebook import progress_html
 from hoptrail.structures.progress_tracker import Progress
 
-_SHOWN_EVERY = 0.5
-"""Seconds between two updates."""
+_SHOWN_EVERY = 0.5  # seconds between two updates
 
 
 def shown_progress() -> Watcher:

@@ -36,8 +36,7 @@ BATCH_DOCUMENTS = 8192
 BATCH_CHARACTERS = 4_000_000
 """Documents are stored in batches of at most this many, or about this many characters, to limit memory."""
 
-_IN_MEMORY = 1 << 20
-"""Bytes that are kept in memory; more go to the disk of the index."""
+_IN_MEMORY = 1 << 20  # bytes that are kept in memory; more go to the disk of the index
 
 FIRST_DOCUMENTS = 16
 FIRST_CHARACTERS = 50_000
@@ -46,64 +45,69 @@ FIRST_CHARACTERS = 50_000
 MANY = 1000
 """From this number of files whose bytes had to be compared, their times are stored even if nothing else is written."""
 
-Cut = Callable[[Collection[str]], None]
-"""Called with the ids of documents, to cut them into passages."""
+Cut = Callable[[Collection[str]], None]  # called with the ids of documents, to cut them into passages
 
 
 class SourcesRead:
     """What a run has read. New documents are stored; those that replace others are held back, and with the sources that hold no
-    document any more (`dropped`) wait for `replace_next`.
+    document any more wait for `replace_next`.
     """
 
-    def __init__(
-        self,
-        index: Path,
-        context: BuildContext,
-        options: ReadingOptions = USUAL,
-        findings: Findings | None = None,
-        way: str = "",
-    ) -> None:
-        """`index`: its folder. `findings` has the marks of files, stored so that those that were read in this `way` and have not
-        changed are recognised.
-        """
+    def __init__(self, index: Path, context: BuildContext, options: ReadingOptions = USUAL) -> None:
+        """`index`: its folder."""
         self._context, self._options = context, options
         self._writer, self._documents = context.writer, context.writer.documents
         self._home = f"{shown(index.resolve())}/"
-        self._findings, self._way = findings or Findings(), way
+        self._findings = Findings()
+        # What a document depends on beside its file, but for other packages.
+        codes = (digest_of_code(f"hoptrail.{folder}") for folder in ("documents", "text"))
+        self._way = content_id("", fingerprint(options.limits), *codes)
         self.report = IndexingReport()
-        self._holding = True
-        """Whether documents are held back: until all is read. Then the held ones are entered."""
+        self._holding = True  # Whether documents are held back: until all is read. Then the held ones are entered.
         self._held, self._moving = HeldDocuments(index), HeldDocuments(index)
         """Held documents, and those that are stored already and move to the sources of others."""
-        self._held_at: dict[str, str] = {}
-        """The ids of the documents that were held back, by source."""
-        self._read: set[str] = set()
-        """Sources that were read in this run."""
+        self._held_at: dict[str, str] = {}  # the ids of the documents that were held back, by source
+        self._read: set[str] = set()  # sources that were read in this run
         self._gained: dict[str, set[str]] = {}
         """The sources at which documents were read that were known by other sources, by their ids."""
-        self.dropped: list[str] = []
+        self._dropped: list[str] = []
         self._unsourced = bool(self._documents.unsourced())
         """Whether an earlier version of hoptrail was stopped and has left documents without a source."""
-        self._former: list[tuple[str, str]] = []
-        """Sources from which documents, by their ids, have moved away."""
+        self._former: list[tuple[str, str]] = []  # sources from which documents, by their ids, have moved away
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left for `replace_next`."""
-        return not (self._moving or self._held or self.dropped or self._unsourced)
+        return not (self._moving or self._held or self._dropped or self._unsourced)
 
-    def store(self, read: Iterable[Document | DocumentError], cut: Cut) -> None:
-        """Enter documents, in batches each twice as large as the one before. At the source of a document of another part this one
-        has no document any more.
+    def read(self, sources: Sequence[str | Path], cut: Cut) -> None:
+        """Read all sources and store new documents, in small batches first, so that something can be found soon. Files that have
+        not changed since they were last read in the same way are skipped, unless the options say otherwise.
         """
+        context, options, findings, report = self._context, self._options, self._findings, self.report
+
+        def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
+            return self._documents.files(paths, self._way)
+
+        marks = nothing_known if options.reread else known
+        read = read_sources(
+            sources, options.limits, context.executor, findings, marks, options.selection, context.stopped
+        )
+        self._store(read if options.given is None else options.given, cut)
+        context.pause()  # the stream of documents ends early where the user has asked to stop
+        self._note_unread(sources)
+        report.unchanged += findings.unchanged
+        if len(findings.compared) >= MANY or findings.redated or report.added or not self.is_over:
+            self._documents.put_files(findings.compared, self._way)
+        report.notes += findings.notes
+        report.left_out = findings.left_out
+
+    def _store(self, read: Iterable[Document | DocumentError], cut: Cut) -> None:
+        """Enter documents, in growing batches. At the source of a document of another part this one has none any more."""
         report, part, most, room = self.report, self._options.part, FIRST_DOCUMENTS, FIRST_CHARACTERS
         readable = self._readable(read)
         while documents := next(batched(readable, most, lambda document: len(document.text), room), None):
             elsewhere = [document for document in documents if part is not None and not part.has(document.id)]
-            if elsewhere:
-                sources = {source for document in elsewhere for source in document.sources}
-                stored = self._documents.at(sources)
-                self.dropped += sorted(sources.intersection(source for entry in stored for source in entry.sources))
+            self._drop({source for document in elsewhere for source in document.sources})
             new = self.enter([document for document in documents if document not in elsewhere])
             self._context.report("reading", report.added + report.updated + report.unchanged, 0)
             if new:
@@ -144,25 +148,27 @@ class SourcesRead:
             report.unchanged += document.id in before
             changes.put(document)
         absolute = {source for document in documents for source in document.sources}.difference(sources)
-        earlier = self._documents.at(absolute)
-        self.dropped += sorted(absolute.intersection(source for entry in earlier for source in entry.sources))
+        self._drop(absolute)
         return changes.write(marks, self._way)
 
-    def note_unread(self, sources: Sequence[str | Path]) -> None:
+    def _note_unread(self, sources: Sequence[str | Path]) -> None:
         """After all reading: new dates, which sources are to be dropped, what has moved, and what was not read."""
         report, findings = self.report, self._findings
-        self._redate(findings.redated)
+        for entry in self._documents.at(findings.redated):  # those of touched files, dated by the time of their file
+            day = next(findings.redated[source] for source in reversed(entry.sources) if source in findings.redated)
+            if entry.date_from == FILE_TIME and entry.date != day:
+                self._documents.place(entry.number, replace(entry, date=day))
         findings.seen -= {error.source for error in report.failures if not error.temporary}
         for file in sorted(findings.whole):  # JSONL files, and their lines
             stored = [file, *self._documents.sources_under(f"{file}#")]
-            self.dropped += [source for source in stored if source not in self._read]
+            self._dropped += [source for source in stored if source not in self._read]
         dead = self._dead()
-        self.dropped += dead
+        self._dropped += dead
         # The files and folders that exist and are not within another of them.
         existing = {Path(source).resolve() for source in sources if Path(source).exists()}
         places = [place for place in sorted(existing) if existing.isdisjoint(place.parents)]
         for place in places:
-            self._note_gone(place, frozenset(self.dropped))
+            self._note_gone(place, frozenset(self._dropped))
         self._note_moves(frozenset(dead))
         report.notes += _missing(sources, dead, self._writer)
         unread = findings.left_out | {error.source: error.reason for error in report.failures}
@@ -177,26 +183,23 @@ class SourcesRead:
             self.enter(self._moving.take())
         self.enter(self._held.take())
         if not self._held:
-            for batch in batched(self.dropped, BATCH_DOCUMENTS):
+            for batch in batched(self._dropped, BATCH_DOCUMENTS):
                 self.report.removed += clear(self._writer, batch, self._way)
             self._documents.put_moves(self._former)
-            self.dropped, self._unsourced = [], False
+            self._dropped, self._unsourced = [], False
         self._writer.remove_documents(self._documents.unsourced())
 
+    def _drop(self, sources: set[str]) -> None:
+        """Note that the documents that are stored at these sources are not there any more."""
+        stored = self._documents.at(sources)
+        self._dropped += sorted(sources.intersection(source for entry in stored for source in entry.sources))
+
     def _readable(self, items: Iterable[Document | DocumentError]) -> Iterator[Document]:
-        """The documents among `items`; errors go into the report."""
         for item in items:
             if isinstance(item, DocumentError):
                 self.report.failures.append(item)
             else:
                 yield item
-
-    def _redate(self, days: Mapping[str, str]) -> None:
-        """Store the dates of touched files, by their sources, for documents whose date comes from the time of their file."""
-        for entry in self._documents.at(days):
-            day = next(days[source] for source in reversed(entry.sources) if source in days)
-            if entry.date_from == FILE_TIME and entry.date != day:
-                self._documents.place(entry.number, replace(entry, date=day))
 
     def _dead(self) -> list[str]:
         """The sources whose files are gone, of documents that have other sources, one of them read in this run."""
@@ -210,10 +213,8 @@ class SourcesRead:
         ]
 
     def _note_moves(self, dead: frozenset[str]) -> None:
-        """Count the documents that will have no source but those that were read in this run, and the duplicates, once everything
-        is dropped. `dead` are the sources whose files are gone.
-        """
-        lost = {*self.dropped, *self._held_at}
+        """Count the moved documents, and the duplicates, once all is dropped; the files of the sources `dead` are gone."""
+        lost = {*self._dropped, *self._held_at}
         for entry in self._documents.of(self._gained):
             further = self._gained[entry.id]
             left = [source for source in entry.sources if source not in lost]
@@ -247,7 +248,7 @@ class SourcesRead:
                 f"from it are kept. `hoptrail remove {shown(place)}` removes their documents"
             )
         elif sync:
-            self.dropped += unread
+            self._dropped += unread
         else:
             outdated = {file for file in files if not is_gone(file)}
             report.outdated += sorted(outdated)
@@ -267,11 +268,9 @@ class HeldDocuments:
         self._batches = batched(self._read(), BATCH_DOCUMENTS, lambda document: len(document.text), BATCH_CHARACTERS)
 
     def __len__(self) -> int:
-        """The number of documents that were not taken yet."""
         return self._left
 
     def put(self, documents: Sequence[Document]) -> None:
-        """Append documents."""
         with disk_errors(f"cannot hold documents in {self._index}"):
             self._file.writelines(reader_of(Document).dump_json(document) + b"\n" for document in documents)
         self._left += len(documents)
@@ -292,47 +291,8 @@ class HeldDocuments:
             yield from map(reader_of(Document).validate_json, islice(self._file, self._left))
 
 
-def read_all(
-    where: Path,
-    sources: Sequence[str | Path],
-    context: BuildContext,
-    options: ReadingOptions = USUAL,
-    cut: Cut = lambda _: None,
-) -> SourcesRead:
-    """Read all sources, and store new documents.
-
-    `where` is the index folder. Files that have not changed since they were last read in the same way are skipped, unless
-    `options` say otherwise. `cut` is called with the ids of new documents as they are stored. The first batches are
-    small, so that something can be found soon.
-    """
-    # What a document depends on beside its file, but for other packages.
-    way = content_id(
-        "", fingerprint(options.limits), digest_of_code("hoptrail.documents"), digest_of_code("hoptrail.text")
-    )
-    findings = Findings()
-    reading = SourcesRead(where, context, options, findings, way)
-    report = reading.report
-
-    def known(paths: Sequence[str]) -> Mapping[str, FileMark]:
-        return context.writer.documents.files(paths, way)
-
-    marks = nothing_known if options.reread else known
-    read = read_sources(sources, options.limits, context.executor, findings, marks, options.selection, context.stopped)
-    reading.store(read if options.given is None else options.given, cut)
-    context.pause()  # the stream of documents ends early where the user has asked to stop
-    reading.note_unread(sources)
-    report.unchanged += findings.unchanged
-    if len(findings.compared) >= MANY or findings.redated or report.added or not reading.is_over:
-        context.writer.documents.put_files(findings.compared, way)
-    report.notes += findings.notes
-    report.left_out = findings.left_out
-    return reading
-
-
 def _missing(sources: Sequence[str | Path], dead: Iterable[str], writer: Writer) -> list[str]:
-    """Notes on folders that have disappeared and from which documents were read: only the user knows whether they were moved or
-    their disk is not mounted.
-    """
+    """Notes on folders that are gone: only the user knows whether they were moved or their disk is not mounted."""
     notes, stored = [], writer.documents
     folders = {Path(source).resolve() for source in sources}.union(filter(None, map(missing_folder, dead)))
     for folder in sorted(folder for folder in folders if is_gone(str(folder))):

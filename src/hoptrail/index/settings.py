@@ -64,31 +64,21 @@ class ServerLimits(Limited):
     beyond a limit is refused with a message that names the limit.
     """
 
-    body: AtLeast1 = MIB // 4
-    """Size of a request without documents."""
-    upload: AtLeast1 = 64 * MIB
-    """Size of a request with documents, all of them together."""
-    files: AtLeast1 = 100
-    """Documents in one request."""
-    waiting_uploads: AtLeast1 = 512 * MIB
-    """Uploads of a workspace that are not indexed yet."""
-    waiting_jobs: AtLeast1 = 1000
-    """Unfinished jobs of a workspace."""
+    body: AtLeast1 = MIB // 4  # size of a request without documents
+    upload: AtLeast1 = 64 * MIB  # size of a request with documents, all of them together
+    files: AtLeast1 = 100  # documents in one request
+    waiting_uploads: AtLeast1 = 512 * MIB  # uploads of a workspace that are not indexed yet
+    waiting_jobs: AtLeast1 = 1000  # unfinished jobs of a workspace
     asks: AtLeast1 = 8
     """Questions answered at once, over all workspaces. One key gets at most three quarters of them."""
-    queue: AtLeast0 = 64
-    """Waiting questions of one key; further ones are refused with a request to retry."""
-    ask_seconds: Above0 = 300.0
-    """Time for a question; no language task is started after it."""
-    body_seconds: Above0 = 60.0
-    """Time for the whole body of a request to arrive."""
-    header_seconds: Above0 = 10.0
-    """Time for the head of a request to arrive, on a new or a kept-alive connection."""
+    queue: AtLeast0 = 64  # waiting questions of one key; further ones are refused with a request to retry
+    ask_seconds: Above0 = 300.0  # time for a question; no language task is started after it
+    body_seconds: Above0 = 60.0  # time for the whole body of a request to arrive
+    header_seconds: Above0 = 10.0  # time for the head of a request to arrive, on a new or a kept-alive connection
     connections: AtLeast1 = 1000
     address_connections: AtLeast1 = 200
     """Connections from one address. Behind a proxy all have its address: set it to `connections` there."""
-    stop_seconds: AtLeast1 = 20
-    """Time for running requests when the server stops."""
+    stop_seconds: AtLeast1 = 20  # time for running requests when the server stops
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +168,6 @@ def load_settings(path: str | Path | None, given: Sequence[str] = ()) -> Setting
 
 
 def from_line(line: str) -> JsonObject:
-    """The nested keys of one `KEY=VALUE`."""
     key, equals, value = line.partition("=")
     if not equals or not all(key.split(".")):
         raise UsageError(f"--set {line}: write KEY=VALUE, as in --set recipes.hirag.turns=3.")
@@ -199,9 +188,8 @@ def settings_from(content: JsonObject, origin: str) -> Settings:
     from pydantic import ValidationError
 
     for kind in sorted(content.keys() & found("settings").keys()):
-        content = _over(
-            loaded("settings", kind)(str(content[kind])), {key: content[key] for key in content if key != kind}
-        )
+        others = {key: content[key] for key in content if key != kind}
+        content = _over(loaded("settings", kind)(str(content[kind])), others)
     faults = [f"{key}: there is no such setting" for key in _unknown_keys(content, Settings())]
     faults += [f"{key}: {fault}" for key, value in values_of(content) if (fault := _fault(key, value))]
     settings = Settings()
@@ -218,7 +206,6 @@ def settings_from(content: JsonObject, origin: str) -> Settings:
 
 
 def _over(base: JsonObject, content: JsonObject) -> JsonObject:
-    """`base` overridden by `content`, table by table."""
     both = {
         key: _over(base[key], content[key])
         for key in base.keys() & content.keys()

@@ -27,8 +27,7 @@ QUIET, LONGEST, RETRY = 2.0, 60.0, 10.0
 """Seconds. Indexing begins once nothing has changed for QUIET, at the latest LONGEST after the first change. The pause after it
 is as long as it took, up to LONGEST, so that at most half of the time is spent indexing. It is retried RETRY after a failure.
 """
-_LOOK = 0.2
-"""Seconds between two checks for changes and for a request to stop."""
+_LOOK = 0.2  # seconds between two checks for changes and for a request to stop
 
 
 def watched_folders(sources: Sequence[str | Path]) -> list[Path]:
@@ -73,7 +72,10 @@ def watch(
         try:
             with turn or nullcontext():
                 report = index.add(folders, recipes, watcher, sync=sync, exclude=exclude)
-                _remove_outdated(index, report)
+                if report.outdated:
+                    removed = len(index.remove(report.outdated))
+                    report.removed, report.documents = report.removed + removed, report.documents - removed
+                    report.outdated = []
         except (IndexBusy, StillRead, StorageError) as error:
             watcher.say(f"{error} It will be retried.")
             due.put_off()
@@ -82,24 +84,15 @@ def watch(
         yield report
 
 
-def _remove_outdated(index: Index, report: IndexingReport) -> None:
-    if report.outdated:
-        removed = len(index.remove(report.outdated))
-        report.removed, report.documents, report.outdated = report.removed + removed, report.documents - removed, []
-
-
 class _Due:
     """Whether it is time to index: true at first, then once changes have come to rest."""
 
     def __init__(self) -> None:
-        self._first: float | None = -LONGEST
-        """Time of the first change that is not indexed yet."""
-        self._last = -LONGEST
-        """Time of the last change."""
+        self._first: float | None = -LONGEST  # time of the first change that is not indexed yet
+        self._last = -LONGEST  # time of the last change
         self._not_before = -LONGEST
 
     def note(self) -> None:
-        """Note a change."""
         self._last = time.monotonic()
         self._first = self._last if self._first is None else self._first
 
@@ -119,9 +112,7 @@ class _Due:
 
 
 def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator[bool]:
-    """Yields every `_LOOK` seconds whether something changed in the folders, except in indexes.
-    Raises: StorageError: the system cannot watch.
-    """
+    """Yields every `_LOOK` seconds whether anything changed, except in indexes. Raises: StorageError: the system cannot watch."""
     from watchfiles import watch as watch_files
 
     own, look = index.resolve(), round(1000 * _LOOK)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from hoptrail.corpus.content import Change
-from hoptrail.corpus.writer import Writer
+from hoptrail.corpus.writer import Change, Writer
 from hoptrail.errors import EndpointBusy, EndpointUnreached, TaskFailed
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.language.task_batches import perform_all
@@ -21,8 +20,7 @@ T = TypeVar("T")
 UNREACHED = 3
 """A run stops after this many tasks in a row that could not reach the endpoint in any try. Fewer may be a momentary fault."""
 
-Report = Callable[[str, int, int], None]
-"""Called with (what is being done, number done, total)."""
+Report = Callable[[str, int, int], None]  # called with (what is being done, number done, total)
 
 
 @dataclass(slots=True)

@@ -1,6 +1,4 @@
-"""The structures in the order in which they are built: those of the engine, and those that installed packages add as entry
-points `hoptrail.structures`.
-"""
+"""The structures in building order: those of the engine, and those that packages add as entry points `hoptrail.structures`."""
 
 from __future__ import annotations
 
@@ -36,7 +34,6 @@ def structure_classes() -> tuple[type[Structure], ...]:
 
 
 def _settings_fields() -> list[tuple[str, type, object]]:
-    """Names, types and defaults of the settings of all structures except passages, whose limits belong to documents."""
     defaults = ((one.name, one().settings) for one in structure_classes() if one.name != PASSAGES)
     return [(name.replace("-", "_"), type(own), field(default=own)) for name, own in defaults if own is not None]
 
@@ -46,7 +43,6 @@ class StructureSettings(make_dataclass("StructureSettings", _settings_fields(), 
 
 
 def structures_by_name(limits: PassageLimits, settings: StructureSettings | None = None) -> dict[str, Structure]:
-    """All structures with their settings; each comes after those it is built from."""
     chosen = settings or StructureSettings()
     known: dict[str, Structure] = {}
     for structure in structure_classes():

@@ -16,15 +16,11 @@ from hoptrail.structures.progress_tracker import TEXT, BuildStep
 from hoptrail.structures.sentences import sentence_units
 from hoptrail.types import Kind, Unit
 
-SAMPLE = 240
-"""Texts that are sampled for their mean length with titles and headings."""
+SAMPLE = 240  # texts that are sampled for their mean length with titles and headings
 SAMPLED_DOCUMENTS = 12
 
-LONGEST = 1100
-"""About the number of characters of a text that an encoder reads."""
-
-_PASSAGE = 800
-"""About the number of characters of a passage, before any is cut."""
+LONGEST = 1100  # about the number of characters of a text that an encoder reads
+_PASSAGE = 800  # about the number of characters of a passage, before any is cut
 
 
 def estimated_steps(structures: Sequence[Structure], context: BuildContext) -> Iterator[BuildStep]:

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 BATCH = 512
 """The least number of units stored at a time: about ten seconds of encoding on two cores, which a kill can cost."""
 
-_RUN = 512
-"""Rows that are compared and packed together."""
+_RUN = 512  # rows that are compared and packed together
 
 
 class Structure(ABC):
@@ -49,14 +48,12 @@ class Structure(ABC):
     links: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     """The kinds of units, of links and of names (`corpus/names.py`) that belong to this structure alone."""
-    encodes: Kind | None = None
-    """The kind of text that is encoded for it, which determines its cost."""
+    encodes: Kind | None = None  # the kind of text that is encoded for it, which determines its cost
     cost: float = 0.05
     """The cost of other structures per character of the corpus, in characters to encode; for estimates of the time left."""
 
     @property
     def settings(self) -> DataclassInstance | None:
-        """The settings of this structure; None where it has none."""
         return None
 
     @property
@@ -85,7 +82,6 @@ class Structure(ABC):
         return "1" if settings is None else fingerprint(settings)
 
     def discard(self, writer: Writer) -> None:
-        """Remove all rows of it."""
         for kind in self.units:
             writer.drop_units(kind)
         for link in self.links:
@@ -130,7 +126,6 @@ class Derived(Structure):
 
     @property
     def by_document(self) -> bool:
-        """Whether each row is made from one document."""
         return True
 
     @abstractmethod
@@ -138,7 +133,6 @@ class Derived(Structure):
         """The rows that there should be: all, or those made from these documents."""
 
     def target_rows(self, context: BuildContext) -> Target:
-        """The rows to bring up to date."""
         added = context.change.added if context.change and self.by_document else None
         return Target(self.rows(context, added), added is None)
 
@@ -197,13 +191,11 @@ class _UnitDiffer:
         """`by_id`: a stored unit with the id of a new one stays as it is. `whole`: the others become outdated."""
         self._kind, self._texts, self._by_id = kind, snapshot.numbered, by_id
         self._stored = snapshot.numbered.origins(kind).numbers if whole else NONE
-        self._kept = np.zeros(len(self._stored), np.bool_)
-        """The stored units that have been put."""
+        self._kept = np.zeros(len(self._stored), np.bool_)  # the stored units that have been put
         self._new: set[str] = set()
         self._packed = _Packed()
 
     def compare(self, units: Iterable[Unit]) -> None:
-        """Compare some units that there should be."""
         given: dict[str, Unit] = {}
         for unit in units:
             if unit.id not in self._new:
@@ -223,12 +215,10 @@ class _UnitDiffer:
 
     @property
     def outdated(self) -> list[str]:
-        """The ids of the stored units that were not compared."""
         return self._texts.ids(self._stored[~self._kept])
 
     @property
     def count(self) -> int:
-        """The number of units to write."""
         return len(self._new)
 
     def __iter__(self) -> Iterator[Unit]:

@@ -18,21 +18,16 @@ from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.types import Unit
 
-TOGETHER = 64
-"""Texts of one batch: some seconds of work on one core, which a killed worker costs."""
+TOGETHER = 64  # texts of one batch: some seconds of work on one core, which a killed worker costs
 
 COMMITS = 100
 """The number of commits of a large build, memory permitting: the cost of a commit grows with the number before it."""
 
-HELD = 64 << 20
-"""Bytes of units that may wait to be stored."""
-
-TEXT = 1500
-"""Bytes of a unit without its vector."""
+HELD = 64 << 20  # bytes of units that may wait to be stored
+TEXT = 1500  # bytes of a unit without its vector
 
 
-Encoded = tuple[Sequence[Unit], FloatMatrix]
-"""A batch of units and the vectors of their texts."""
+Encoded = tuple[Sequence[Unit], FloatMatrix]  # a batch of units and the vectors of their texts
 
 
 def kept_at_once(context: BuildContext, total: int, least: int) -> int:
@@ -81,8 +76,7 @@ def encode_texts(
     return np.concatenate(parts) if parts else context.encoder.encode([])
 
 
-_Piece = Sequence[tuple[str, str]]
-"""The texts of one batch, each after its name in errors."""
+_Piece = Sequence[tuple[str, str]]  # the texts of one batch, each after its name in errors
 
 
 def _pieces(batch: Sequence[Unit]) -> Iterator[_Piece]:

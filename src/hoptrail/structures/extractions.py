@@ -29,31 +29,24 @@ from hoptrail.structures.json_lines import LinesFile
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Extraction, Kind, Span, Unit, content_id
 
-READ = 8192
-"""Passages that are read at a time with their extractions."""
-
-SHOWN = 3
-"""Number of passages without a line that a note names."""
+READ = 8192  # passages that are read at a time with their extractions
+SHOWN = 3  # number of passages without a line that a note names
 
 
 T = TypeVar("T")
 
 
-BATCH = 256
-"""The least number of passages whose outputs are stored at a time."""
+BATCH = 256  # the least number of passages whose outputs are stored at a time
 
 
 class PassageTasks(Structure, Generic[T]):
     """A structure with one language task and one stored row per passage."""
 
     __slots__ = ()
-    doing: str
-    """The name of the work in reports and notes."""
-    looks_back: bool
-    """Whether the task of a passage gets the passage before it too."""
+    doing: str  # the name of the work in reports and notes
+    looks_back: bool  # whether the task of a passage gets the passage before it too
 
     def row_id(self, passage: str) -> str:
-        """The id of the row of a passage."""
         return passage
 
     @abstractmethod
@@ -144,18 +137,15 @@ class Extractions(PassageTasks[Extraction]):
         return not self.settings.from_file
 
     def discard(self, writer: Writer) -> None:
-        """Remove all extractions; their passages stay."""
         writer.drop_extractions()
 
     def stored(self, snapshot: Snapshot) -> Iterable[str]:
         return snapshot.table.extracted()
 
     def task(self, passage: Unit, before: Unit | None) -> Task[Extraction]:
-        """Extract from the passage; the one before it may resolve its references."""
         return Extract(passage, before, self.settings.figures)
 
     def keep(self, context: BuildContext, got: Sequence[tuple[Unit, Extraction]]) -> None:
-        """Store each extraction with its passage, in place of an earlier one."""
         context.writer.put_extractions({unit.id: extraction for unit, extraction in got})
 
     def update(self, context: BuildContext) -> None:

@@ -27,14 +27,11 @@ from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.words import content_stems
 from hoptrail.types import Extraction, Fact, Span, Triple, Unit
 
-OWNERS = 10
-"""Documents with the same name that an error lists."""
+OWNERS = 10  # documents with the same name that an error lists
 
 
 @dataclass(frozen=True, slots=True)
 class FactLine:
-    """A fact as given in a line."""
-
     text: str
     entities: tuple[str, ...]
     start: int | None = None
@@ -44,8 +41,6 @@ class FactLine:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionLine:
-    """A line of the file."""
-
     id: str | int
     entities: tuple[str, ...]
     facts: tuple[FactLine, ...] | None = None

@@ -17,11 +17,8 @@ from hoptrail.types.json_object import reader_of
 
 T = TypeVar("T")
 
-NAMED = 20
-"""Faults that are reported in full; of further ones only the line numbers are."""
-
-NUMBERED = 1000
-"""Faults whose line numbers are reported; further ones are only counted."""
+NAMED = 20  # faults that are reported in full; of further ones only the line numbers are
+NUMBERED = 1000  # faults whose line numbers are reported; further ones are only counted
 
 
 @dataclass(slots=True)
@@ -61,7 +58,6 @@ class LinesFile:
         self.faults.append((number, fault))
 
     def leave_out(self, number: int, reason: str) -> None:
-        """Note that a line cannot be used."""
         self.add_fault(number, f"is left out: {reason}")
 
     @property

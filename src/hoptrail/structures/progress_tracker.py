@@ -13,24 +13,15 @@ from dataclasses import dataclass
 
 from hoptrail.types import Kind
 
-TEXT = 14
-"""The fixed cost of a text, in characters."""
-
-MANY = 1000
-"""A plan with fewer texts to encode is not announced; this many take about a minute on one core."""
-
-LONG = 60.0
-"""A shorter time left, in seconds, is not announced."""
-
-_ANNOUNCED_AFTER = 5.0
-"""Seconds of work after which the time left is announced."""
+TEXT = 14  # the fixed cost of a text, in characters
+MANY = 1000  # a plan with fewer texts to encode is not announced; this many take about a minute on one core
+LONG = 60.0  # a shorter time left, in seconds, is not announced
+_ANNOUNCED_AFTER = 5.0  # seconds of work after which the time left is announced
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The step `what` with `done` of `total` (0: unknown); the `share` of the whole run, from 0 to 1, and the seconds `left`,
-    both None while they are unknown.
-    """
+    """`done` of `total` (0: unknown) of a step; the `share` of the run, from 0 to 1, and the seconds `left` (None: unknown)."""
 
     what: str = ""
     done: int = 0
@@ -40,14 +31,12 @@ class Progress:
 
     @property
     def line(self) -> str:
-        """The progress in words, for logs and progress bars."""
         step = f"{self.what} {self.done:,} of {self.total:,}" if self.total else f"{self.what} {self.done:,}"
         share = "" if self.share is None else f"{100 * self.share:.0f} %, "
         return f"{share}{step}" + ("" if self.left is None else f", {in_words(self.left)} left")
 
 
 def in_words(seconds: float) -> str:
-    """A rough duration."""
     if seconds < LONG:
         return f"about {max(1, round(seconds)):,} s"
     return f"about {round(seconds / 60):,} min" if seconds < 5400 else f"about {seconds / 3600:,.1f} h"
@@ -59,9 +48,7 @@ def ignore(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BuildStep:
-    """A structure to bring up to date: its cost in characters to encode (None: unknown), the number and kind of the texts to
-    encode, and a remark on the document that most of them belong to.
-    """
+    """A structure to update: its cost in characters (None: unknown), the texts to encode, and whose most of them are."""
 
     name: str
     cost: float | None
@@ -104,7 +91,6 @@ class ProgressTracker:
         self._current, self._part = name, 0.0
 
     def report(self, what: str, done: int, total: int) -> None:
-        """Report progress of the current structure."""
         if total and self._current:
             self._part = max(self._part, done / total)
             what = f"{what} {self._current}" if what == "encoding" else what

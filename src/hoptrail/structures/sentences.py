@@ -23,8 +23,7 @@ from hoptrail.structures.declaration import Derived
 from hoptrail.text.sentences import without_space
 from hoptrail.types import Document, Kind, Span, Unit, content_id
 
-READ = 8192
-"""Sentences whose places are read at a time."""
+READ = 8192  # sentences whose places are read at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +57,8 @@ class SentencePlaces:
         order = np.argsort(encoded, kind="stable")
         self._ids = encoded[order]
         numbers, self.starts, self.ends = (np.array(column, np.int64)[order] for column in (documents, starts, ends))
-        self._rows: Rows = np.lexsort((self.ends, self.starts, numbers)).astype(np.int32)
-        """The rows in text order."""
-        self._begins = paired(numbers, self.starts)[self._rows]
-        """Pairs of document and start, in text order."""
+        self._rows: Rows = np.lexsort((self.ends, self.starts, numbers)).astype(np.int32)  # the rows in text order
+        self._begins = paired(numbers, self.starts)[self._rows]  # pairs of document and start, in text order
 
     @cached_property
     def ids(self) -> list[str]:
@@ -69,7 +66,6 @@ class SentencePlaces:
         return self.ids_of(slice(None))
 
     def ids_of(self, rows: Rows | slice) -> list[str]:
-        """The ids of the sentences in these rows."""
         return [id_.decode() for id_ in self._ids[rows].tolist()]
 
     def overlapping(self, spans: Sequence[Span]) -> tuple[Places, Rows]:
@@ -111,7 +107,6 @@ def sentence_units(document: Document, within: Span | None = None) -> Iterator[U
 
 
 def sentences_inside(passage: Unit, document: Document) -> Iterator[Unit]:
-    """The sentences that are completely within a passage, in order."""
     whole = passage.sources[0]
     return (unit for unit in sentence_units(document, whole) if whole.covers(unit.sources[0]))
 

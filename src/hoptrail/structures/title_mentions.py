@@ -16,11 +16,11 @@ from itertools import chain, islice
 import numpy as np
 
 from hoptrail.corpus.columns import Numbers
-from hoptrail.corpus.content import Change
 from hoptrail.corpus.keywords import keyword_words
 from hoptrail.corpus.passage_graph import MADE_BY, NAMES, make_graph, stored_graph
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import EXTRACTIONS, MENTIONS, PASSAGES, SENTENCES
+from hoptrail.corpus.writer import Change
 from hoptrail.execution.executor import batched
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Derived, Name, Row, Target
@@ -28,14 +28,7 @@ from hoptrail.structures.sentences import READ, SentencePlaces
 from hoptrail.text.lexicon import MULTIPLIERS, NUMBER_WORDS
 from hoptrail.text.mentions import Shape, figure_shape
 from hoptrail.text.normal_forms import folded, squeeze
-from hoptrail.text.title_scanning import (
-    can_be_found,
-    first_passages,
-    name_key,
-    names_in,
-    place_of,
-    without_headings,
-)
+from hoptrail.text.title_scanning import can_be_found, first_passages, name_key, names_in, place_of, without_headings
 from hoptrail.types import Kind, Span, Unit
 
 _NUMBER_WORDS = frozenset((*NUMBER_WORDS, *MULTIPLIERS))
@@ -43,12 +36,10 @@ _SEPARATOR = re.compile(r"[\s-]")
 _DIGIT = re.compile(r"\d")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
-Titles = Mapping[str, list[str]]
-"""See `title_index`."""
+Titles = Mapping[str, list[str]]  # see `title_index`
 
 
 def title_index(snapshot: Snapshot) -> dict[str, list[str]]:
-    """`first_passages` of an index."""
     titles = dict(snapshot.table.titles(Kind.PASSAGE))
     return first_passages((span, id_, titles[id_]) for id_, span in snapshot.table.first_sources(Kind.PASSAGE))
 
@@ -96,9 +87,7 @@ class TitleMentions(Derived):
 
 def _title_rows(sentences: Iterable[Unit], titles: Titles) -> Iterator[Name]:
     names = frozenset(filter(can_be_found, without_headings(titles)))
-    return (
-        Name(NAMES, key, sentence.id) for sentence in sentences for key in names_in(sentence.text, names.__contains__)
-    )
+    return (Name(NAMES, key, unit.id) for unit in sentences for key in names_in(unit.text, names.__contains__))
 
 
 def _entity_rows(
@@ -133,16 +122,13 @@ def entity_key(entity: str) -> str:
     return "" if shape_of(entity) in {Shape.DATE, Shape.NUMBER} else name_key(folded(entity))
 
 
-MOST_PASSAGES = 20_000
-"""Passages of added documents, and as many of removed ones."""
-MOST_NAMES = 2_000
-"""Names that are titles only now, or no longer."""
+MOST_PASSAGES = 20_000  # passages of added documents, and as many of removed ones
+MOST_NAMES = 2_000  # names that are titles only now, or no longer
 MOST_SENTENCES = 50_000
 SHARE = 0.01
 """Sentences with such a name, and their share of all. Beyond any limit all sentences are read again at about the same cost."""
 
-FEW_NAMES = 50
-"""Names that are looked up in the keyword index before sentences are read."""
+FEW_NAMES = 50  # names that are looked up in the keyword index before sentences are read
 
 NAMES_A_PATTERN = 100
 """Names in one regular expression: with a thousand, matching a text takes 150 times as long."""
@@ -177,7 +163,6 @@ def affected_sentences(now: Snapshot, change: Change, titles: Titles) -> tuple[U
 
 
 def _passages_of(snapshot: Snapshot, documents: Collection[str]) -> tuple[Unit, ...] | None:
-    """The passages of these documents; None where there are too many."""
     ids = list(islice(snapshot.table.ids(Kind.PASSAGE, documents), MOST_PASSAGES + 1))
     return None if len(ids) > MOST_PASSAGES else tuple(snapshot.units(Kind.PASSAGE, ids))
 

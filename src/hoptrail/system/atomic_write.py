@@ -8,9 +8,7 @@ from pathlib import Path
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Check, before the work that makes a file's content, that `replace_file` can probably write the file.
-    Raises: OSError: it cannot.
-    """
+    """Raises: OSError: `replace_file` could probably not write the file. Asked before the work that makes its content."""
     path = path.resolve()
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -20,9 +18,7 @@ def refuse_unwritable(path: Path) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Replace a file by a new one in one step. A pipe or a terminal is written to directly.
-    Raises: OSError: it could not be written; the old file is intact.
-    """
+    """Replace a file in one step; a pipe or a terminal is written to. Raises: OSError: the old file is intact."""
     path = path.resolve()
     if path.exists() and not path.is_file():
         path.write_bytes(content)

@@ -7,7 +7,6 @@ import re
 
 
 def variable(name: str) -> str:
-    """The value of a variable, empty where it is not set."""
     return os.environ.get(name, "")
 
 
@@ -19,8 +18,3 @@ def variables(names: re.Pattern[str]) -> dict[str, str]:
 def set_default(name: str, value: str) -> None:
     """Give this process and those that it starts a variable, unless it is set."""
     os.environ.setdefault(name, value)
-
-
-def environment_of_child(**changes: str) -> dict[str, str]:
-    """All variables of this process with `changes`, for a program that it starts."""
-    return {**os.environ, **changes}

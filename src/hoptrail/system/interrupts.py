@@ -17,11 +17,8 @@ from threading import Event, Thread
 from types import FrameType
 from typing import NoReturn
 
-STOPPED = 3
-"""Exit code of a process that was stopped by a signal."""
-
-PATIENCE = 8.0
-"""Seconds that work may take to end itself."""
+STOPPED = 3  # exit code of a process that was stopped by a signal
+PATIENCE = 8.0  # seconds that work may take to end itself
 
 KEPT = "stopped; what was finished is kept."
 

@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.corpus.columns import Directed, Rows, is_among, joined, unpaired
-from hoptrail.corpus.content import Change
 from hoptrail.corpus.snapshot import Snapshot, cached_per_snapshot
 from hoptrail.corpus.structure_names import EXTRACTIONS, SENTENCE_GRAPH, SENTENCES
-from hoptrail.corpus.writer import Writer
+from hoptrail.corpus.writer import Change, Writer
 from hoptrail.errors import UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.models.encoder import FloatMatrix

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from hoptrail.documents.splitting import CorpusPart
 from hoptrail.errors import IndexDamaged, IndexUnavailable, UsageError
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
-from hoptrail.index.builder import add
 from hoptrail.index.index import Index
+from hoptrail.index.indexing import add
 from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.models.encoder import Encoder

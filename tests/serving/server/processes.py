@@ -84,7 +84,7 @@ if sys.platform == "linux":
     late = [
         "hoptrail.serving.cli",
         "hoptrail.serving.server.app",
-        "hoptrail.index.builder",
+        "hoptrail.index.indexing",
         "hoptrail.index.settings",
         "hoptrail.recipes.settings",
     ]
