@@ -325,8 +325,6 @@ def test_kill_at_random_moments_loses_nothing_that_was_acknowledged(tmp_path: Pa
         assert texts == {path.read_text() for path in world.glob("part *.txt")}
         turn = int(acknowledged) + 2
     worker.communicate()
-    index(folder, world, HashingEncoder())
-    assert turn_of(folder) >= acknowledged
 
 
 def turn_of(folder: Path) -> float:
