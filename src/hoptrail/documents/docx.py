@@ -35,8 +35,7 @@ _WRAPPERS = set(
     map(tag, word_set("ins moveTo sdt sdtContent customXml smartTag fldSimple hyperlink dir bdo ruby rubyBase"))
 )
 _CHARACTERS = {"cr": "\n", "tab": "\t", "ptab": "\t", "noBreakHyphen": "-"}
-_PROMPTS = "[not filled in]"
-"""What a control shows that prompts for a text."""
+_PROMPTS = "[not filled in]"  # what a control shows that prompts for a text
 _PAGE_FIELD = re.compile(r"\s*(?:PAGE|NUMPAGES|SECTIONPAGES)\b")
 
 

@@ -174,8 +174,7 @@ def _outline_level(element: Any) -> int:
 
 _PLACEHOLDER = re.compile(r"%(\d)")
 _BOXES = "☐☑☒"
-_PLAIN = re.compile(r"\s*%\d\s*[.):]?\s*")
-"""The number of an item of an ordinary list."""
+_PLAIN = re.compile(r"\s*%\d\s*[.):]?\s*")  # the number of an item of an ordinary list
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ _UNNAMED = re.compile(
     r"(?:sheet|tabelle|feuille?|feuil|hoja|foglio|blad|ark|arkusz|list|planilha|лист) ?\d*", re.IGNORECASE
 )
 """Default names of sheets."""
-_CELLS_PER_ROW = 100
-"""Cells per row of the limit that the rows of a table may span, empty ones counted."""
+_CELLS_PER_ROW = 100  # cells per row of the limit that the rows of a table may span, empty ones counted
 
 Rows = Iterable[tuple[int, dict[int, str], bool]]
 """The number of each row from 0, its cells by their columns, and whether it is hidden."""
@@ -40,12 +39,9 @@ class OfficeGrid:
     place: str
     limits: ReadingLimits
     notes: list[str]
-    hidden: list[tuple[int, int]] = field(default_factory=list)
-    """The first and last of hidden columns."""
-    _inner: dict[str, list[Any]] = field(default_factory=dict)
-    """The tables in the cells of a row by its place."""
-    _merged: dict[int, list[_Merged]] = field(default_factory=lambda: defaultdict(list))
-    """By their first rows."""
+    hidden: list[tuple[int, int]] = field(default_factory=list)  # the first and last of hidden columns
+    _inner: dict[str, list[Any]] = field(default_factory=dict)  # the tables in the cells of a row by its place
+    _merged: dict[int, list[_Merged]] = field(default_factory=lambda: defaultdict(list))  # by their first rows
     _comments: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
     """Heads and texts by the places of their rows."""
 

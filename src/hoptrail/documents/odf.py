@@ -200,11 +200,9 @@ _QUOTE = re.compile(r"quotations?", re.IGNORECASE)
 _NOT_BLOCKS = set(
     map(tag, ("text:tracked-changes", "text:table-of-content", "text:list-header-content", "office:forms"))
 )
-_FURNITURE = {"date-time", "footer", "header", "page-number"}
-"""Placeholders of a slide that are the same on all slides."""
+_FURNITURE = {"date-time", "footer", "header", "page-number"}  # placeholders of a slide that are the same on all slides
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72, "pc": 1 / 6}
-_COLUMNS = 16384
-"""The most columns of a sheet."""
+_COLUMNS = 16384  # the most columns of a sheet
 
 
 def _parse(data: bytes, limits: ReadingLimits, kind: str, ending: str) -> Parsed:

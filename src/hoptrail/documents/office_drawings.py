@@ -77,8 +77,7 @@ _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 GRAPHIC = f"{_MAIN}graphicData"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
-_NEW_CHART = "chartex"
-"""In the namespaces of kinds of charts that came later, such as waterfalls."""
+_NEW_CHART = "chartex"  # in the namespaces of kinds of charts that came later, such as waterfalls
 
 
 def graphic_pieces(data: Any, package: Package, part: str, place: str) -> Iterator[Piece]:

@@ -33,8 +33,7 @@ _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 """The first bytes of old binary Office files and of encrypted new ones."""
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 """What reading a member of an archive raises."""
-NOTHING = b"<none/>"
-"""In place of a part that cannot be read."""
+NOTHING = b"<none/>"  # in place of a part that cannot be read
 
 
 @contextmanager

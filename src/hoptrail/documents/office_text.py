@@ -20,10 +20,8 @@ from hoptrail.types import BlockKind
 _DEEPEST_STYLE = 20
 ASIDES = ("drawing ", "text box ", "footnote ", "endnote ", "comment ")
 """How the places of asides begin, in the order in which those of a paragraph are read."""
-PAGE_NUMBER = "\N{WORD JOINER}"
-"""Stands for the number of a page; it is not stored."""
-_FURNITURE = 3
-"""Words beside a page number that do not make it a text: `Page 1 of 3`."""
+PAGE_NUMBER = "\N{WORD JOINER}"  # stands for the number of a page; it is not stored
+_FURNITURE = 3  # words beside a page number that do not make it a text: `Page 1 of 3`
 _SPACES = re.compile(r"  +")
 _TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
 _ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
@@ -193,8 +191,7 @@ def symbols(text: str, font: str) -> str:
     return "".join(shown(chr(ord(one) & 0xFF) if "\uf000" <= one <= "\uf0ff" else one) for one in text)
 
 
-_OVERLAP = 0.1
-"""The share of its size by which a box may reach into the next one."""
+_OVERLAP = 0.1  # the share of its size by which a box may reach into the next one
 
 
 class Box(NamedTuple):

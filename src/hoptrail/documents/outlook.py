@@ -19,8 +19,7 @@ from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.mail import parse_message
 
 _HTML, _DATA, _INNER = "1013", "3701", "__substg1.0_3701000D"
-_DATES = (0x0039_0040, 0x0E06_0040)
-"""When a mail was sent, and when it arrived."""
+_DATES = (0x0039_0040, 0x0E06_0040)  # when a mail was sent, and when it arrived
 _DAMAGED = (AssertionError, IndexError, OverflowError, RecursionError, TypeError, ValueError, struct.error)
 """What the library raises for a damaged file, beside its own error."""
 

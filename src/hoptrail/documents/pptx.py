@@ -25,8 +25,7 @@ _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDES = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 _UNTITLED = re.compile(r"(?:(?:powerpoint )?presentation|slide 1|powerpoint-präsentation|présentation powerpoint)?")
-_FURNITURE = {"dt", "ftr", "sldNum", "hdr"}
-"""Placeholders that are the same on all slides."""
+_FURNITURE = {"dt", "ftr", "sldNum", "hdr"}  # placeholders that are the same on all slides
 _ON_MASTER = {"ctrTitle": "title", **{kind: kind for kind in ("title", *_FURNITURE)}}
 """The kinds of placeholders on a master by those on its layouts; of all others it is `body`."""
 _DEEPEST_GROUP = 10

@@ -43,8 +43,7 @@ _CODECS = (
 )
 """The encodings of fonts by their character sets; others have that of the file."""
 _NUMBER = re.compile(r"\(?\w{1,4}[.)]")
-_MOST_OPEN = 5000
-"""Groups within groups."""
+_MOST_OPEN = 5000  # groups within groups
 
 
 @dataclass(frozen=True, slots=True)

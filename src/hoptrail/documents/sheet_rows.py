@@ -11,14 +11,11 @@ from hoptrail.documents.blocks import Piece
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.types import BlockKind
 
-SAMPLE = 50
-"""Rows examined to decide whether the first is a header."""
-_LONGEST_HEADER = 60
-"""Characters; a longer cell is a sentence."""
+SAMPLE = 50  # rows examined to decide whether the first is a header
+_LONGEST_HEADER = 60  # characters; a longer cell is a sentence
 _ABBREVIATED = 2
 """Words; a longer cell that ends in a period is a sentence, a shorter one an abbreviation: `No.`, `Qty. left`."""
-_NAMED_SHARE = 0.6
-"""Minimal share of columns that a header row names, unless only the first column has no name."""
+_NAMED_SHARE = 0.6  # minimal share of columns that a header row names, unless only the first column has no name
 VALUE = re.compile(
     r"[^\w]*\d[\d\s.,:/'’%°+*()–-]*\w{0,4}[^\w]*"  # a number, an amount, a date in digits, a time, a telephone number
     r"|[^\w]{0,2}\d[\d.,]*(?: ?[^\W\d]+){1,3}"  # a quantity with its unit
@@ -27,17 +24,13 @@ VALUE = re.compile(
     r"|\S+@\S+\.\S+|https?://\S+|-+|[✓✗✔✘]|[$€£¥]|[^\w]*[$€£¥]\s?\d.*|[^\w]*\d[\d.,' ]*[$€£¥]"
     r"|(?i:true|false|n/a|null|none|yes|no|x)"
 )
-_NAMES_TOO = frozenset({"yes", "no", "x"})
-"""Values that may be headers."""
-_CURRENCIES = frozenset("$€£¥")
-"""Signs that are values by themselves, and headers above amounts."""
-_AMOUNT = re.compile(r"[\d\s.,'’–-]*\d[\d\s.,'’–-]*|[–-]")
-"""A number without a currency sign, or a dash in its place."""
+_NAMES_TOO = frozenset({"yes", "no", "x"})  # values that may be headers
+_CURRENCIES = frozenset("$€£¥")  # signs that are values by themselves, and headers above amounts
+_AMOUNT = re.compile(r"[\d\s.,'’–-]*\d[\d\s.,'’–-]*|[–-]")  # a number without a currency sign, or a dash in its place
 _YEAR = re.compile(r"(?:19|20)\d\d|[QH][1-4](?: ?(?:19|20)\d\d)?|(?:FY ?)?(?:19|20)?\d\d/\d\d")
 """Years, quarters and financial years: numbers that may be column headers."""
 
-_MOST_HEADERS = 3
-"""Header rows of a table, unless its file marks more."""
+_MOST_HEADERS = 3  # header rows of a table, unless its file marks more
 
 
 class GridRow(NamedTuple):

@@ -31,8 +31,7 @@ _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^>]*\bref=[\"']([A-Z0-9$]+):([A-Z0
 _SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _VALUE, _FORMULA, _INLINE, _CELL, _RUN, _TEXT = (f"{_SPREADSHEET}{name}" for name in ("v", "f", "is", "c", "r", "t"))
 _Item = TypeVar("_Item")
-_COPY_OF_THREAD = "[Threaded comment]"
-"""How the copy of a threaded comment for older programs begins."""
+_COPY_OF_THREAD = "[Threaded comment]"  # how the copy of a threaded comment for older programs begins
 
 
 def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:

@@ -12,8 +12,7 @@ from typing import ClassVar
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 
-GLUE = "\0"
-"""On the side of a word on which no space is; text that was decoded has none."""
+GLUE = "\0"  # on the side of a word on which no space is; text that was decoded has none
 _GLUED = re.compile("\1?\0\1?")
 _SIGNS = {"B": "[]", "D": "“”", "Q": '""', "S": "‘’", "P": "()", "Br": "{}", "A": "<>"}
 """What macros put around text, by how their names begin: `Bq` around the rest of the line, `Bo` before and `Bc` after it."""
@@ -26,12 +25,10 @@ _WITHIN = word_set(
 )
 _FIELDS = word_set("%A %B %C %D %I %J %N %O %P %Q %R %T %U %V")
 _SILENT = word_set("Bk Ek Db Hf Os Es")
-_AT_START = _FIELDS | _SILENT | word_set("Bt Ex Fd Lb Rs Re Rv Ud")
-"""Macros only where they begin a line."""
+_AT_START = _FIELDS | _SILENT | word_set("Bt Ex Fd Lb Rs Re Rv Ud")  # macros only where they begin a line
 MACROS = frozenset((*_ENCLOSED, *_OPENED, *_CLOSED, *_WITHIN, *_AT_START))
 _CALLED = MACROS - _AT_START
-_BREAKING = word_set("Nm In Ft Fd Cd Vt")
-"""Macros that begin a new line in a synopsis."""
+_BREAKING = word_set("Nm In Ft Fd Cd Vt")  # macros that begin a new line in a synopsis
 _CLOSES = frozenset(".,:;)]?!")
 _PUNCTUATION = {**{sign: GLUE + sign for sign in _CLOSES}, "(": f"({GLUE}", "[": f"[{GLUE}", "|": "|"}
 _LINKS = {"Ns": GLUE, "Ap": f"{GLUE}'{GLUE}", "Ta": f"{GLUE}\t{GLUE}", "Nd": "—"}

@@ -39,11 +39,9 @@ class Page:
     tables: list[tuple[str, OpenTable]] = field(default_factory=list)
     code: list[str] | None = None
     expected: int = TEXT
-    lines: int | None = None
-    """Lines of a paragraph that may be the tag of an indented one; None for other paragraphs."""
+    lines: int | None = None  # lines of a paragraph that may be the tag of an indented one; None for other paragraphs
     place: str = ""
-    summary: str = ""
-    """The first paragraph: names of the page and what it is about."""
+    summary: str = ""  # the first paragraph: names of the page and what it is about
     name: str = ""
     section: str = ""
     date: str = ""

@@ -11,8 +11,7 @@ from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.pdf.parser import open_pdf
 from hoptrail.types.json_object import JsonObject
 
-WIDEST, TALLEST = 1400, 4000
-"""Pixels of a picture."""
+WIDEST, TALLEST = 1400, 4000  # pixels of a picture
 
 
 def draw_page(data: bytes, number: int, words: str) -> tuple[JsonObject, bytes]:

@@ -17,17 +17,14 @@ from hoptrail.documents.pdf.fragments import Fragment, PdfTable
 from hoptrail.documents.pdf.layout import lines_of
 from hoptrail.documents.pdf.tables import fits
 
-_MOST_PATHS = 4000
-"""Paths examined per page; only drawings have more."""
-_MOST_RULES = 700
-"""Lines drawn on a page; one with more is a drawing and is not examined."""
-_THIN = 3.0
-"""Points. A path at most this wide is a line, and lines at most this far apart are one."""
+_MOST_PATHS = 4000  # paths examined per page; only drawings have more
+_MOST_RULES = 700  # lines drawn on a page; one with more is a drawing and is not examined
+_THIN = 3.0  # points. A path at most this wide is a line, and lines at most this far apart are one.
 _SHORTEST = 8.0
-_LARGEST_GRID = 60
-"""Columns, and ten times as many rows."""
-_FILLED = 0.5
-"""Minimal share of a table's cells with text, and of its rows with several such cells; a diagram has fewer."""
+_LARGEST_GRID = 60  # columns, and ten times as many rows
+_FILLED = (
+    0.5  # minimal share of a table's cells with text, and of its rows with several such cells; a diagram has fewer
+)
 
 
 class DrawnLine(NamedTuple):

@@ -11,8 +11,7 @@ from typing import Any
 from hoptrail.documents.pdf.fragments import Fragment
 from hoptrail.text.normal_forms import squeeze
 
-_MOST = 2000
-"""Annotations read per page."""
+_MOST = 2000  # annotations read per page
 _USUAL_SIZE = 10.0
 _LONGEST = 20_000  # characters of a value
 

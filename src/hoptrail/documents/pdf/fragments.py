@@ -19,20 +19,16 @@ from typing import Any, NamedTuple
 
 from hoptrail.documents.markup import lowered, raised, runs
 
-WIDE_GAP = 1.2
-"""A gap between two characters wider than this many times their size separates fragments."""
-MARK = re.compile(r"[•‣◦▪●○■□·*–—-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]")
-"""The bullet or number of a list item."""
+WIDE_GAP = 1.2  # a gap between two characters wider than this many times their size separates fragments
+MARK = re.compile(r"[•‣◦▪●○■□·*–—-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]")  # the bullet or number of a list item
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|^(?:[A-Z]{6}\+)?(?:CM|SF|EC|LM)?(?:BX|ssbx)", re.IGNORECASE)
 _MONO = re.compile(r"courier|mono|nimbusmon|consol|typewriter|menlo|(?:CM|SF|EC|LM)TT|[^a-z]code", re.IGNORECASE)
 _SMALL, _OFF = 0.85, 0.2
 """The most that raised and lowered characters have of the size of others, and how far off the line they are at least."""
-_FIXED_PITCH = 1
-"""The flag of a font whose characters have one width: PDF 32000-1, table 123."""
+_FIXED_PITCH = 1  # the flag of a font whose characters have one width: PDF 32000-1, table 123
 _BOLD_WEIGHT = 600
 _ALEFS = "اأإآ"
-_HYPHENS = {0x02, 0xAD, 0xFFFE}
-"""PDFium's codes for a hyphen at the end of a line, and the soft hyphen."""
+_HYPHENS = {0x02, 0xAD, 0xFFFE}  # PDFium's codes for a hyphen at the end of a line, and the soft hyphen
 
 
 class PdfTable(NamedTuple):
@@ -59,14 +55,10 @@ class Fragment(NamedTuple):
     bold: bool = False
     mono: bool = False
     turn: int = 0
-    lefts: tuple[float, ...] = ()
-    """The left edge of each word."""
-    parts: tuple[Fragment, ...] = ()
-    """Those of a line, from left to right."""
-    is_filled_in: bool = False
-    """Whether it is the content of a field."""
-    table: PdfTable | None = None
-    """A table that stands here; the text is empty then."""
+    lefts: tuple[float, ...] = ()  # the left edge of each word
+    parts: tuple[Fragment, ...] = ()  # those of a line, from left to right
+    is_filled_in: bool = False  # whether it is the content of a field
+    table: PdfTable | None = None  # a table that stands here; the text is empty then
 
 
 def page_fragments(page: Any) -> tuple[list[Fragment], bool]:

@@ -15,19 +15,15 @@ from statistics import fmean, median
 from hoptrail.documents.markup import runs
 from hoptrail.documents.pdf.fragments import Fragment
 
-LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
-"""Dots from an entry of a table of contents to its page."""
-_SPANNING = 0.3
-"""Maximal share of a page's lines that cross the gutter."""
-_SIDE = 0.15
-"""Minimal share of a page's lines in each column."""
+LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")  # dots from an entry of a table of contents to its page
+_SPANNING = 0.3  # maximal share of a page's lines that cross the gutter
+_SIDE = 0.15  # minimal share of a page's lines in each column
 _FEWEST_LINES = 4
 _FEWEST_WORDS = 3.5
 _FILLED = 0.55
 """A column of prose has at least this many lines, with this many words on average, more if lines have wide gaps, and half of
 them have this share of its width."""
-_DEEPEST = 3
-"""Nested splits: up to eight columns."""
+_DEEPEST = 3  # nested splits: up to eight columns
 
 
 def line_of(fragments: Sequence[Fragment]) -> Fragment:

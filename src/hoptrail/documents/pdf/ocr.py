@@ -20,14 +20,10 @@ INSTALL = "`pip install 'hoptrail[ocr]'` reads pictures of text"
 _DPI = 200
 _SEARCHED = 1280
 """Pixels of the longer side at which lines are looked for; they are read in full. Twice as many take a gigabyte."""
-_LARGEST = 40_000_000
-"""Pixels of a picture; larger ones are read at a lower resolution."""
-_FONT = 0.75
-"""Size of the font as a share of the height of a line."""
-_LARGER = 1.5
-"""Lines at least this many times higher than usual have a larger font; smaller differences are noise."""
-_TIME_SHARE = 0.7
-"""Share of the time for parsing that may have passed when the last picture has been read."""
+_LARGEST = 40_000_000  # pixels of a picture; larger ones are read at a lower resolution
+_FONT = 0.75  # size of the font as a share of the height of a line
+_LARGER = 1.5  # lines at least this many times higher than usual have a larger font; smaller differences are noise
+_TIME_SHARE = 0.7  # share of the time for parsing that may have passed when the last picture has been read
 
 
 class Ocr:
@@ -35,12 +31,9 @@ class Ocr:
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + _TIME_SHARE * seconds
-        self._longest = 0.0
-        """Seconds that a picture took at most."""
-        self.read: list[int] = []
-        """Numbers of the pages that gave text."""
-        self.late: list[int] = []
-        """Numbers of the scanned pages that were skipped for lack of time."""
+        self._longest = 0.0  # seconds that a picture took at most
+        self.read: list[int] = []  # numbers of the pages that gave text
+        self.late: list[int] = []  # numbers of the scanned pages that were skipped for lack of time
 
     def fragments(self, page: Any, number: int) -> list[Fragment]:
         """The lines of a PDF page without text; empty if it has no picture, the extra is missing, or time has run out."""

@@ -257,12 +257,9 @@ def joined(lines: Sequence[Fragment], known: frozenset[str]) -> str:
 
 _EDGE = 3
 """Lines examined at the top and at the bottom. A page that numbers its lines has five times as many; fewer may be a list."""
-_NEAR = 6
-"""Pages examined before and after: a running head changes with the chapter."""
-_GAP = 1.6
-"""Minimal gap to the text, in font sizes."""
-_HEIGHT = 4.0
-"""Points by which its height may vary."""
+_NEAR = 6  # pages examined before and after: a running head changes with the chapter
+_GAP = 1.6  # minimal gap to the text, in font sizes
+_HEIGHT = 4.0  # points by which its height may vary
 _NUMBER = re.compile(r"\d+|(?<![^\W\d_])[ivxlc]+(?![^\W\d_])", re.IGNORECASE)
 _PAGE_NUMBER = re.compile(
     r"(?:page|p\.|seite|s\.|página|pagina)? ?[-–—|]? ?(?P<page>\d{1,4}) ?[-–—|]?(?: ?(?:of|von|de|/) ?\d{1,4})?",

@@ -19,15 +19,13 @@ from hoptrail.documents.pdf.layout import LEADERS, Column, columns_of, differ_in
 from hoptrail.documents.pdf.tables import with_tables
 from hoptrail.types import BlockKind
 
-LARGER = 1.12
-"""Text at least this many times as large as the body text is a heading."""
+LARGER = 1.12  # text at least this many times as large as the body text is a heading
 _SMALLER = 0.92
 """Text below this fraction of the body size at the foot of a page is a note; a paragraph may continue after it."""
 _LONGEST_HEADING = 200
 BULLET = re.compile(r"(?:[•‣◦▪●○■□·∙⁃\uf0b7\uf0a7\uf0d8]|[–—*-](?=\s))\s*")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s+\S")
-_DRAWN_RULE = re.compile(r"[-–—_=─ ]{4,}")
-"""A horizontal rule made of characters."""
+_DRAWN_RULE = re.compile(r"[-–—_=─ ]{4,}")  # a horizontal rule made of characters
 _ENDED = re.compile(r"[.!?:;…。！？][\"”’'»)\]]*$")
 NOTICE = re.compile(r"(?:©|\(c\)|copyright\b|note(?: by .+)?: )", re.IGNORECASE)
 """The beginning of a notice or note, which is no part of the text before it."""

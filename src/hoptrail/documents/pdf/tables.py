@@ -15,10 +15,8 @@ from hoptrail.documents.pdf.layout import LEADERS, differ_in_size
 from hoptrail.documents.sheet_rows import VALUE
 
 _FEWEST_ROWS = 3
-_LONGEST_CELL = 80
-"""Characters; a longer part is prose."""
-_ALIGNED = 0.8
-"""Minimal share of a column's cells with a common left edge, right edge or centre."""
+_LONGEST_CELL = 80  # characters; a longer part is prose
+_ALIGNED = 0.8  # minimal share of a column's cells with a common left edge, right edge or centre
 
 
 class _Column(NamedTuple):
