@@ -54,21 +54,18 @@ def lines_of(words: Iterable[str]) -> str:
 
 
 class Mdoc:
-    """Writes lines of macros. `name` is that of the page, by its first `.Nm`; `in_synopsis`: that section is being read."""
+    """Writes lines of macros. `name` is that of the page, by its first `.Nm`; `in_synopsis`: that section is being read.
+    `_listed`: whether there are parts yet of a function (`.Fo`) or a reference (`.Rs`), with commas between them; None elsewhere.
+    """
 
     def __init__(self, visible: Callable[[str], str]) -> None:
-        self.name = ""
-        self.in_synopsis = False
-        self.visible = visible
+        self.name, self.in_synopsis, self.visible = "", False, visible
         self._spaced = True
         self._listed: bool | None = None
-        """Whether there are parts yet of a function (`.Fo`) or a reference (`.Rs`), with commas between them; None elsewhere."""
 
     def words(self, parts: Sequence[str]) -> list[str]:
         """The words of a line: a macro, and its arguments, which may be macros."""
-        last = len(parts)
-        while last > 1 and parts[last - 1] in _CLOSES:
-            last -= 1
+        last = next((number for number in range(len(parts), 1, -1) if parts[number - 1] not in _CLOSES), 1)
         words = ["\n"] if self.in_synopsis and parts[0] in _BREAKING else []
         closing: list[str] = []
         at = 0
@@ -120,12 +117,11 @@ class Mdoc:
             return self.plain(given)
         words: list[str] = []
         for one in given if name == "Fa" else [" ".join(given)]:
-            words += [*([f"{GLUE},"] if self._listed else []), self.visible(one)]
+            words += [f"{GLUE},"] * self._listed + [self.visible(one)]
             self._listed = True
         return words
 
     def _space(self, _name: str, given: list[str]) -> list[str]:
-        """Set whether spaces follow the words."""
         self._spaced = "off" not in given
         return [" "]
 
