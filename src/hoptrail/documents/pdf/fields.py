@@ -12,7 +12,7 @@ from hoptrail.documents.pdf.fragments import Fragment
 from hoptrail.text.normal_forms import squeeze
 
 _MOST = 2000  # annotations read per page
-_USUAL_SIZE = 10.0
+_USUAL_SIZE = 10.0  # of a font, where no text is beside
 _LONGEST = 20_000  # characters of a value
 
 
@@ -29,17 +29,14 @@ def field_fragments(document: Any, page: Any, fragments: Sequence[Fragment]) -> 
         try:
             kind = pdfium.FPDFAnnot_GetSubtype(note)
             hidden = pdfium.FPDFAnnot_GetFlags(note) & pdfium.FPDF_ANNOT_FLAG_HIDDEN
-            if hidden or not pdfium.FPDFAnnot_GetRect(note, rect):
-                continue
             is_field = kind == pdfium.FPDF_ANNOT_WIDGET
-            is_note = kind not in (pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP)
-            text = _value(pdfium, document, note) if is_field else _noted(pdfium, note) if is_note else ""
-            if text:
-                right = max(rect.right, rect.left + 1)
-                base = 2 * size * number if is_note else _base(fragments, rect)
-                yield Fragment(
-                    text, rect.left, right, base, size, turn=int(is_note), lefts=(rect.left,), is_filled_in=is_field
-                )
+            if hidden or kind in (pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP):
+                continue
+            text = _value(pdfium, document, note) if is_field else _noted(pdfium, note)
+            if text and pdfium.FPDFAnnot_GetRect(note, rect):
+                ends = rect.left, max(rect.right, rect.left + 1)
+                base = _base(fragments, rect) if is_field else 2 * size * number
+                yield Fragment(text, *ends, base, size, turn=int(not is_field), lefts=ends[:1], is_filled_in=is_field)
         finally:
             pdfium.FPDFPage_CloseAnnot(note)
 

@@ -67,7 +67,7 @@ def page_fragments(page: Any) -> tuple[list[Fragment], bool]:
         reader = _CharReader(textpage)
         chars = ((number, reader.text(number)) for number in range(textpage.count_chars()))
         words = [reader.word(list(word)) for is_word, word in groupby(chars, lambda char: bool(char[1])) if is_word]
-    turns = Counter(word[0].turn for word in words for _ in word if word)
+    turns = Counter(word[0].turn for word in words for _ in word)
     if not turns:
         return [], False
     upright = turns.most_common(1)[0][0]
@@ -115,18 +115,13 @@ def _are_near(known: list[list[Fragment]], word: list[Fragment]) -> bool:
 
 
 class _CharReader:
-    """Reads characters from PDFium."""
-
     def __init__(self, textpage: Any) -> None:
         import pypdfium2.raw as pdfium
 
-        self._pdfium = pdfium
-        self._page = textpage.raw
-        self._box = pdfium.FS_RECTF()
+        self._pdfium, self._page = pdfium, textpage.raw
+        self._box, self._matrix = pdfium.FS_RECTF(), pdfium.FS_MATRIX()
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
-        self._matrix = pdfium.FS_MATRIX()
-        self._flags = ctypes.c_int()
-        self._name = ctypes.create_string_buffer(256)
+        self._name, self._flags = ctypes.create_string_buffer(256), ctypes.c_int()
         self._styles: dict[int, tuple[float, bool, bool, int]] = {}
 
     def text(self, number: int) -> str:
@@ -155,10 +150,8 @@ class _CharReader:
         self._pdfium.FPDFText_GetLooseCharBox(self._page, number, self._box)
         self._pdfium.FPDFText_GetCharOrigin(self._page, number, self._x, self._y)
         along, base = _turn_back(self._x.value, self._y.value, turn)
-        one, other = (
-            _turn_back(*corner, turn)[0]
-            for corner in ((self._box.left, self._box.bottom), (self._box.right, self._box.top))
-        )
+        one, _ = _turn_back(self._box.left, self._box.bottom, turn)
+        other, _ = _turn_back(self._box.right, self._box.top, turn)
         return Fragment(text, min(one, other, along), max(one, other), -base, size, bold, mono, turn)
 
     def _style(self, number: int) -> tuple[float, bool, bool, int]:
@@ -259,15 +252,12 @@ def _fragment(words: list[list[Fragment]]) -> Fragment:
         sizes[char.size] += len(char.text)
     size = sizes.most_common(1)[0][0]
     base = next(char.base for char in chars if char.size == size)
-    half = sizes.total() / 2
+    text, half = " ".join(_with_raised(word, size, base) for word in words), sizes.total() / 2
+    left, right = min(char.left for char in chars), max(char.right for char in chars)
+    bold = sum(len(char.text) for char in chars if char.bold) > half
+    mono = sum(len(char.text) for char in chars if char.mono) > half
     return Fragment(
-        " ".join(_with_raised(word, size, base) for word in words),
-        min(char.left for char in chars),
-        max(char.right for char in chars),
-        base,
-        size,
-        sum(len(char.text) for char in chars if char.bold) > half,
-        sum(len(char.text) for char in chars if char.mono) > half,
+        *(text, left, right, base, size, bold, mono),
         lefts=tuple(word[0].left for word in words for _ in range(1 + "".join(char.text for char in word).count(" "))),
     )
 

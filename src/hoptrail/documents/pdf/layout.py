@@ -7,10 +7,10 @@ Columns of a table are not prose, because their lines are short.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from statistics import fmean, median
+from typing import NamedTuple
 
 from hoptrail.documents.markup import runs
 from hoptrail.documents.pdf.fragments import Fragment
@@ -18,11 +18,8 @@ from hoptrail.documents.pdf.fragments import Fragment
 LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")  # dots from an entry of a table of contents to its page
 _SPANNING = 0.3  # maximal share of a page's lines that cross the gutter
 _SIDE = 0.15  # minimal share of a page's lines in each column
-_FEWEST_LINES = 4
-_FEWEST_WORDS = 3.5
-_FILLED = 0.55
-"""A column of prose has at least this many lines, with this many words on average, more if lines have wide gaps, and half of
-them have this share of its width."""
+# A column of prose has at least so many lines, with so many words on average, and half of them have this share of its width.
+_FEWEST_LINES, _FEWEST_WORDS, _FILLED = 4, 3.5, 0.55
 _DEEPEST = 3  # nested splits: up to eight columns
 
 
@@ -42,8 +39,7 @@ def differ_in_size(one: Fragment, other: Fragment) -> bool:
     return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """Lines in reading order between the edges `left` and `right`."""
 
     lines: tuple[Fragment, ...]
@@ -62,16 +58,12 @@ def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
     rows = list(lines_of(fragments))
     crossing = {one for one in fragments if one.left < gutter < one.right}
     for is_row, group in groupby(rows, _is_row):
-        table = list(group) if is_row else []
-        crossing.update(part for line in table if len(table) >= _FEWEST_LINES for part in line.parts)
+        table = list(group)
+        crossing.update(part for line in table if is_row and len(table) >= _FEWEST_LINES for part in line.parts)
     for crosses, lines in groupby(rows, lambda line: not crossing.isdisjoint(line.parts)):
         band = [fragment for line in lines for fragment in line.parts]
-        if crosses:
-            columns.append(_column(band))
-        else:
-            left = [fragment for fragment in band if fragment.right <= gutter]
-            right = [fragment for fragment in band if fragment.right > gutter]
-            columns += columns_of(left, depth + 1) + columns_of(right, depth + 1)
+        left, right = [one for one in band if one.right <= gutter], [one for one in band if one.right > gutter]
+        columns += [_column(band)] if crosses else columns_of(left, depth + 1) + columns_of(right, depth + 1)
     return columns
 
 
@@ -81,11 +73,11 @@ def _is_row(line: Fragment) -> bool:
 
 
 def _column(fragments: Sequence[Fragment]) -> Column:
-    lines = tuple(_unstaggered(list(lines_of(fragments))))
+    lines = tuple(_unstaggered(lines_of(fragments)))
     return Column(lines, min(line.left for line in lines), max(line.right for line in lines))
 
 
-def _unstaggered(lines: Sequence[Fragment]) -> Iterator[Fragment]:
+def _unstaggered(lines: Iterable[Fragment]) -> Iterator[Fragment]:
     """Yield lines of two columns, each with a left edge, that stand beside each other at other heights: column by column."""
     for run in runs(lines, _is_staggered):
         left, right = min(line.left for line in run), max(line.left for line in run)
@@ -135,7 +127,7 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
 
 
 def _is_prose(side: Sequence[Fragment], total: int) -> int:
-    """2 if this is a column of prose, 1 if some of its lines are, 0 if not."""
+    """2 if this is a column of prose, 1 if some of its lines are, 0 if not. Lines with wide gaps need more words."""
     lines = list(lines_of(side))
     if len(lines) < _FEWEST_LINES or len(side) < _SIDE * total:
         return 0

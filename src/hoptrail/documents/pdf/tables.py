@@ -104,15 +104,10 @@ def _rows_of(lines: Sequence[Fragment]) -> list[_Row]:
     columns: list[_Column] = []
     taken: list[Fragment] = []
     for number, line in enumerate(lines):
-        gap = line.base - taken[-1].base if taken else 0.0
+        before = taken[-1] if taken else line
+        near = 0 <= line.base - before.base <= 3 * max(line.size, before.size)
         long = any(len(part.text) > _LONGEST_CELL for part in line.parts)
-        if (
-            line.mono
-            or long
-            or LEADERS.search(line.text)
-            or MARK.fullmatch(line.parts[0].text)
-            or not 0 <= gap <= 3 * max(line.size, (taken or [line])[-1].size)
-        ):
+        if line.mono or long or not near or LEADERS.search(line.text) or MARK.fullmatch(line.parts[0].text):
             break
         grown = _with_line(columns, number, line)
         if not grown:
@@ -123,8 +118,7 @@ def _rows_of(lines: Sequence[Fragment]) -> list[_Row]:
     gaps = [gap for gap in gaps if gap >= 0.95]
     within = next((gap for gap, wider in pairwise(gaps) if wider > 1.15 * gap), 0.0)
     rows: list[_Row] = []
-    for number, line in enumerate(taken):
-        following = taken[number + 1] if number + 1 < len(taken) else line
+    for line, following in zip(taken, [*taken[1:], *taken[-1:]], strict=True):
         is_label = line.bold and not all(one.bold for one in taken)
         is_head = is_label or (len(rows) == 1 and len(line.parts) > len(rows[0].filled))
         farthest = inf if is_label else within
@@ -175,26 +169,19 @@ def _continues(
     if gap > 1.35 * line.size or before.bold > line.bold or differ_in_size(before, line):
         return False
     above, below = _cells([before], columns), _cells([line], columns)
-    pairs = [
-        (one, other, column) for one, other, column in zip(row.cells, below, columns, strict=True) if one and other
-    ]
-    if any(VALUE.fullmatch(one.text) and VALUE.fullmatch(other.text) for one, other, _ in pairs):
+    pairs = [(one, other) for one, other in zip(row.cells, below, strict=True) if one and other]
+    if any(VALUE.fullmatch(one.text) and VALUE.fullmatch(other.text) for one, other in pairs):
         return False
     if gap < 0.75 * line.size:
         return True
     lines = zip(above, below, columns, strict=True)
-    full = all(one is None or other is None or not fits(one, other, column.right) for one, other, column in lines)
-    has_words = any(" " in one.text for one, _, _ in pairs)
+    full = all(not (one and other and fits(one, other, column.right)) for one, other, column in lines)
+    has_words = any(" " in one.text for one, _ in pairs)
     if gap <= farthest * line.size and (is_head or (full and has_words)):
         return True
     apart = below[0] is None or below[0].text[0].islower() or gap < 0.8 * (following.base - line.base)
-    return (
-        has_words
-        and len(line.parts) < len(row.filled)
-        and apart
-        and all(offset_between(one, other) < 0.35 * line.size for one, other, _ in pairs)
-        and len(pairs) == len(line.parts)
-    )
+    level = all(offset_between(one, other) < 0.35 * line.size for one, other in pairs)
+    return has_words and apart and level and len(pairs) == len(line.parts) < len(row.filled)
 
 
 def fits(above: Fragment, below: Fragment, edge: float) -> bool:
@@ -242,9 +229,8 @@ def _have_labels(rows: Sequence[_Row]) -> bool:
 def _beside(rows: Sequence[_Row], names: Sequence[str]) -> PdfTable:
     """The columns of a form one after another, each row after the name of its column."""
     columns = enumerate(range(0, len(rows[0].cells), 2))
-    return PdfTable(
-        tuple((*names[at : at + 1], *row.texts[column : column + 2]) for at, column in columns for row in rows), 0
-    )
+    cells = ((*names[at : at + 1], *row.texts[column : column + 2]) for at, column in columns for row in rows)
+    return PdfTable(tuple(cells), 0)
 
 
 def _is_aligned(column: Sequence[Fragment | None]) -> bool:
