@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import islice, pairwise, repeat
+from itertools import islice, pairwise, repeat, takewhile
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
@@ -25,9 +25,9 @@ from hoptrail.documents.markup import BOLD_SHARE, HYPHENS, joined_word, runs, vo
 from hoptrail.documents.pdf.drawn_tables import DrawnLine, grids_of, rules_of
 from hoptrail.documents.pdf.fields import field_fragments
 from hoptrail.documents.pdf.fragments import Fragment, PdfTable, page_fragments
-from hoptrail.documents.pdf.layout import lines_of
+from hoptrail.documents.pdf.layout import LEADERS, lines_of
 from hoptrail.documents.pdf.ocr import INSTALL, Ocr
-from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
+from hoptrail.documents.pdf.parts import BULLET, LARGER, Part, Style, half_points, parts_of, plain_words
 from hoptrail.documents.pdf.tables import fits
 from hoptrail.documents.sheet_rows import SAMPLE, GridRow, grid_pieces, header_of, row_piece
 from hoptrail.text.sentences import sentence_ends
@@ -64,8 +64,8 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     empty = sum(not page.fragments for page in pages)
     advice = "run OCR first" if reads_pictures() else INSTALL
     if empty == len(pages):
-        first_note = f"; {notes[0]}" if notes else ""
-        raise Unreadable(f"no text found in {len(document)} pages: probably scanned; {advice}{first_note}")
+        why = "; ".join([f"no text found in {len(document)} pages: probably scanned", advice, *notes[:1]])
+        raise Unreadable(why)
     scanned = [f"{empty} of {len(document)} pages hold no text: if they are scanned, {advice}"] if empty else []
     title = str(document.get_metadata_value("Title") or "")
     return _parsed(pages, [*scanned, *notes], limits, title, dict(_bookmarks(document, title)))
@@ -82,12 +82,12 @@ def parse_picture(data: bytes, limits: ReadingLimits) -> Parsed:
             pages = [_Page(n, ocr.lines(ImageOps.exif_transpose(one), n), ()) for n, one in enumerate(frames, 1)]
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise Unreadable(f"is a damaged picture, or too large a one ({error})") from error
-    return _parsed(pages, list(ocr.notes()), limits)
+    return _parsed(pages, ocr.notes(), limits)
 
 
 def _parsed(
     pages: Sequence[_Page],
-    notes: Sequence[str],
+    notes: Iterable[str],
     limits: ReadingLimits,
     title: str = "",
     bookmarks: Mapping[tuple[int, str], int] = {},
@@ -115,10 +115,8 @@ def open_pdf(data: bytes) -> Any:
 def _pages(document: Any, limits: ReadingLimits) -> tuple[list[_Page], list[str]]:
     from pypdfium2 import PdfiumError
 
-    pages: list[_Page] = []
-    notes: list[str] = []
-    room = limits.text
-    ocr = Ocr(limits.parsing_seconds)
+    pages, notes = list[_Page](), list[str]()
+    room, ocr = limits.text, Ocr(limits.parsing_seconds)
     for number in range(1, len(document) + 1):
         try:
             page = document[number - 1]
@@ -186,7 +184,8 @@ def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:
             yield Piece(part.kind, _code(part), place=place)
         else:
             text = joined(part.lines, known)
-            text = item_text(text) if part.kind is BlockKind.ITEM else text
+            if part.kind is BlockKind.ITEM:  # without its bullet
+                text = LEADERS.sub(" … ", BULLET.sub("", text, count=1) if BULLET.match(text) else text)
             for page, on_page in _by_page(part, text, known):
                 kind = part.kind if page == part.page else BlockKind.PARAGRAPH
                 yield Piece(kind, on_page, part.level, part.ordered, place=f"page {page}")
@@ -218,28 +217,24 @@ def _table(table: PdfTable, headers: Sequence[str], place: str) -> tuple[Sequenc
 def _code(part: Part) -> str:
     """Code with its indents and gaps as spaces, and its blank lines."""
     left = min(line.left for line in part.lines)
-    out: list[str] = []
-    before = None
-    for line in part.lines:
+    code = ""
+    for before, line in zip([None, *part.lines], part.lines, strict=False):
         char_width = max((piece.right - piece.left) / max(1, len(piece.text)) for piece in line.parts) or 1.0
-        if before is not None and line.base - before.base > 1.9 * line.size:
-            out.append("")
         text = ""
         for piece in line.parts:
             indent = max(bool(text), round((piece.left - left) / char_width) - len(text))
             text += " " * indent + piece.text.replace("\xad", "-")
-        out.append(text)
-        before = line
-    return "\n".join(out)
+        is_after_gap = before is not None and line.base - before.base > 1.9 * line.size
+        code += "\n" * ((before is not None) + is_after_gap) + text
+    return code
 
 
 def _doubts(pages: Sequence[_Page]) -> Iterator[str]:
     texts = [(page.number, " ".join(fragment.text for fragment in page.fragments)) for page in pages]
     for test, what in ((are_glued, "words run together"), (is_broken, "many characters cannot be read")):
-        numbers = [str(number) for number, text in texts if test(text)]
-        if numbers:
-            more = ", ..." if len(numbers) > 10 else ""
-            yield f"{what} on {'page' if len(numbers) == 1 else 'pages'} {', '.join(numbers[:10])}{more}: export the file anew"
+        if numbers := [str(number) for number, text in texts if test(text)]:
+            named = ", ".join([*numbers[:10], *["..."] * (len(numbers) > 10)])
+            yield f"{what} on {'page' if len(numbers) == 1 else 'pages'} {named}: export the file anew"
 
 
 def joined(lines: Sequence[Fragment], known: frozenset[str]) -> str:
@@ -291,19 +286,20 @@ def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragmen
 
 
 def _edge(lines: Sequence[Fragment], repeated: Sequence[bool]) -> Iterator[Fragment]:
-    """Yield the fragments of repeated lines before a gap and further text, given the lines from an edge of the page."""
-    count = 0
-    while count < min(_EDGE, len(lines) - 1) and repeated[count]:
-        count += 1
+    """The fragments of repeated lines before a gap and further text, given the lines from an edge of the page."""
+    count = sum(1 for _ in takewhile(bool, repeated[: min(_EDGE, len(lines) - 1)]))
     while count and abs(lines[count].base - lines[count - 1].base) < _GAP * lines[count].size:
         count -= 1
-    for line in lines[:count]:
-        yield from line.parts
+    return (part for line in lines[:count] for part in line.parts)
 
 
 def _line_numbers(pages: Sequence[Sequence[Fragment]]) -> set[Fragment]:
     """The numbers of lines in the margin: they count on each page, on some of which they are many, and prose is beside them."""
-    found = (runs((line for line in lines if line.parts[0].text.isdecimal()), _counts_on) for lines in pages)
+
+    def counts_on(run: Sequence[Fragment], line: Fragment) -> bool:
+        return int(line.parts[0].text) == int(run[-1].parts[0].text) + 1
+
+    found = (runs((line for line in lines if line.parts[0].text.isdecimal()), counts_on) for lines in pages)
     numbered = [run for of_page in found for run in of_page if len(run) > _EDGE and _is_prose(run)]
     most = max(map(len, numbered), default=0)
     return {line.parts[0] for run in numbered for line in run if most >= 5 * _EDGE}
@@ -315,10 +311,6 @@ def _is_prose(run: Sequence[Fragment]) -> bool:
     edge = max((line.right for line in lines), default=0.0)
     full = sum(not fits(above, below, edge) for above, below in pairwise(lines))
     return 3 * full >= 2 * (len(run) - 1) and len(run) <= 4 * sum(line.text[0].islower() for line in lines)
-
-
-def _counts_on(run: Sequence[Fragment], line: Fragment) -> bool:
-    return int(line.parts[0].text) == int(run[-1].parts[0].text) + 1
 
 
 def _keys(line: Fragment) -> tuple[_Key, _Key]:

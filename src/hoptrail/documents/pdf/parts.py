@@ -70,7 +70,7 @@ def plain_words(text: str) -> str:
 
 
 def half_points(size: float) -> float:
-    """A font size rounded to half points for comparison."""
+    """A font size rounded for comparison."""
     return round(2 * size) / 2
 
 
@@ -85,11 +85,9 @@ def parts_of(
         turned = [fragment for fragment in fragments if fragment.turn]
         for column in (*columns_of([*flow, *(table for table, _ in grids)]), *columns_of(turned)):
             builder.add(column, number)
-    for part in builder.parts:
-        length = sum(len(line.text) for line in part.lines) if part.kind is BlockKind.HEADING else 0
-        if length > (
-            LONGEST_BOLD_HEADING if part.lines[-1:] and part.lines[-1].text.endswith(".") else _LONGEST_HEADING
-        ):
+    for part in (one for one in builder.parts if one.kind is BlockKind.HEADING):
+        longest = LONGEST_BOLD_HEADING if part.lines[-1].text.endswith(".") else _LONGEST_HEADING
+        if sum(len(line.text) for line in part.lines) > longest:
             part.kind, part.level = BlockKind.PARAGRAPH, 0
     return builder.parts
 
@@ -173,14 +171,11 @@ class _Builder:
         return self.parts[-1] if self.parts and self.parts[-1].kind is kind else None
 
     def _begins_item(self, line: Fragment, before: Fragment | None, column: Column, leading: float) -> bool:
-        if BULLET.match(line.text) and len(line.text) > 2:
-            return True
         if not _NUMBERED.match(line.text):
-            return False
+            return BULLET.match(line.text) is not None and len(line.text) > 2
         last = self.parts[-1] if self.parts else None
-        if before is None or last is None or (last.kind is BlockKind.ITEM and last.ordered):
-            return True
-        return not self._belongs_to(last, before, line, column, leading)
+        follows = last is not None and last.kind is BlockKind.ITEM and last.ordered
+        return before is None or last is None or follows or not self._belongs_to(last, before, line, column, leading)
 
     def _depth(self, line: Fragment) -> int:
         """The depth of a list item, by its indent relative to the items above."""
@@ -250,8 +245,3 @@ def _continues(part: Part, line: Fragment) -> bool:
         return False
     full = before.right > part.right - 1.5 * before.size
     return line.text[:1].islower() or full or before.text.endswith((*HYPHENS, ","))
-
-
-def item_text(text: str) -> str:
-    """The text of a list item without its bullet; dot leaders become an ellipsis."""
-    return LEADERS.sub(" … ", BULLET.sub("", text, count=1) if BULLET.match(text) else text)
