@@ -211,7 +211,7 @@ class _WordReader(office.OfficeReader):
                 merge, width = find(cell, "tcPr", "vMerge"), max(1, integer(value(cell, "tcPr", "gridSpan")))
                 is_continued = merge is not None and merge.get(tag("val"), "continue") == "continue"
                 cells[column] = above[column] if is_continued and column in above else self._cell(cell)
-                grid.nest(number, list(_within(cell, _TABLE)))
+                grid.nest(number, _within(cell, _TABLE))
                 grid.merge(number, column, number, column + width - 1)
                 column += width
             above = cells
@@ -227,7 +227,6 @@ class _WordReader(office.OfficeReader):
         return text
 
     def headers_and_footers(self) -> Iterator[Iterator[Piece]]:
-        """Yield the headers and footers that are shown."""
         main = self._package.main
         alternate = any(is_on(one, "evenAndOddHeaders") == "on" for one in self._package.parts(main, "settings"))
         for kind in ("header", "footer"):
@@ -261,7 +260,6 @@ def _prompts(control: Any) -> bool:
 
 
 def _with_code_joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Adjacent paragraphs of code become one piece."""
     for kind, run in groupby(pieces, key=lambda piece: piece.kind):
         if kind is BlockKind.CODE:
             first, *others = run

@@ -25,7 +25,6 @@ _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNO
 
 
 def tag(name: str) -> str:
-    """The tag of an element or attribute of WordprocessingML."""
     return f"{WORD}{name}"
 
 
@@ -35,7 +34,6 @@ def find(element: Any, *tags: str) -> Any | None:
 
 
 def value(element: Any, *tags: str) -> str | None:
-    """The value of the descendant that these tags lead to."""
     found = find(element, *tags)
     return None if found is None else found.get(tag("val"))
 
@@ -71,12 +69,10 @@ class Styles:
         return "Title" in names and _TITLE.search(names[0]) is not None
 
     def is_contents(self, paragraph: Any) -> bool:
-        """Whether it is a line of a table of contents."""
         style = self._styles.get(_style_of(paragraph))
         return style is not None and _CONTENTS.fullmatch(_style_name(style)) is not None
 
     def role(self, paragraph: Any) -> Piece:
-        """The kind of block that a paragraph is."""
         name = _style_of(paragraph)
         if name not in self._roles:
             title = Piece(BlockKind.HEADING, level=1) if self.is_title(paragraph) else None

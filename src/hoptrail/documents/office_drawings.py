@@ -20,7 +20,6 @@ _PROPERTIES = "Pr"
 
 
 def formula_text(element: Any) -> str:
-    """The text of a formula or of a part of it."""
     tag = str(element.tag).removeprefix(MATH)
     if tag == "t":
         return element.text or ""
@@ -141,7 +140,6 @@ def _points(series: Any, tag: str) -> dict[int, str]:
 
 
 def _diagram(root: Any, place: str) -> Iterator[Piece]:
-    """Yield the texts of a diagram in order, each at its depth."""
     above = {
         one.get("destId"): one.get("srcId")
         for one in root.iter(f"{_DIAGRAM}cxn")

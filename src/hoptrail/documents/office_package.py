@@ -138,7 +138,6 @@ class Package:
         return found
 
     def parts(self, name: str, *kinds: str) -> Iterator[Any]:
-        """Yield the roots of the parts of these kinds that a part refers to."""
         yield from map(self.root, self.related(name, *kinds).values())
 
     def _note(self, note: str) -> None:
@@ -146,5 +145,4 @@ class Package:
 
 
 def relation_of(element: Any, name: str = "id") -> str:
-    """The id of the relationship that an attribute of an element names."""
     return str(element.get(f"{_RELATIONS}{name}", ""))

@@ -17,7 +17,7 @@ from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-_DEEPEST_STYLE = 20
+_DEEPEST_STYLE = 20  # a chain of more styles is a cycle
 ASIDES = ("drawing ", "text box ", "footnote ", "endnote ", "comment ")
 """How the places of asides begin, in the order in which those of a paragraph are read."""
 PAGE_NUMBER = "\N{WORD JOINER}"  # stands for the number of a page; it is not stored
@@ -104,7 +104,7 @@ class OfficeReader:
 
 
 def inherited(style: Item | None, parent: Callable[[Item], Item | None]) -> Iterator[Item]:
-    """Yield a style and those that it inherits from. A chain of more than `_DEEPEST_STYLE` is a cycle."""
+    """Yield a style and those that it inherits from."""
     for _ in range(_DEEPEST_STYLE):
         if style is None:
             return
@@ -128,17 +128,15 @@ def asides_after_lists(pieces: Iterable[Piece]) -> Iterator[Piece]:
     waiting: list[Piece] = []
     before_list = False
     for piece in pieces:
-        if piece.place.startswith(ASIDES):
+        is_aside, is_item = piece.place.startswith(ASIDES), piece.kind is BlockKind.ITEM
+        if is_aside and before_list:
             waiting.append(piece)
-        else:
-            if piece.kind is not BlockKind.ITEM:
-                yield from waiting
-                waiting = []
-            before_list = piece.kind is BlockKind.ITEM or piece.text.endswith((":", "："))
-            yield piece
-        if not before_list:
+            continue
+        if not is_aside and not is_item:
             yield from waiting
             waiting = []
+        yield piece
+        before_list = not is_aside and (is_item or piece.text.endswith((":", "：")))
     yield from waiting
 
 
@@ -205,8 +203,7 @@ class Box(NamedTuple):
 
 def in_reading_order(shapes: Sequence[Item], box_of: Callable[[Item], Box | None]) -> list[Item]:
     """The shapes from top to bottom, those beside each other from left to right; as they are if the place of one is not known."""
-    boxes = [box_of(shape) for shape in shapes]
-    placed = [(box, shape) for box, shape in zip(boxes, shapes, strict=True) if box is not None]
+    placed = [(box, shape) for shape in shapes if (box := box_of(shape)) is not None]
     return [shape for _, shape in _ordered(placed)] if len(placed) == len(shapes) else list(shapes)
 
 

@@ -51,13 +51,11 @@ class _Storage:
     notes: list[str]
 
     def inside(self) -> Iterator[tuple[str, _Storage]]:
-        """Yield the storages and streams in this one with their names."""
         for number in self.file.dirlist[self.number].children:
             name = self.file.dirlist[number].name
             yield name, _Storage(self.file, number, f"{self.path}{name}/", self.notes)
 
     def bytes(self, name: str, kind: str = "0102") -> bytes:
-        """A property by its number; empty if there is none."""
         return bytes(self.file.get_named_stream(f"{self.path}__substg1.0_{name}{kind}") or b"")
 
     def text(self, *names: str) -> str:

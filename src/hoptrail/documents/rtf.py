@@ -225,7 +225,6 @@ class _Reader(OfficeReader):
 
 @lru_cache(maxsize=1000)
 def _changes(word: str, number: int | None) -> dict[str, Any]:
-    """What a word changes in the state; empty if nothing."""
     on = number != 0
     known: dict[str, dict[str, Any]] = {
         **{one: {"mark": True} for one in ("listtext", "pntext")},

@@ -122,7 +122,6 @@ def header_of(rows: Sequence[GridRow]) -> tuple[int, list[str]]:
 
 
 def column_names(headers: Sequence[GridRow]) -> list[str]:
-    """The names of the columns below these header rows."""
     width = max((len(row.cells) for row in headers), default=0)
     names = [""] * width
     for row, below in zip_longest(headers, headers[1:]):
@@ -175,7 +174,6 @@ def _cell(row: GridRow, column: int) -> str:
 
 
 def header_piece(headers: Sequence[str], place: str) -> Piece:
-    """The header row of a table."""
     return Piece(BlockKind.ROW, level=1, cells=tuple(("", header) for header in headers if header.strip()), place=place)
 
 
@@ -269,7 +267,6 @@ def _tables(rows: Iterable[GridRow]) -> Iterator[Iterator[GridRow]]:
 
 
 def _part(row: GridRow, first: int, end: int) -> GridRow:
-    """The cells of a row from one column to another."""
     spans = row.spans and {start - first: columns for start, columns in row.spans.items() if first <= start < end}
     return GridRow(row.place, row.cells[first:end], spans)
 

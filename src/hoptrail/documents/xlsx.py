@@ -41,8 +41,6 @@ def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 class _Workbook:
-    """A workbook and what its sheets share."""
-
     def __init__(self, package: Package) -> None:
         self._package = package
         self._book = package.root(package.main)
@@ -117,7 +115,6 @@ class _Workbook:
         return shown(map(_run, element.iterchildren(_TEXT, _RUN)), self._package.notes)[0]
 
     def _value(self, cell: Any) -> str:
-        """The value of a cell as it is shown."""
         kind, text = cell.get("t", "n"), cell.findtext(_VALUE) or ""
         code, why = _numbered(self._styles, cell.get("s", "")) or (GENERAL, "")
         if kind == "s":
@@ -166,7 +163,6 @@ def _is_on(mark: Any) -> bool:
 
 
 def _numbered(known: Sequence[_Item], number: str) -> _Item | None:
-    """The item with this number, counted from 0."""
     return known[int(number)] if number.isdigit() and int(number) < len(known) else None
 
 
@@ -202,8 +198,6 @@ def parse_xls(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 class _OldWorkbook:
-    """Reads sheets, and notes what is left out of them."""
-
     def __init__(self, book: Any, limits: ReadingLimits) -> None:
         self._book, self._limits = book, limits
         self.notes: list[str] = []

@@ -192,7 +192,6 @@ class Page:
 
 
 def _head(page: Page, line: RoffLine) -> None:
-    """Note name, section and date; the rest becomes a row."""
     given = list(map(squeeze, page.shown(line)))
     if line.macro == "Dd":
         page.date = find_date(" ".join(given))
@@ -268,7 +267,6 @@ def _new_line(page: Page, line: RoffLine) -> None:
 
 
 def _reference(page: Page, line: RoffLine) -> None:
-    """A link, whose address is written after its text, and a reference to another page."""
     given = [*page.shown(line), "", "", ""]
     if line.macro in {"UR", "MT"}:
         page.link = given[0]
@@ -342,8 +340,6 @@ _KEY = re.compile(r"[lrcnaLRCNA][^lrcnasLRCNAS]*")
 
 @dataclass(slots=True)
 class _TableRow:
-    """A row of a table (tbl). `ruled`: a rule follows."""
-
     place: str
     cells: list[str] = field(default_factory=list)
     ruled: bool = False
@@ -368,7 +364,6 @@ def _table(page: Page, _line: RoffLine) -> None:
 
 
 def _parts(page: Page) -> tuple[list[str], list[_TableRow]]:
-    """The formats of the rows of a table, and the rows."""
     tab, formats, rows = "\t", list[str](), list[_TableRow]()
     in_format, block, is_first = True, False, True
     for line in page.until("TE"):

@@ -49,7 +49,6 @@ def joined(words: Iterable[str]) -> str:
 
 
 def lines_of(words: Iterable[str]) -> str:
-    """The lines of words, in which spaces are single."""
     return "\n".join(filter(None, map(squeeze, joined(words).split("\n"))))
 
 

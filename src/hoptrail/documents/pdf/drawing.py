@@ -25,7 +25,8 @@ def draw_page(data: bytes, number: int, words: str) -> tuple[JsonObject, bytes]:
     bitmap = page.render(scale=min(2.0, WIDEST / page.get_width(), TALLEST / page.get_height()))
     picture, file = bitmap.to_pil(), BytesIO()
     picture.convert("P", palette=1).save(file, "PNG", optimize=False)
-    boxes = list(_boxes(page, words, *picture.size, bitmap.get_posconv(page).to_bitmap))
+    pixel = bitmap.get_posconv(page).to_bitmap
+    boxes = list(_boxes(page, words, picture.width, picture.height, pixel))
     return {"pages": len(document), "width": picture.width, "height": picture.height, "boxes": boxes}, file.getvalue()
 
 

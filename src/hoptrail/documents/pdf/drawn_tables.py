@@ -56,7 +56,6 @@ def rules_of(page: Any, *, backwards: bool = False) -> list[DrawnLine]:
 
 
 def _merge(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Merge lines that continue each other, such as the edges of cells."""
 
     def order(line: DrawnLine) -> tuple[bool, float, float]:
         place, start = (line.left, line.top) if line.is_upright else (line.top, line.left)

@@ -35,7 +35,6 @@ def line_of(fragments: Sequence[Fragment]) -> Fragment:
 
 
 def differ_in_size(one: Fragment, other: Fragment) -> bool:
-    """Whether two font sizes differ by more than 8 %."""
     return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
 
 

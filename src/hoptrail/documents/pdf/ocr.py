@@ -27,8 +27,6 @@ _TIME_SHARE = 0.7  # share of the time for parsing that may have passed when the
 
 
 class Ocr:
-    """Reads pictures until its time has run out."""
-
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + _TIME_SHARE * seconds
         self._longest = 0.0  # seconds that a picture took at most

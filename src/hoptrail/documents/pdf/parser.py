@@ -268,7 +268,6 @@ _Key = tuple[str, int]
 
 
 def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragment]]:
-    """The fragments of every page without those of running heads, footers and page numbers."""
     lines = [list(lines_of(page)) for page in pages]
     pages_by_key: dict[_Key, list[int]] = defaultdict(list)
     for number, rows in enumerate(lines):

@@ -145,7 +145,6 @@ def _with_line(columns: Sequence[_Column], number: int, line: Fragment) -> list[
 
 
 def _cells(lines: Sequence[Fragment], columns: Sequence[_Column]) -> tuple[Fragment | None, ...]:
-    """The cell of these lines in each column."""
     parts = sorted((part for line in lines for part in line.parts), key=lambda part: part.base)
     return tuple(_cell([part for part in parts if column.overlaps(part)]) for column in columns)
 
@@ -201,7 +200,6 @@ def _is_pair(above: _Row, below: _Row) -> bool:
 
 
 def _differs(one: _Row, other: _Row) -> bool:
-    """Whether labels are of another type than their values: bold, or of another size."""
     return one.lines[0].bold > other.lines[0].bold or differ_in_size(one.lines[0], other.lines[0])
 
 
