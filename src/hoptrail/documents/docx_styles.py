@@ -57,8 +57,9 @@ class Styles:
     def __init__(self, package: Package) -> None:
         roots = package.parts(package.main, "styles")
         self._styles = {style.get(tag("styleId")): style for root in roots for style in root.iter(tag("style"))}
-        defaults = (name for name, style in self._styles.items() if style.get(tag("default")) in {"1", "true"})
-        self._default = next((name for name in defaults if self._styles[name].get(tag("type")) == "paragraph"), None)
+        of_paragraphs = (name for name, style in self._styles.items() if style.get(tag("type")) == "paragraph")
+        defaults = (name for name in of_paragraphs if self._styles[name].get(tag("default")) in {"1", "true"})
+        self._default = next(defaults, None)
         self._lists = _lists_of(*package.parts(package.main, "numbering"))
         self._roles: dict[str | None, Piece] = {}
         self._marks: dict[tuple[str, str], str] = {}
@@ -75,18 +76,15 @@ class Styles:
     def role(self, paragraph: Any) -> Piece:
         name = _style_of(paragraph)
         if name not in self._roles:
-            title = Piece(BlockKind.HEADING, level=1) if self.is_title(paragraph) else None
-            self._roles[name] = title or self._role_of_style(name)
-        role = self._roles[name]
+            is_title = self.is_title(paragraph)
+            self._roles[name] = Piece(BlockKind.HEADING, level=1) if is_title else self._role_of_style(name)
+        role, level = self._roles[name], _outline_level(paragraph)
         if role.kind is BlockKind.HEADING:
             return role
-        level = _outline_level(paragraph)
         return Piece(BlockKind.HEADING, level=level) if level else self._item(paragraph, name) or role
 
     def is_marked(self, run: Any, paragraph: Any, mark: str) -> bool:
-        """Whether the text of a run is bold (`b`), struck out (`strike`, `dstrike`) or hidden (`vanish`), by itself or by a
-        style.
-        """
+        """Whether a run is bold (`b`), struck out (`strike`, `dstrike`) or hidden (`vanish`), by itself or by a style."""
         own = is_on(run, "rPr", mark) or self._mark_of_style(value(run, "rPr", "rStyle"), mark)
         return (own or self._mark_of_style(_style_of(paragraph), mark)) == "on"
 
@@ -100,9 +98,10 @@ class Styles:
         for every paragraph in order.
         """
         known, depth = self._place_in_list(paragraph, _style_of(paragraph))
-        label = known.label(depth) if known is not None else ""
-        is_heading = self.role(paragraph).kind is BlockKind.HEADING
-        return label if known is not None and (is_heading or not known.is_plain(depth)) else ""
+        if known is None:
+            return ""
+        label, is_heading = known.label(depth), self.role(paragraph).kind is BlockKind.HEADING
+        return label if is_heading or not known.is_plain(depth) else ""
 
     def _place_in_list(self, element: Any, style: str | None) -> tuple[_List | None, int]:
         """The list of a paragraph and its depth in it, by itself or its style; None if it has none."""
@@ -112,9 +111,8 @@ class Styles:
         if number == "0":
             return None, 0
         known = self._lists.get(number, _List())
-        depths = (value(one, "pPr", "numPr", "ilvl") for one in around)
-        depth = next(filter(None, depths), None)
-        if depth is not None and depth.isdigit():
+        depth = next(filter(None, (value(one, "pPr", "numPr", "ilvl") for one in around)), "")
+        if depth.isdigit():
             return known, int(depth)
         by_style = {value(level, "pStyle"): deep for deep, level in known.levels.items()}
         names = (one.get(tag("styleId")) for one in around[1:])
@@ -189,10 +187,10 @@ class _List:
 
     def label(self, depth: int) -> str:
         """Count a paragraph, and give its number or box as it is shown; empty if it has none."""
-        if self.kind(depth) in {"", "bullet"}:
-            sign = value(self.levels[depth], "lvlText") if depth in self.levels else None
+        level, kind = self.levels.get(depth), self.kind(depth)
+        if level is None or kind == "bullet":
+            sign = "" if level is None else value(level, "lvlText")
             return sign if sign and sign in _BOXES else ""
-        level = self.levels[depth]
         before = self.reached.get(depth, integer(value(level, "start")) - 1)
         self.reached[depth] = self.starts.pop(depth, before + 1)
         for deep in [deep for deep in self.reached if deep > depth and value(self.levels[deep], "lvlRestart") != "0"]:

@@ -31,8 +31,7 @@ _OBJECT = re.compile(r"Object \d+/")
 """Folders of OpenDocument files for formulas and charts. Older programs declared a document type for formulas."""
 _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 """The first bytes of old binary Office files and of encrypted new ones."""
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""What reading a member of an archive raises."""
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)  # from reading a member
 NOTHING = b"<none/>"  # in place of a part that cannot be read
 
 
@@ -56,9 +55,8 @@ def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
     if len(members) > limits.members:
         raise Unreadable(f"holds {len(members)} files, more than the limit of {limits.members} (the limit `members`)")
     if unpacked > limits.unpacked:
-        raise Unreadable(
-            f"unpacks to {unpacked} bytes, more than the limit of {limits.unpacked} (the limit `unpacked`)"
-        )
+        most = f"the limit of {limits.unpacked} (the limit `unpacked`)"
+        raise Unreadable(f"unpacks to {unpacked} bytes, more than {most}")
     if unpacked > 16 * MIB and unpacked > limits.expansion * packed:
         raise Unreadable(f"unpacks to more than {limits.expansion} times its size: looks like a zip bomb")
 

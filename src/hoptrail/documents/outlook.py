@@ -66,10 +66,9 @@ class _Storage:
 
     def date(self, head: int) -> str:
         """The date of a mail, in tenths of microseconds from 1601 among its properties of a fixed size, which follow a head."""
-        data = self.file.get_named_stream(f"{self.path}__properties_version1.0") or b""
-        found = {
-            tag: value for tag, _, value in struct.iter_unpack("<IIQ", data[head : len(data) - (len(data) - head) % 16])
-        }
+        data = (self.file.get_named_stream(f"{self.path}__properties_version1.0") or b"")[head:]
+        rows = struct.iter_unpack("<IIQ", data[: len(data) // 16 * 16])
+        found = {tag: value for tag, _, value in rows}
         ticks = next((found[tag] for tag in _DATES if found.get(tag)), 0)
         return format_datetime(datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks // 10)) if ticks else ""
 

@@ -19,7 +19,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.grids import OfficeGrid, Rows, hidden_sheets
 from hoptrail.documents.limits import ReadingLimits, Unreadable
-from hoptrail.documents.markup import STRUCK
+from hoptrail.documents.markup import STRUCK, runs
 from hoptrail.documents.number_formats import BUILT_IN, GENERAL, shown_number
 from hoptrail.documents.office_package import NOTHING, Package, opened_package, relation_of
 from hoptrail.documents.office_text import TextRun, comment_head, shown
@@ -71,7 +71,7 @@ class _Workbook:
             raise Unreadable("is not an Excel file, or a damaged one (no sheet can be read)")
         notes += hidden_sheets(hidden)
         advice = "formulas hold no value: open the file in a spreadsheet program and save it"
-        notes += [f"{self._uncomputed} {advice}"] if self._uncomputed else []
+        notes += [f"{self._uncomputed} {advice}"] * bool(self._uncomputed)
 
     def _sheet(self, name: str, path: str, data: bytes) -> Iterator[Piece]:
         grid = OfficeGrid(f"sheet {name}", self._package.limits, self._package.notes)
@@ -101,8 +101,7 @@ class _Workbook:
                 del element.getparent()[0]
 
     def _cells(self, row: Any) -> dict[int, str]:
-        cells: dict[int, str] = {}
-        column = -1
+        cells, column = dict[int, str](), -1
         for cell in row.iterchildren(_CELL):
             name = cell.get("r")
             column = column + 1 if name is None else _column(name.rstrip("0123456789"))
@@ -203,8 +202,8 @@ class _OldWorkbook:
         self.notes: list[str] = []
 
     def pieces(self) -> Iterator[Piece]:
-        for sheet in self._book.sheets():
-            yield from () if sheet.visibility else self._sheet(sheet)
+        for sheet in (one for one in self._book.sheets() if not one.visibility):
+            yield from self._sheet(sheet)
         self.notes += hidden_sheets([sheet.name for sheet in self._book.sheets() if sheet.visibility])
 
     def _sheet(self, sheet: Any) -> Iterator[Piece]:
@@ -213,10 +212,9 @@ class _OldWorkbook:
             grid.comment(row, comment_head(note.author or "", ""), squeeze(note.text))
         for top, end, left, right in sheet.merged_cells:
             grid.merge(top, left, end - 1, right - 1)
-        for column in sorted(column for column, info in sheet.colinfo_map.items() if info.hidden):
-            # as ranges: a sheet may hide hundreds of columns, and each cell asks
-            begins = grid.hidden.pop()[0] if grid.hidden and grid.hidden[-1][1] == column - 1 else column
-            grid.hidden.append((begins, column))
+        hidden = sorted(column for column, info in sheet.colinfo_map.items() if info.hidden)
+        # As ranges: a sheet may hide hundreds of columns, and each cell asks.
+        grid.hidden += ((run[0], run[-1]) for run in runs(hidden, lambda run, column: column == run[-1] + 1))
         return grid.sheet(sheet.name, self._rows(sheet))
 
     def _rows(self, sheet: Any) -> Rows:
