@@ -62,11 +62,9 @@ def has_header(rows: Sequence[Sequence[str]], *, repeats: bool = False) -> bool:
     has_numbers = all(any(map(str.isdigit, cell)) for cell in below)
     of_years = len(years) > 1 or (bool(years) and has_numbers and heads_values(rows))
     by_year = of_years and 2 * sum(_YEAR.fullmatch(cell) is not None for cell in below) < len(below)
-    good = bool(named) and all(
-        (by_year and name in years) or _names_a_column(name, cells) for name, cells in heads if name
-    )
+    are_names = all((by_year and name in years) or _names_a_column(name, cells) for name, cells in heads if name)
     distinct = repeats or len(set(named)) == len(named) or heads_values(rows)
-    return enough and good and distinct and not _is_key_value(rows)
+    return bool(named) and enough and are_names and distinct and not _is_key_value(rows)
 
 
 def _names_a_column(cell: str, column: Set[str] = frozenset()) -> bool:
@@ -111,24 +109,22 @@ def header_of(rows: Sequence[GridRow]) -> tuple[int, list[str]]:
         depth += 1
     for count in range(min(depth, len(rows)), 0, -1):
         names = column_names(rows[:count])
-        lowest = [
-            _cell(rows[count - 1], column) or name for column, name in enumerate(names)
-        ]  # `2007 N` looks like a value
-        repeats = bool(rows[count - 1].spans)
+        # The lowest names alone, as `2007 N` looks like a value.
+        lowest = [_cell(rows[count - 1], column) or name for column, name in enumerate(names)]
         body = [row.cells for row in rows[count:]]
+        repeats = bool(rows[count - 1].spans)
         if has_header([names, *body], repeats=repeats) or (count > 1 and has_header([lowest, *body], repeats=True)):
             return count, names
     return 0, []
 
 
 def column_names(headers: Sequence[GridRow]) -> list[str]:
-    width = max((len(row.cells) for row in headers), default=0)
-    names = [""] * width
+    names = [""] * max((len(row.cells) for row in headers), default=0)
     for row, below in zip_longest(headers, headers[1:]):
         for start, columns in _groups(row, below).items():
-            for column in range(start, min(start + columns, width)):
-                name, cell = names[column], _cell(row, start)
-                names[column] = name if not cell or name.endswith(cell) else f"{name} {cell}".strip()
+            cell = _cell(row, start)
+            for column, name in enumerate(names[start : start + columns], start):
+                names[column] = name if name.endswith(cell) else f"{name} {cell}".strip()
     return names
 
 
@@ -157,9 +153,8 @@ def _is_over_names(rows: Sequence[GridRow]) -> bool:
     named = sorted(grouped - covered)
     subordinate = [_cell(below, column) for column in named]
     columns = [{_cell(one, column) for one in body} - {""} for column in named]
-    are_names = (
-        _YEAR.fullmatch(cell) or _names_a_column(cell, cells) for cell, cells in zip(subordinate, columns, strict=True)
-    )
+    pairs = zip(subordinate, columns, strict=True)
+    are_names = (_YEAR.fullmatch(cell) or _names_a_column(cell, cells) for cell, cells in pairs)
     if not grouped or not all(subordinate) or not all(are_names):
         return False
     others = [(_cell(row, column), _cell(below, column)) for column in groups if column not in grouped]
