@@ -1,9 +1,7 @@
 """Parses Word files (.docx) into headings, paragraphs, list items, table rows, code and quotes, in document order.
 
-Tracked changes count as accepted. Comments, text boxes, footnotes, charts and diagrams follow their paragraph; endnotes, then
-headers and footers, each once, come last. A note begins with the number that stands in the text (`[1]`, for an endnote `[i]`), a
-comment with its author and date; all are numbered in the order of the text, whatever numbers the file asks for. Pictures,
-embedded files and tables of contents are left out.
+What stands apart from a paragraph follows it. A note begins with the number that stands in the text (`[1]`, for an endnote
+`[i]`); all are numbered in the order of the text, whatever numbers the file asks for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""Determines what a paragraph of a Word file is, by its style, outline level and numbering.
-
-Styles inherit from each other; properties of the paragraph override those of its style. The automatic numbers of headings,
-clauses and list items (`2.1`, `(b)`, `Article 3`) are computed.
+"""Determines what a paragraph of a Word file is, by its style, outline level and numbering; properties of the paragraph override
+those of its style. The automatic numbers of headings, clauses and list items (`2.1`, `(b)`, `Article 3`) are computed.
 """
 
 from __future__ import annotations
@@ -94,9 +92,7 @@ class Styles:
         return self._marks[name, mark] if name else ""
 
     def label(self, paragraph: Any) -> str:
-        """The automatic number of a paragraph, if it is more than that of an item of an ordinary list; else empty. To be asked
-        for every paragraph in order.
-        """
+        """The automatic number of a paragraph, unless it is that of an ordinary list. To be asked for all in order."""
         known, depth = self._place_in_list(paragraph, _style_of(paragraph))
         if known is None:
             return ""
@@ -134,9 +130,7 @@ class Styles:
         return Piece(BlockKind.PARAGRAPH)
 
     def _item(self, element: Any, style: str | None) -> Piece | None:
-        """A list item if a paragraph or style has a numbering, or a paragraph if that removes it from lists; else None. A style
-        name such as `List Bullet 2` has the depth.
-        """
+        """A list item if a paragraph or style has a numbering, or a paragraph if that removes it from lists; else None."""
         if find(element, "pPr", "numPr") is None:
             return None
         known, depth = self._place_in_list(element, style)

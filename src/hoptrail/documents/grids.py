@@ -92,9 +92,7 @@ class OfficeGrid:
         self.notes += [f"{self.place}: {told} were left out"] if told else []
 
     def sheet(self, name: str, rows: Rows) -> Iterator[Piece]:
-        """Yield the pieces of a sheet, under its name unless that is a default: its rows with the comments on them, and those on
-        empty rows at the end.
-        """
+        """Yield a sheet, under its name unless that is a default, the comments after their rows, or at the end."""
         if not _UNNAMED.fullmatch(name):
             yield Piece(BlockKind.HEADING, name, 1, place=self.place)
         for piece in sheet_pieces(self.rows(rows), self.limits):

@@ -1,9 +1,4 @@
-"""Parses OpenDocument files: texts (.odt), spreadsheets (.ods) and presentations (.odp), by the displayed text that they store.
-
-Tracked changes count as accepted. Footnotes, comments and boxes follow their paragraph or row; endnotes, then headers and
-footers, each once, come last. What is hidden or struck out is left out with a note. Pictures, automatic numbers and tables of
-contents are left out.
-"""
+"""Parses OpenDocument files (.odt, .ods, .odp): texts, spreadsheets and presentations, by the displayed text that they store."""
 
 from __future__ import annotations
 
@@ -183,9 +178,7 @@ _COLUMNS = 16384  # the most columns of a sheet
 
 
 def _parse(data: bytes, limits: ReadingLimits, kind: str, ending: str) -> Parsed:
-    """Parse a file: title (of its metadata, else of a text the first paragraph in the style Title, of a presentation the first
-    slide) and blocks; each sheet is a heading with its rows.
-    """
+    """Parse a file: title (of its metadata, else the paragraph or slide that a file begins with, if it is a title) and blocks."""
     with opened_package(data, limits, "OpenDocument", ending) as package:
         if b"encryption-data" in package.read("META-INF/manifest.xml"):
             raise Unreadable("is protected by a password: save it without one")

@@ -90,9 +90,7 @@ def graphic_pieces(data: Any, package: Package, part: str, place: str) -> Iterat
 
 
 def _chart(root: Any, place: str) -> Iterator[Piece]:
-    """Yield the title of a chart, and a row for each category with a column for each series; of a scatter chart a row for each
-    point.
-    """
+    """Yield the title of a chart, and a row for each category, with a column for each series, or point of a scatter chart."""
     title = root.find(f"{_CHART}chart/{_CHART}title")
     if title is not None:
         text = "".join(one.text or "" for one in title.iter(f"{_MAIN}t"))

@@ -1,5 +1,4 @@
-"""Opens archives after a check of their sizes; those of Office files with their parts as XML, which refer to each other in files
-of Microsoft's programs.
+"""Opens archives after a check of their sizes; those of Office files with their parts as XML, which refer to each other.
 
 XML that declares a document type is refused, so no entity is ever expanded and nothing is fetched. A part that is damaged or
 missing is left out with a note. The strict form of a part gets the usual names.
@@ -63,9 +62,7 @@ def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
 
 @contextmanager
 def opened_package(data: bytes, limits: ReadingLimits, program: str, ending: str, main: str = "") -> Iterator[Package]:
-    """Open a file of an Office program (`Word`, `.docx`).
-    Raises: Unreadable: it is not safe to parse, or no such file; also if damage shows only while it is read.
-    """
+    """Open a file of an Office program (`Word`, `.docx`). Raises: Unreadable: it is unsafe to parse, damaged, or no such file."""
     if data.startswith(_COMPOUND_FILE):
         raise Unreadable(f"is an old or an encrypted {program} file: save it as {ending} without a password")
     with opened_archive(data, limits, f"{'an' if program[0] in 'AEIOU' else 'a'} {program} file") as archive:
@@ -86,9 +83,7 @@ class Package:
         return next((squeeze(part.findtext("{*}title") or "") for part in parts), "")
 
     def read(self, name: str) -> bytes:
-        """The XML of a part; `NOTHING` if there is none.
-        Raises: Unreadable: it declares a document type.
-        """
+        """The XML of a part; `NOTHING` if there is none. Raises: Unreadable: it declares a document type."""
 
         def refuse(*_: object) -> None:
             if _OBJECT.match(name):

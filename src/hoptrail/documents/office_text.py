@@ -1,6 +1,4 @@
-"""What the readers of Office files share: text of several styles as it is shown, the signs of symbol fonts, comments and other
-text that stands apart, headers and footers, and the order in which a slide is read.
-"""
+"""What the readers of Office files share: text as it is shown, signs of symbol fonts, what stands apart, the order of shapes."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ Item = TypeVar("Item")
 
 
 class TextRun(NamedTuple):
-    """Text of one style. `why`: the note that says why it is not shown; empty if it is. `shift`: above 0 if it is raised, below 0
-    if lowered.
-    """
+    """Text of one style. `why`: the note that says why it is not shown. `shift`: above 0 if it is raised, below 0 if lowered."""
 
     text: str
     why: str = ""
@@ -173,9 +169,7 @@ UNKNOWN_SIGN = "\N{REPLACEMENT CHARACTER}"
 
 
 def symbols(text: str, font: str) -> str:
-    """The signs that this text shows in this font, as Unicode. Of a symbol font, an unknown one becomes `UNKNOWN_SIGN`; text in
-    other fonts stays.
-    """
+    """The signs that this text shows in a symbol font, `UNKNOWN_SIGN` for unknown ones; text in other fonts stays."""
     signs = _SYMBOL_FONTS.get(font.lower())
     if signs is None:
         return text

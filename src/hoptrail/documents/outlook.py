@@ -41,9 +41,7 @@ def parse_msg(data: bytes, limits: ReadingLimits) -> Parsed:
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """A mail or an attachment in a file of the library: its number there, and how the names of its streams begin. `notes` say
-    what of the whole file is not read.
-    """
+    """A mail or an attachment: its number in a file of the library, how the names of its streams begin, notes on the file."""
 
     file: Any
     number: int

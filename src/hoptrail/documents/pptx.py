@@ -1,7 +1,5 @@
 """Parses PowerPoint files (.pptx) slide by slide: titles as headings, bullets as list items, tables, charts, diagrams, notes and
 comments, in the order in which they stand on the slide.
-
-Left out are hidden slides and shapes and struck-out text, with a note, pictures, and the date, number and footer of each slide.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Parses RTF into paragraphs, list items and table rows. Footnotes and comments follow their paragraph.
-
-Pictures, instructions of fields, headers and hidden text are left out, as is what is struck out. Nothing is linked or embedded.
-"""
+"""Parses RTF into headings, paragraphs, list items and table rows. Footnotes and comments follow their paragraph."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Parses Excel workbooks, new and old (.xls), sheet by sheet into rows, with values as a reader sees them and the headers of
-their columns.
-
-Values of formulas are those last computed. Comments follow their row, the texts of boxes their sheet. Hidden sheets, rows and
-columns and struck-out text are left out with a note; formulas, charts and pictures without.
-"""
+"""Parses Excel workbooks, new and old (.xls), into rows with values as a reader sees them, those of formulas as last computed."""
 
 from __future__ import annotations
 
@@ -53,9 +48,7 @@ class _Workbook:
         self._uncomputed = 0
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the pieces of all sheets that are shown.
-        Raises: Unreadable: there is no sheet that can be read.
-        """
+        """Yield the pieces of all sheets that are shown. Raises: Unreadable: there is no sheet that can be read."""
         paths, notes = self._package.related(self._package.main), self._package.notes
         hidden, read = [], False
         for sheet in self._book.iter("{*}sheet"):

@@ -1,7 +1,6 @@
 """Parses manual pages: those of man(7), of mdoc(7), and those that pod2man, DocBook and AsciiDoc write.
 
-An option and its description become one list item (`-v, --verbose: Say more.`), examples become code, and tables rows. The title
-is the name with the section, as in `crontab(5)`. Comments, fonts, index entries and drawings are left out.
+An option and its description become one list item (`-v, --verbose: Say more.`), examples become code, and tables rows.
 """
 
 from __future__ import annotations
@@ -346,9 +345,7 @@ class _TableRow:
 
 
 def _table(page: Page, _line: RoffLine) -> None:
-    """Add the rows. The first is a header if the format centres it or sets it in bold unlike the others, or if only it has a rule
-    below.
-    """
+    """Add the rows. The first is a header if the format sets it off from the others, or if only it has a rule below."""
     page.flush()
     formats, rows = _parts(page)
     is_ruled = bool(rows) and rows[0].ruled and not any(row.ruled for row in rows[1:-1])

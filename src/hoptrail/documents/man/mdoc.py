@@ -1,7 +1,4 @@
-"""Writes the macros of mdoc(7) that stand within a line, as in `.Op Fl o Ar option`, as words.
-
-`macros` reads those that begin a paragraph, a list or an example.
-"""
+"""Writes the macros of mdoc(7) that stand within a line, as in `.Op Fl o Ar option`, as words; `macros` reads the others."""
 
 from __future__ import annotations
 

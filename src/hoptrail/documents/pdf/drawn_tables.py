@@ -1,6 +1,4 @@
-"""Tables that the lines on a PDF page draw: a grid of at least two columns and two rows with text in most cells. A cell may span
-columns and rows, and the sides of a table may be open.
-"""
+"""Tables that the lines on a PDF page draw: at least two columns and two rows. Cells may span several, and sides may be open."""
 
 from __future__ import annotations
 
@@ -204,8 +202,8 @@ class _Grid:
     inside: Sequence[Fragment]
 
     def rows(self) -> list[dict[int, _Cell]]:
-        """The cells of each row by their first columns: they end where a line is drawn, or would be between two texts, and at
-        the breaks. A cell over several rows is in each.
+        """The cells of each row by their first columns, one over several rows in each. They end where a line is drawn, or would be
+        between two texts, and at the breaks.
         """
         rows: list[dict[int, _Cell]] = []
         last: dict[_Cell | None, Fragment] = {}  # the last line of each cell

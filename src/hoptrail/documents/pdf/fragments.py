@@ -1,7 +1,7 @@
 """Extracts the text of a PDF page as fragments: runs of characters on one line without a wide gap, with position, size and style.
 
-Positions are in points; y grows downwards, and x in the direction in which the page is written: to the left on a page in Arabic
-or Hebrew, where it is negative. Text rotated against most of its page, such as a stamp in the margin, comes after the rest.
+Positions are in points; y grows downwards, and x in the direction in which the page is written: on a page in Arabic or Hebrew to
+the left, where it is negative. Text rotated against most of its page, such as a stamp in the margin, comes after the rest.
 """
 
 from __future__ import annotations
@@ -85,9 +85,7 @@ def _is_backwards(character: str) -> bool:
 
 
 def _in_order(words: list[list[Fragment]], backwards: bool) -> Iterator[list[Fragment]]:
-    """The words so that text grows to the right. Words that run against their page stay together, in the order in which they are
-    read; on a page that is written from right to left, x is turned round.
-    """
+    """The words so that text grows to the right. Words that run against their page stay together, in the order of reading."""
     for backward, run in groupby(words, lambda word: any(_is_backwards(one) for char in word for one in char.text)):
         if not (backward or backwards):
             yield from run
@@ -179,9 +177,7 @@ def _turn_back(x: float, y: float, turn: int) -> tuple[float, float]:
 
 
 def _join_words(words: list[list[Fragment]]) -> Iterator[Fragment]:
-    """Join words beside each other on one line into fragments; a word of PDFium ends where its characters are not adjacent.
-    Narrow gaps separate the columns of a table, which are aligned on at least three lines.
-    """
+    """Join words beside each other on one line into fragments; a word of PDFium ends where its characters are not adjacent."""
     parts = (part for word in words for part in runs(word, lambda run, char: _are_adjacent(run[-1], char, WIDE_GAP)))
     pieces = list(runs(parts, lambda run, part: _are_adjacent(run[-1][-1], part[0], 0.5)))
     starts = _column_starts(pieces)
@@ -215,7 +211,7 @@ def offset_between(one: Fragment | _Cell, other: Fragment | _Cell) -> float:
 
 
 def _column_starts(pieces: Sequence[list[list[Fragment]]]) -> set[int]:
-    """The places of the pieces that begin a cell: at least three lines have one there, below one another."""
+    """The places of the pieces that begin a cell of a table after a narrow gap: three lines have one there, below one another."""
     cells = []
     for place, (before, piece) in enumerate(pairwise(pieces), 1):
         one, other, size = before[-1][-1], piece[0][0], piece[0][0].size

@@ -24,9 +24,7 @@ _DEEPEST = 3  # nested splits: up to eight columns
 
 
 def line_of(fragments: Sequence[Fragment]) -> Fragment:
-    """The line of fragments that stand beside each other. Baseline and font size are those of the longest one: a footnote mark or
-    a subscript does not move the line. It is bold or monospaced if all are.
-    """
+    """The line of fragments beside each other. Base and size are those of the longest: a footnote mark does not move the line."""
     ordered = tuple(sorted(fragments, key=lambda one: one.left))
     longest = max(ordered, key=lambda one: len(one.text))
     bold, mono = all(one.bold for one in ordered), all(one.mono for one in ordered)

@@ -1,7 +1,4 @@
-"""Reads the text of pictures, such as scanned pages, with the package `rapidocr`, which brings its models along.
-
-It reads languages in Latin letters, Chinese and Japanese, and fetches nothing. A note warns of mistakes.
-"""
+"""Reads the text of pictures, such as scanned pages, with the package `rapidocr`, which brings its models along."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 """Parses PDF files into headings, paragraphs, list items, code and tables in reading order, each with its page.
 
-The structure is inferred from the positions of characters, because most files do not declare it. Formulas are read character by
-character. Scanned pages and pictures are read if the extra `ocr` is installed.
-
-Running heads, footers and page numbers are left out. A line at the top or bottom of a page is one of them if the same words,
-apart from digits, stand at the same height on nearby pages, and a gap separates it from the text. The only line of a page stays.
+The structure is inferred from the positions of characters, because most files do not declare it. A line at the top or bottom of
+a page is left out if the same words, apart from digits, stand at the same height on nearby pages, and a gap separates it from the
+text; the only line of a page stays.
 """
 
 from __future__ import annotations
@@ -52,9 +50,8 @@ class _Page:
 
 
 def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks. Pages that
-    cannot be read are left out and named in the notes. The notes also count the pages without text, because nobody notices
-    scanned pages among others.
+    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks. Notes name pages that
+    cannot be read, and count those without text, because nobody notices scanned pages among others.
     """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")
@@ -159,9 +156,7 @@ def _bookmarks(document: Any, title: str) -> Iterator[tuple[tuple[int, str], int
 
 
 def _title(title: str, parts: Sequence[Part], style: Style) -> str:
-    """The title of the metadata if its words stand on the first page; else the largest heading there, else that title. What a
-    program has filled in by itself is no title.
-    """
+    """The title of the metadata if its words stand on the first page; else the largest heading there, else that title."""
     title = "" if _MEANINGLESS.fullmatch(title) else title
     first = [part for part in parts if part.page == 1]
     if title and plain_words(title) in plain_words(" ".join(line.text for part in first for line in part.lines)):
@@ -313,9 +308,7 @@ def _is_prose(run: Sequence[Fragment]) -> bool:
 
 
 def _keys(line: Fragment) -> tuple[_Key, _Key]:
-    """The words of a line without digits, sorted, as left and right pages differ in their order; and its height, rounded in two
-    ways: lines of nearly the same height share a key.
-    """
+    """The words of a line, sorted, as left and right pages differ in their order; and its height, rounded so that near ones share a key."""
     words = " ".join(sorted(_NUMBER.sub("#", line.text).split()))
     return (words, round(line.base / _HEIGHT)), (words, round(line.base / _HEIGHT + 0.5) + 1_000_000)
 

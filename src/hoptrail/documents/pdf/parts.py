@@ -33,9 +33,7 @@ NOTICE = re.compile(r"(?:©|\(c\)|copyright\b|note(?: by .+)?: )", re.IGNORECASE
 
 @dataclass(slots=True)
 class Part:
-    """A block under construction. `right` is the right edge of its column. `turns`: how many of its lines stand before the first
-    of each further page, with that page.
-    """
+    """A block under construction. `turns`: how many of its lines stand before the first of each further page, with that page."""
 
     kind: BlockKind
     page: int
@@ -43,7 +41,7 @@ class Part:
     level: int = 0
     ordered: bool = False
     table: PdfTable | None = None
-    right: float = 0.0
+    right: float = 0.0  # edge of its column
     turns: list[tuple[int, int]] = field(default_factory=list)
 
     @property

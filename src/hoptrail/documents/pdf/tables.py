@@ -1,7 +1,4 @@
-"""Tables on a PDF page without drawn lines, by the alignment of what stands on its lines; doubtful cases stay in the text.
-
-The cells of a row may have several lines: these are nearer to each other than rows are, and full.
-"""
+"""Tables on a PDF page without drawn lines, by the alignment of what stands on its lines; doubtful cases stay in the text."""
 
 from __future__ import annotations
 
@@ -129,9 +126,7 @@ def _rows_of(lines: Sequence[Fragment]) -> list[_Row]:
 
 
 def _with_line(columns: Sequence[_Column], number: int, line: Fragment) -> list[_Column]:
-    """The columns with the parts of one more line; none if one of these stands below two that are beside each other, or two below
-    the same.
-    """
+    """The columns with the parts of a line; none if one stands below two beside each other, or two below the same."""
     grown = list(columns)
     for part in line.parts:
         over = [column for column in grown if column.overlaps(part)]
