@@ -179,7 +179,7 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str) -> Piece
 
 
 def grid_pieces(rows: Sequence[GridRow], marked: int | None = None) -> Iterator[Piece]:
-    """Yield the rows of a table with `marked` headers, or None if its content decides. One cell over all columns is a paragraph."""
+    """Yield the rows of a table with `marked` headers (None: by their content). One cell over all columns is a paragraph."""
     width = max((len(row.cells) for row in rows), default=0)
     across = [width > 1 and (row.spans or {}).get(0, 1) >= width for row in rows]
     title = next((number for number, is_across in enumerate(across) if not is_across), 0)

@@ -202,8 +202,8 @@ class _Grid:
     inside: Sequence[Fragment]
 
     def rows(self) -> list[dict[int, _Cell]]:
-        """The cells of each row by their first columns, one over several rows in each. They end where a line is drawn, or would be
-        between two texts, and at the breaks.
+        """The cells of each row by their first columns, one over several rows in each. They end where a line is drawn, or
+        would be between two texts, and at the breaks.
         """
         rows: list[dict[int, _Cell]] = []
         last: dict[_Cell | None, Fragment] = {}  # the last line of each cell

@@ -50,8 +50,8 @@ class _Page:
 
 
 def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks. Notes name pages that
-    cannot be read, and count those without text, because nobody notices scanned pages among others.
+    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks. Notes name
+    pages that cannot be read, and count those without text, because nobody notices scanned pages among others.
     """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")
@@ -308,7 +308,7 @@ def _is_prose(run: Sequence[Fragment]) -> bool:
 
 
 def _keys(line: Fragment) -> tuple[_Key, _Key]:
-    """The words of a line, sorted, as left and right pages differ in their order; and its height, rounded so that near ones share a key."""
+    """The words of a line, sorted, as left and right pages differ in order; and its height, so that near ones share a key."""
     words = " ".join(sorted(_NUMBER.sub("#", line.text).split()))
     return (words, round(line.base / _HEIGHT)), (words, round(line.base / _HEIGHT + 0.5) + 1_000_000)
 
