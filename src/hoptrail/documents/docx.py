@@ -50,12 +50,9 @@ class _WordReader(office.OfficeReader):
         super().__init__(package.notes)
         self._package, self._part = package, package.main
         self._styles = Styles(package)
-        self._apart_by_id = {
-            (kind, one.get(tag("id"))): one
-            for kind in ("footnote", "endnote", "comment")
-            for root in package.parts(self._part, f"{kind}s")
-            for one in root.iter(tag(kind))
-        }
+        parts = {kind: package.parts(self._part, f"{kind}s") for kind in ("footnote", "endnote", "comment")}
+        found = ((kind, one) for kind, roots in parts.items() for root in roots for one in root.iter(tag(kind)))
+        self._apart_by_id = {(kind, one.get(tag("id"))): one for kind, one in found}
         self._document = package.root(self._part)
         self._field = ""
         self._unknown_signs = 0
@@ -217,9 +214,7 @@ class _WordReader(office.OfficeReader):
         text = ""
         for paragraph in _within(cell, _PARAGRAPH):
             line = squeeze(self._text(paragraph)[0])
-            follows_item = self._styles.role(paragraph).kind is BlockKind.ITEM and not text.endswith(
-                (".", ":", ";", ",")
-            )
+            follows_item = self._styles.role(paragraph).kind is BlockKind.ITEM and text[-1:] not in set(".:;,")
             text += f"{';' if follows_item else ''} {line}" if text and line else line
         return text
 

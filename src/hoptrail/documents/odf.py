@@ -41,18 +41,13 @@ class OdfStyles:
     """The styles of a file, which inherit from each other. `roots` are those of the parts with styles."""
 
     def __init__(self, *roots: Any) -> None:
-        self._styles = {
-            (one.get(tag("style:family")), one.get(tag("style:name"))): one
-            for root in roots
-            for one in root.iter(tag("style:style"))
-        }
-        self.ordered = {
-            (one.get(tag("style:name")), int(level.get(tag("text:level"), "1")))
-            for root in roots
-            for one in root.iter(tag("text:list-style"))
-            for level in one.iter(tag("text:list-level-style-number"))
-        }
-        """The names of list styles and the levels, from 1, at which these number items."""
+        family, name, level = map(tag, ("style:family", "style:name", "text:level"))
+        styles = [one for root in roots for one in root.iter(tag("style:style"))]
+        self._styles = {(one.get(family), one.get(name)): one for one in styles}
+        lists = [one for root in roots for one in root.iter(tag("text:list-style"))]
+        levels = ((one, inner) for one in lists for inner in one.iter(tag("text:list-level-style-number")))
+        # The names of list styles, and the levels from 1 at which these number items.
+        self.ordered = {(one.get(name), int(inner.get(level, "1"))) for one, inner in levels}
         self.value = cache(self._value)
 
     def _chain(self, family: str, name: str | None) -> Iterator[Any]:
@@ -66,10 +61,9 @@ class OdfStyles:
 
     def names(self, name: str | None) -> list[str]:
         """The names of a paragraph's style and of those that it inherits from, as a person sees them."""
-        return [
-            style.get(tag("style:display-name")) or style.get(tag("style:name"), "").replace("_20_", " ")
-            for style in self._chain("paragraph", name)
-        ]
+        shown, stored = tag("style:display-name"), tag("style:name")
+        chain = self._chain("paragraph", name)
+        return [style.get(shown) or style.get(stored, "").replace("_20_", " ") for style in chain]
 
     def why_left_out(self, family: str, name: str | None) -> str:
         if self.value(family, name, "text:display") == "none":

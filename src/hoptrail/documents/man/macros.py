@@ -351,11 +351,9 @@ def _table(page: Page, _line: RoffLine) -> None:
     is_ruled = bool(rows) and rows[0].ruled and not any(row.ruled for row in rows[1:-1])
     keys = [_KEY.findall(one) for one in formats[:2]]
     is_set_off = len(keys) == 2 and keys[0] != keys[1] and bool(keys[0]) and all(map(_EMPHASISED.search, keys[0]))
-    above: list[str] = []
-    for row in rows:
-        above = row.cells = [
-            above[at] if cell == "\\^" and at < len(above) else cell for at, cell in enumerate(row.cells)
-        ]
+    for above, row in pairwise(rows):
+        known = dict(enumerate(above.cells))
+        row.cells = [known.get(at, cell) if cell == "\\^" else cell for at, cell in enumerate(row.cells)]
     heads = len(rows) > 1 and (is_ruled or is_set_off)
     page.flow.pieces += table_rows([(row.place, list(map(TableCell, row.cells))) for row in rows], int(heads))
 

@@ -19,11 +19,9 @@ from hoptrail.documents.pdf.tables import fits
 _MOST_PATHS = 4000  # paths examined per page; only drawings have more
 _MOST_RULES = 700  # lines drawn on a page; one with more is a drawing and is not examined
 _THIN = 3.0  # points. A path at most this wide is a line, and lines at most this far apart are one.
-_SHORTEST = 8.0
+_SHORTEST = 8.0  # points of a line
 _LARGEST_GRID = 60  # columns, and ten times as many rows
-_FILLED = (
-    0.5  # minimal share of a table's cells with text, and of its rows with several such cells; a diagram has fewer
-)
+_FILLED = 0.5  # least share of a table's cells with text, and of its rows with several such; a diagram has fewer
 
 
 class DrawnLine(NamedTuple):
@@ -209,9 +207,8 @@ class _Grid:
         last: dict[_Cell | None, Fragment] = {}  # the last line of each cell
         for number, texts in enumerate(_by_row(self.ys, self.inside)):
             edges = list(pairwise(self._edges(number, texts)))
-            written = {
-                left: list(lines_of([one for one in texts if self._is_in(one, left, right)])) for left, right in edges
-            }
+            within = {left: [one for one in texts if self._is_in(one, left, right)] for left, right in edges}
+            written = {left: list(lines_of(inside)) for left, inside in within.items()}
             over = {left: rows[-1].get(left) if rows else None for left, _ in edges}
             ruled = [one for one in self.lines if not one.is_upright and bisect(self.ys, one.top) - 1 == number]
             middles = {left: (self.xs[left] + self.xs[right]) / 2 for left, right in edges}
@@ -279,10 +276,8 @@ def _split_at_columns(fragment: Fragment, xs: Sequence[float], starts: Set[int])
     width, end, column = (fragment.right - fragment.left) / max(1, len(fragment.text)), fragment.left, 0
     for word, left in zip(fragment.text.split(" "), fragment.lefts, strict=False):
         own = min(max(bisect(xs, left + 0.25 * fragment.size) - 1, 0), len(xs) - 2)
-        goes_on = (
-            columns and end > xs[column + 1] + _THIN and left - end < 0.6 * fragment.size and round(left) not in starts
-        )
-        column = column if goes_on else own
+        is_cut = columns and end > xs[column + 1] + _THIN and left - end < 0.6 * fragment.size
+        column = column if is_cut and round(left) not in starts else own
         columns.setdefault(column, []).append((word, left))
         end = left + width * len(word)
     for column, words in columns.items():

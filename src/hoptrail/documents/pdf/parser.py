@@ -21,8 +21,7 @@ from hoptrail.documents.forms import reads_pictures
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import BOLD_SHARE, HYPHENS, joined_word, runs, vocabulary
 from hoptrail.documents.pdf.drawn_tables import DrawnLine, grids_of, rules_of
-from hoptrail.documents.pdf.fields import field_fragments
-from hoptrail.documents.pdf.fragments import Fragment, PdfTable, page_fragments
+from hoptrail.documents.pdf.fragments import Fragment, PdfTable, field_fragments, page_fragments
 from hoptrail.documents.pdf.layout import LEADERS, lines_of
 from hoptrail.documents.pdf.ocr import INSTALL, Ocr
 from hoptrail.documents.pdf.parts import BULLET, LARGER, Part, Style, half_points, parts_of, plain_words
