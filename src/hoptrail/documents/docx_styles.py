@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Piece
@@ -60,7 +61,7 @@ class Styles:
         self._default = next(defaults, None)
         self._lists = _lists_of(*package.parts(package.main, "numbering"))
         self._roles: dict[str | None, Piece] = {}
-        self._marks: dict[tuple[str, str], str] = {}
+        self._mark_of_style = cache(self._find_mark)
 
     def is_title(self, paragraph: Any) -> bool:
         """Whether its style is or is based on Title and has `title` in its name: styles for authors may be based on it too."""
@@ -86,10 +87,9 @@ class Styles:
         own = is_on(run, "rPr", mark) or self._mark_of_style(value(run, "rPr", "rStyle"), mark)
         return (own or self._mark_of_style(_style_of(paragraph), mark)) == "on"
 
-    def _mark_of_style(self, name: str | None, mark: str) -> str:
-        if name and (name, mark) not in self._marks:
-            self._marks[name, mark] = next(filter(None, (is_on(one, "rPr", mark) for one in self._chain(name))), "")
-        return self._marks[name, mark] if name else ""
+    def _find_mark(self, name: str | None, mark: str) -> str:
+        marks = (is_on(one, "rPr", mark) for one in self._chain(name)) if name else ()
+        return next(filter(None, marks), "")
 
     def label(self, paragraph: Any) -> str:
         """The automatic number of a paragraph, unless it is that of an ordinary list. To be asked for all in order."""

@@ -30,8 +30,7 @@ def tag(name: str) -> str:
     return f"{{{space}}}{local}"
 
 
-DRAW, _OFFICE, _TEXT, _FORM = tag("draw:"), tag("office:"), tag("text:"), tag("form:")
-"""How the tags of drawings, of what belongs to the office, of text and of controls begin."""
+DRAW, _OFFICE, _TEXT, _FORM = map(tag, ("draw:", "office:", "text:", "form:"))  # how tags begin
 _MATH = "{http://www.w3.org/1998/Math/MathML}"
 _SPACE = re.compile(r"[ \t\r\n]+")
 _BOXES, _FIELDS = ("checkbox", "radio"), ("text", "combobox", "formatted-text")
