@@ -36,6 +36,11 @@ def differ_in_size(one: Fragment, other: Fragment) -> bool:
     return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
 
 
+def first_word_width(line: Fragment) -> float:
+    """The width of the first word of a line and a space, in characters of average width."""
+    return (line.right - line.left) / max(1, len(line.text)) * (len(line.text.split(" ", 1)[0]) + 1)
+
+
 class Column(NamedTuple):
     """Lines in reading order between the edges `left` and `right`."""
 

@@ -65,10 +65,8 @@ class Ocr:
             pages = "1 page was" if len(self.read) == 1 else f"{len(self.read)} pages were"
             yield f"{pages} read from a picture by OCR: expect mistakes"
         if self.late:
-            yield (
-                f"{len(self.late)} scanned pages, from page {self.late[0]}, were not read: OCR takes longer than the limit "
-                "`parsing_seconds`; raise it, or run OCR first"
-            )
+            why = "OCR takes longer than the limit `parsing_seconds`; raise it, or run OCR first"
+            yield f"{len(self.late)} scanned pages, from page {self.late[0]}, were not read: {why}"
 
 
 @cache
@@ -113,11 +111,6 @@ def _fragments(result: Any, scale: float) -> Iterator[Fragment]:
         words = text.split()
         left, right = min(x for x, _ in box), max(x for x, _ in box)
         starts = list(accumulate((len(word) + 1 for word in words), initial=0))
-        yield Fragment(
-            " ".join(words),
-            left,
-            right,
-            (box[2][1] + box[3][1]) / 2,
-            _FONT * (height if height > _LARGER * usual else usual),
-            lefts=tuple(left + (right - left) * start / starts[-1] for start in starts[:-1]),
-        )
+        lefts = tuple(left + (right - left) * start / starts[-1] for start in starts[:-1])
+        size = _FONT * (height if height > _LARGER * usual else usual)
+        yield Fragment(" ".join(words), left, right, (box[2][1] + box[3][1]) / 2, size, lefts=lefts)

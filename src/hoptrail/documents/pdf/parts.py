@@ -15,7 +15,7 @@ from statistics import median
 from hoptrail.documents.blocks import DEEPEST_HEADING
 from hoptrail.documents.markup import HYPHENS, LONGEST_BOLD_HEADING
 from hoptrail.documents.pdf.fragments import Fragment, PdfTable
-from hoptrail.documents.pdf.layout import LEADERS, Column, columns_of, differ_in_size, line_of
+from hoptrail.documents.pdf.layout import LEADERS, Column, columns_of, differ_in_size, first_word_width, line_of
 from hoptrail.documents.pdf.tables import with_tables
 from hoptrail.types import BlockKind
 
@@ -229,9 +229,7 @@ def _ended_early(before: Fragment, line: Fragment, column: Column) -> bool:
     """Whether the first word of a line would have fitted on the line before, which ends a sentence or is much shorter."""
     if before.text.endswith(HYPHENS):
         return False
-    word = line.text.split(" ", 1)[0]
-    width = (line.right - line.left) / max(1, len(line.text)) * (len(word) + 1)
-    fits = before.right + width < column.right - line.size
+    fits = before.right + first_word_width(line) < column.right - line.size
     short = before.right < column.left + 0.6 * (column.right - column.left)
     return fits and not line.text[:1].islower() and (short or _ENDED.search(before.text) is not None)
 

@@ -8,7 +8,7 @@ from math import inf
 from typing import NamedTuple
 
 from hoptrail.documents.pdf.fragments import MARK, Fragment, PdfTable, offset_between
-from hoptrail.documents.pdf.layout import LEADERS, differ_in_size
+from hoptrail.documents.pdf.layout import LEADERS, differ_in_size, first_word_width
 from hoptrail.documents.sheet_rows import VALUE
 
 _FEWEST_ROWS = 3
@@ -180,9 +180,8 @@ def _continues(
 
 def fits(above: Fragment, below: Fragment, edge: float) -> bool:
     """Whether the first word of a line would have fitted on the line above, or both are values."""
-    word = below.text.split(" ", 1)[0]
     are_values = VALUE.fullmatch(above.text) is not None and VALUE.fullmatch(below.text) is not None
-    return are_values or above.right + (below.right - below.left) / len(below.text) * (len(word) + 1) <= edge
+    return are_values or above.right + first_word_width(below) <= edge
 
 
 def _is_pair(above: _Row, below: _Row) -> bool:
