@@ -51,17 +51,12 @@ def shown_number(value: float, code: str, *, from_1904: bool = False) -> str:
     if pattern is None:
         return apply_format(value, code)
     try:
-        if not pattern:
-            return shown_duration(dt.timedelta(days=value))
+        if not pattern:  # hours, minutes and, unless they are zero, seconds
+            minutes, seconds = divmod(round(dt.timedelta(days=value).total_seconds()), 60)
+            return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
         return _shown_date(value, pattern, from_1904=from_1904)
     except OverflowError:
         return _plain(value)
-
-
-def shown_duration(duration: dt.timedelta) -> str:
-    """Hours, minutes and, unless they are zero, seconds."""
-    minutes, seconds = divmod(round(duration.total_seconds()), 60)
-    return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
 
 
 @lru_cache(maxsize=1000)
