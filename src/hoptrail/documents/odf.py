@@ -246,8 +246,10 @@ class _Reader(OdfText):
                 yield from self._within([box] if box.tag == tag("table:table") else box, place)
 
     def _table(self, table: Any, place: str) -> Iterator[Piece]:
-        heads = table.iter(tag("table:table-header-rows"))
-        marked = sum(1 for header in heads for _ in header.iter(tag("table:table-row")))
+        rows = (
+            row for header in table.iter(tag("table:table-header-rows")) for row in header.iter(tag("table:table-row"))
+        )
+        marked = sum(next(row.iterancestors(tag("table:table"))) is table for row in rows)  # not those of tables in it
         grid = OfficeGrid(place, self._package.limits, self.notes)
         return grid.table(self._rows(table, grid), marked or None, self._table)
 
