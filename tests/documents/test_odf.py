@@ -129,6 +129,25 @@ def test_formulas_boxes_controls_and_charts_are_read() -> None:
     ]
 
 
+def test_header_rows_of_a_table_in_a_cell_are_not_those_of_the_table_around_it() -> None:
+    def row(*cells: str) -> str:
+        return f"<table:table-row>{''.join(f'<table:table-cell>{cell}</table:table-cell>' for cell in cells)}</table:table-row>"
+
+    def texts(*cells: str) -> str:
+        return row(*(f"<text:p>{cell}</text:p>" for cell in cells))
+
+    heads = f"<table:table-header-rows>{texts('Berth', 'Fee')}</table:table-header-rows>"
+    inner = f"<table:table>{heads}{texts('North', '12')}{texts('South', '9')}</table:table>"
+    outer = texts("Runa lives at the quay.", "She rows.") + row("<text:p>Odd lives at the mole.</text:p>", inner)
+    assert rows_of(parsed("text", f"<table:table>{outer}</table:table>")) == [
+        ["Runa lives at the quay.", "She rows."],
+        ["Odd lives at the mole."],
+        ["Berth", "Fee"],
+        {"": "Odd lives at the mole.", "Berth": "North", "Fee": "12"},
+        {"": "Odd lives at the mole.", "Berth": "South", "Fee": "9"},
+    ]
+
+
 def test_headers_and_footers_come_last() -> None:
     shared = (
         f"<office:document-styles {SPACES}><office:master-styles><style:master-page>"

@@ -1,9 +1,7 @@
 """Parses Word files (.docx) into headings, paragraphs, list items, table rows, code and quotes, in document order.
 
-Tracked changes count as accepted. Comments, text boxes, footnotes, charts and diagrams follow their paragraph; endnotes, then
-headers and footers, each once, come last. A note begins with the number that stands in the text (`[1]`, for an endnote `[i]`), a
-comment with its author and date; all are numbered in the order of the text, whatever numbers the file asks for. Pictures,
-embedded files and tables of contents are left out.
+What stands apart from a paragraph follows it. A note begins with the number that stands in the text (`[1]`, for an endnote
+`[i]`); all are numbered in the order of the text, whatever numbers the file asks for.
 """
 
 from __future__ import annotations
@@ -31,12 +29,10 @@ _PARAGRAPH, _TABLE, _ROW, _CELL, _RUN, _CONTROL = map(tag, ("p", "tbl", "tr", "t
 _FIELD, _BOX = map(tag, ("fldSimple", "txbxContent"))
 _FORMULAS = (f"{MATH}oMath", f"{MATH}oMathPara")
 # `del` and `moveFrom` are not here: their text was deleted.
-_WRAPPERS = set(
-    map(tag, word_set("ins moveTo sdt sdtContent customXml smartTag fldSimple hyperlink dir bdo ruby rubyBase"))
-)
+_WRAPPED = word_set("ins moveTo sdt sdtContent customXml smartTag fldSimple hyperlink dir bdo ruby rubyBase")
+_WRAPPERS = set(map(tag, _WRAPPED))
 _CHARACTERS = {"cr": "\n", "tab": "\t", "ptab": "\t", "noBreakHyphen": "-"}
-_PROMPTS = "[not filled in]"
-"""What a control shows that prompts for a text."""
+_PROMPTS = "[not filled in]"  # what a control shows that prompts for a text
 _PAGE_FIELD = re.compile(r"\s*(?:PAGE|NUMPAGES|SECTIONPAGES)\b")
 
 
@@ -54,12 +50,9 @@ class _WordReader(office.OfficeReader):
         super().__init__(package.notes)
         self._package, self._part = package, package.main
         self._styles = Styles(package)
-        self._apart_by_id = {
-            (kind, one.get(tag("id"))): one
-            for kind in ("footnote", "endnote", "comment")
-            for root in package.parts(self._part, f"{kind}s")
-            for one in root.iter(tag(kind))
-        }
+        parts = {kind: package.parts(self._part, f"{kind}s") for kind in ("footnote", "endnote", "comment")}
+        found = ((kind, one) for kind, roots in parts.items() for root in roots for one in root.iter(tag(kind)))
+        self._apart_by_id = {(kind, one.get(tag("id"))): one for kind, one in found}
         self._document = package.root(self._part)
         self._field = ""
         self._unknown_signs = 0
@@ -102,7 +95,7 @@ class _WordReader(office.OfficeReader):
 
     def _paragraph(self, block: Any, begun: str, outer: str) -> Piece:
         role, (text, bold) = self._styles.role(block), self._text(block)
-        if self._styles.is_title(block) and not self.title:
+        if not self.title and self._styles.is_title(block):
             self.title = squeeze("".join(one.text or "" for one in block.iter(tag("t"))))
         text = begun + text
         place = self.place("paragraph", outer) if text.strip() else outer
@@ -129,16 +122,14 @@ class _WordReader(office.OfficeReader):
 
     def _run(self, run: Any, paragraph: Any) -> TextRun:
         text = "".join(map(self._shown, run))
-        marked = {
-            mark: bool(text) and self._styles.is_marked(run, paragraph, mark)
-            for mark in ("vanish", "strike", "dstrike", "b")
-        }
-        why = HIDDEN if marked["vanish"] else STRUCK if marked["strike"] or marked["dstrike"] else ""
+        marks = {"vanish": HIDDEN, "strike": STRUCK, "dstrike": STRUCK, "b": ""} if text else {}
+        marked = [mark for mark in marks if self._styles.is_marked(run, paragraph, mark)]
+        why = next((marks[mark] for mark in marked), "")
         fonts, shift = find(run, "rPr", "rFonts"), value(run, "rPr", "vertAlign")
         if fonts is not None:
             text = office.symbols(text, fonts.get(tag("ascii")) or fonts.get(tag("hAnsi")) or "")
         self._unknown_signs += 0 if why else text.count(office.UNKNOWN_SIGN)
-        return TextRun(text, why, (shift == "superscript") - (shift == "subscript"), marked["b"])
+        return TextRun(text, why, (shift == "superscript") - (shift == "subscript"), "b" in marked)
 
     def _shown(self, element: Any) -> str:
         """The text of a part of a run. What is drawn or noted there is set apart."""
@@ -212,7 +203,7 @@ class _WordReader(office.OfficeReader):
                 merge, width = find(cell, "tcPr", "vMerge"), max(1, integer(value(cell, "tcPr", "gridSpan")))
                 is_continued = merge is not None and merge.get(tag("val"), "continue") == "continue"
                 cells[column] = above[column] if is_continued and column in above else self._cell(cell)
-                grid.nest(number, list(_within(cell, _TABLE)))
+                grid.nest(number, _within(cell, _TABLE))
                 grid.merge(number, column, number, column + width - 1)
                 column += width
             above = cells
@@ -223,21 +214,19 @@ class _WordReader(office.OfficeReader):
         text = ""
         for paragraph in _within(cell, _PARAGRAPH):
             line = squeeze(self._text(paragraph)[0])
-            follows_item = self._styles.role(paragraph).kind is BlockKind.ITEM and text and text[-1] not in ".:;,"
-            text += f"{';' if follows_item and line else ''} {line}" if text and line else line
+            follows_item = self._styles.role(paragraph).kind is BlockKind.ITEM and text[-1:] not in set(".:;,")
+            text += f"{';' if follows_item else ''} {line}" if text and line else line
         return text
 
     def headers_and_footers(self) -> Iterator[Iterator[Piece]]:
-        """Yield the headers and footers that are shown."""
         main = self._package.main
         alternate = any(is_on(one, "evenAndOddHeaders") == "on" for one in self._package.parts(main, "settings"))
         for kind in ("header", "footer"):
             parts = self._package.related(main, kind)
             for section in self._document.iter(tag("sectPr")):
+                shown = {"first": is_on(section, "titlePg") == "on", "even": alternate}
                 for one in section.iter(tag(f"{kind}Reference")):
-                    first = one.get(tag("type")) != "first" or is_on(section, "titlePg") == "on"
-                    even = one.get(tag("type")) != "even" or alternate
-                    if first and even and relation_of(one) in parts:
+                    if shown.get(one.get(tag("type")), True) and relation_of(one) in parts:
                         self._part = parts[relation_of(one)]
                         yield self.blocks(self._package.root(self._part), f"page {kind}")
 
@@ -262,7 +251,6 @@ def _prompts(control: Any) -> bool:
 
 
 def _with_code_joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Adjacent paragraphs of code become one piece."""
     for kind, run in groupby(pieces, key=lambda piece: piece.kind):
         if kind is BlockKind.CODE:
             first, *others = run

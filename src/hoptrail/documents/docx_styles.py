@@ -1,7 +1,5 @@
-"""Determines what a paragraph of a Word file is, by its style, outline level and numbering.
-
-Styles inherit from each other; properties of the paragraph override those of its style. The automatic numbers of headings,
-clauses and list items (`2.1`, `(b)`, `Article 3`) are computed.
+"""Determines what a paragraph of a Word file is, by its style, outline level and numbering; properties of the paragraph override
+those of its style. The automatic numbers of headings, clauses and list items (`2.1`, `(b)`, `Article 3`) are computed.
 """
 
 from __future__ import annotations
@@ -9,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Piece
@@ -25,7 +24,6 @@ _QUOTE = re.compile(r"(intense )?quote|quotations?|block ?(text|quote)", re.IGNO
 
 
 def tag(name: str) -> str:
-    """The tag of an element or attribute of WordprocessingML."""
     return f"{WORD}{name}"
 
 
@@ -35,7 +33,6 @@ def find(element: Any, *tags: str) -> Any | None:
 
 
 def value(element: Any, *tags: str) -> str | None:
-    """The value of the descendant that these tags lead to."""
     found = find(element, *tags)
     return None if found is None else found.get(tag("val"))
 
@@ -59,11 +56,12 @@ class Styles:
     def __init__(self, package: Package) -> None:
         roots = package.parts(package.main, "styles")
         self._styles = {style.get(tag("styleId")): style for root in roots for style in root.iter(tag("style"))}
-        defaults = (name for name, style in self._styles.items() if style.get(tag("default")) in {"1", "true"})
-        self._default = next((name for name in defaults if self._styles[name].get(tag("type")) == "paragraph"), None)
+        of_paragraphs = (name for name, style in self._styles.items() if style.get(tag("type")) == "paragraph")
+        defaults = (name for name in of_paragraphs if self._styles[name].get(tag("default")) in {"1", "true"})
+        self._default = next(defaults, None)
         self._lists = _lists_of(*package.parts(package.main, "numbering"))
         self._roles: dict[str | None, Piece] = {}
-        self._marks: dict[tuple[str, str], str] = {}
+        self._mark_of_style = cache(self._find_mark)
 
     def is_title(self, paragraph: Any) -> bool:
         """Whether its style is or is based on Title and has `title` in its name: styles for authors may be based on it too."""
@@ -71,42 +69,35 @@ class Styles:
         return "Title" in names and _TITLE.search(names[0]) is not None
 
     def is_contents(self, paragraph: Any) -> bool:
-        """Whether it is a line of a table of contents."""
         style = self._styles.get(_style_of(paragraph))
         return style is not None and _CONTENTS.fullmatch(_style_name(style)) is not None
 
     def role(self, paragraph: Any) -> Piece:
-        """The kind of block that a paragraph is."""
         name = _style_of(paragraph)
         if name not in self._roles:
-            title = Piece(BlockKind.HEADING, level=1) if self.is_title(paragraph) else None
-            self._roles[name] = title or self._role_of_style(name)
-        role = self._roles[name]
+            is_title = self.is_title(paragraph)
+            self._roles[name] = Piece(BlockKind.HEADING, level=1) if is_title else self._role_of_style(name)
+        role, level = self._roles[name], _outline_level(paragraph)
         if role.kind is BlockKind.HEADING:
             return role
-        level = _outline_level(paragraph)
         return Piece(BlockKind.HEADING, level=level) if level else self._item(paragraph, name) or role
 
     def is_marked(self, run: Any, paragraph: Any, mark: str) -> bool:
-        """Whether the text of a run is bold (`b`), struck out (`strike`, `dstrike`) or hidden (`vanish`), by itself or by a
-        style.
-        """
+        """Whether a run is bold (`b`), struck out (`strike`, `dstrike`) or hidden (`vanish`), by itself or by a style."""
         own = is_on(run, "rPr", mark) or self._mark_of_style(value(run, "rPr", "rStyle"), mark)
         return (own or self._mark_of_style(_style_of(paragraph), mark)) == "on"
 
-    def _mark_of_style(self, name: str | None, mark: str) -> str:
-        if name and (name, mark) not in self._marks:
-            self._marks[name, mark] = next(filter(None, (is_on(one, "rPr", mark) for one in self._chain(name))), "")
-        return self._marks[name, mark] if name else ""
+    def _find_mark(self, name: str | None, mark: str) -> str:
+        marks = (is_on(one, "rPr", mark) for one in self._chain(name)) if name else ()
+        return next(filter(None, marks), "")
 
     def label(self, paragraph: Any) -> str:
-        """The automatic number of a paragraph, if it is more than that of an item of an ordinary list; else empty. To be asked
-        for every paragraph in order.
-        """
+        """The automatic number of a paragraph, unless it is that of an ordinary list. To be asked for all in order."""
         known, depth = self._place_in_list(paragraph, _style_of(paragraph))
-        label = known.label(depth) if known is not None else ""
-        is_heading = self.role(paragraph).kind is BlockKind.HEADING
-        return label if known is not None and (is_heading or not known.is_plain(depth)) else ""
+        if known is None:
+            return ""
+        label, is_heading = known.label(depth), self.role(paragraph).kind is BlockKind.HEADING
+        return label if is_heading or not known.is_plain(depth) else ""
 
     def _place_in_list(self, element: Any, style: str | None) -> tuple[_List | None, int]:
         """The list of a paragraph and its depth in it, by itself or its style; None if it has none."""
@@ -116,9 +107,8 @@ class Styles:
         if number == "0":
             return None, 0
         known = self._lists.get(number, _List())
-        depths = (value(one, "pPr", "numPr", "ilvl") for one in around)
-        depth = next(filter(None, depths), None)
-        if depth is not None and depth.isdigit():
+        depth = next(filter(None, (value(one, "pPr", "numPr", "ilvl") for one in around)), "")
+        if depth.isdigit():
             return known, int(depth)
         by_style = {value(level, "pStyle"): deep for deep, level in known.levels.items()}
         names = (one.get(tag("styleId")) for one in around[1:])
@@ -140,9 +130,7 @@ class Styles:
         return Piece(BlockKind.PARAGRAPH)
 
     def _item(self, element: Any, style: str | None) -> Piece | None:
-        """A list item if a paragraph or style has a numbering, or a paragraph if that removes it from lists; else None. A style
-        name such as `List Bullet 2` has the depth.
-        """
+        """A list item if a paragraph or style has a numbering, or a paragraph if that removes it from lists; else None."""
         if find(element, "pPr", "numPr") is None:
             return None
         known, depth = self._place_in_list(element, style)
@@ -174,8 +162,7 @@ def _outline_level(element: Any) -> int:
 
 _PLACEHOLDER = re.compile(r"%(\d)")
 _BOXES = "☐☑☒"
-_PLAIN = re.compile(r"\s*%\d\s*[.):]?\s*")
-"""The number of an item of an ordinary list."""
+_PLAIN = re.compile(r"\s*%\d\s*[.):]?\s*")  # the number of an item of an ordinary list
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +181,10 @@ class _List:
 
     def label(self, depth: int) -> str:
         """Count a paragraph, and give its number or box as it is shown; empty if it has none."""
-        if self.kind(depth) in {"", "bullet"}:
-            sign = value(self.levels[depth], "lvlText") if depth in self.levels else None
+        level, kind = self.levels.get(depth), self.kind(depth)
+        if level is None or kind == "bullet":
+            sign = "" if level is None else value(level, "lvlText")
             return sign if sign and sign in _BOXES else ""
-        level = self.levels[depth]
         before = self.reached.get(depth, integer(value(level, "start")) - 1)
         self.reached[depth] = self.starts.pop(depth, before + 1)
         for deep in [deep for deep in self.reached if deep > depth and value(self.levels[deep], "lvlRestart") != "0"]:

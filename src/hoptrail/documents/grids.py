@@ -17,16 +17,13 @@ _UNNAMED = re.compile(
     r"(?:sheet|tabelle|feuille?|feuil|hoja|foglio|blad|ark|arkusz|list|planilha|лист) ?\d*", re.IGNORECASE
 )
 """Default names of sheets."""
-_CELLS_PER_ROW = 100
-"""Cells per row of the limit that the rows of a table may span, empty ones counted."""
+_CELLS_PER_ROW = 100  # cells per row of the limit that the rows of a table may span, empty ones counted
 
 Rows = Iterable[tuple[int, dict[int, str], bool]]
 """The number of each row from 0, its cells by their columns, and whether it is hidden."""
 
 
 class _Merged(NamedTuple):
-    """The first and last row and column of a merged cell, counted from 0."""
-
     top: int
     left: int
     bottom: int
@@ -40,24 +37,20 @@ class OfficeGrid:
     place: str
     limits: ReadingLimits
     notes: list[str]
-    hidden: list[tuple[int, int]] = field(default_factory=list)
-    """The first and last of hidden columns."""
-    _inner: dict[str, list[Any]] = field(default_factory=dict)
-    """The tables in the cells of a row by its place."""
-    _merged: dict[int, list[_Merged]] = field(default_factory=lambda: defaultdict(list))
-    """By their first rows."""
-    _comments: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
-    """Heads and texts by the places of their rows."""
+    hidden: list[tuple[int, int]] = field(default_factory=list)  # the first and last of hidden columns
+    _inner: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))  # tables in the cells of a row
+    _merged: dict[int, list[_Merged]] = field(default_factory=lambda: defaultdict(list))  # by their first rows
+    _comments: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))  # heads and texts
 
     def merge(self, top: int, left: int, bottom: int, right: int) -> None:
-        """Merge the cells between the first and last row and column."""
+        """Merge the cells between the first and last row and column, counted from 0."""
         if (top, left) != (bottom, right):
             self._merged[top].append(_Merged(top, left, bottom, right))
 
-    def nest(self, row: int, tables: Sequence[Any]) -> None:
+    def nest(self, row: int, tables: Iterable[Any]) -> None:
         """Add the tables in the cells of a row."""
-        if tables:
-            self._inner.setdefault(self._place(row), []).extend(tables)
+        for table in tables:
+            self._inner[self._place(row)].append(table)
 
     def comment(self, row: int, head: str, text: str) -> None:
         """Add a comment on a row. Excel begins its text with the author, whom the head names."""
@@ -68,8 +61,7 @@ class OfficeGrid:
         Raises: Unreadable: they span too many cells.
         """
         hidden_rows, hidden_columns = 0, set[int]()  # those with values
-        merged: list[_Merged] = []
-        above: dict[int, str] = {}
+        merged, above = list[_Merged](), dict[int, str]()
         last, spanned, most = -1, 0, _CELLS_PER_ROW * self.limits.rows
         for number, cells, is_hidden in rows:
             hidden_columns |= {column for column, text in cells.items() if text and self._is_hidden(column)}
@@ -100,9 +92,7 @@ class OfficeGrid:
         self.notes += [f"{self.place}: {told} were left out"] if told else []
 
     def sheet(self, name: str, rows: Rows) -> Iterator[Piece]:
-        """Yield the pieces of a sheet, under its name unless that is a default: its rows with the comments on them, and those on
-        empty rows at the end.
-        """
+        """Yield a sheet, under its name unless that is a default, the comments after their rows, or at the end."""
         if not _UNNAMED.fullmatch(name):
             yield Piece(BlockKind.HEADING, name, 1, place=self.place)
         for piece in sheet_pieces(self.rows(rows), self.limits):
@@ -110,8 +100,8 @@ class OfficeGrid:
             for head, text in self._comments.pop(piece.place, ()):
                 about = piece.cells[0][1] if piece.cells else piece.text
                 yield Piece(BlockKind.PARAGRAPH, f"{head} ({about}): {text}", place=piece.place)
-        for place, waiting in self._comments.items():
-            yield from (Piece(BlockKind.PARAGRAPH, f"{head}: {text}", place=place) for head, text in waiting)
+        for place, head, text in ((place, *one) for place, waiting in self._comments.items() for one in waiting):
+            yield Piece(BlockKind.PARAGRAPH, f"{head}: {text}", place=place)
 
     def table(self, rows: Rows, marked: int | None, read: Callable[[Any, str], Iterable[Piece]]) -> Iterator[Piece]:
         """Yield the pieces of a table, whose file marks so many rows as headers. The tables in its cells, which `read` reads at a
@@ -139,5 +129,4 @@ class OfficeGrid:
 
 
 def hidden_sheets(names: Sequence[str]) -> list[str]:
-    """The note on sheets that are hidden, if there are any."""
-    return [f"hidden sheets were left out: {', '.join(names)}"] if names else []
+    return [f"hidden sheets were left out: {', '.join(names)}"] * bool(names)

@@ -51,17 +51,12 @@ def shown_number(value: float, code: str, *, from_1904: bool = False) -> str:
     if pattern is None:
         return apply_format(value, code)
     try:
-        if not pattern:
-            return shown_duration(dt.timedelta(days=value))
+        if not pattern:  # hours, minutes and, unless they are zero, seconds
+            minutes, seconds = divmod(round(dt.timedelta(days=value).total_seconds()), 60)
+            return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
         return _shown_date(value, pattern, from_1904=from_1904)
     except OverflowError:
         return _plain(value)
-
-
-def shown_duration(duration: dt.timedelta) -> str:
-    """Hours, minutes and, unless they are zero, seconds."""
-    minutes, seconds = divmod(round(duration.total_seconds()), 60)
-    return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
 
 
 @lru_cache(maxsize=1000)
@@ -88,9 +83,8 @@ def _shown_date(value: float, pattern: str, *, from_1904: bool) -> str:
     leap = value < 60  # Excel counts a 29 February 1900
     first = dt.datetime(1904, 1, 1, tzinfo=dt.UTC) if from_1904 else dt.datetime(1899, 12, 30 + leap, tzinfo=dt.UTC)
     date = first + dt.timedelta(seconds=round(value * 86400))
-    if pattern == _WITH_TIME and date.time() == dt.time():
-        pattern = _DAY
-    return f"{date:{pattern}}".removesuffix(":00") if pattern == _TIME else f"{date:{pattern}}"
+    pattern = _DAY if pattern == _WITH_TIME and date.time() == dt.time() else pattern
+    return f"{date:{pattern}}".removesuffix(":00" if pattern == _TIME else "")
 
 
 def _plain(value: float) -> str:
@@ -104,14 +98,13 @@ def apply_format(value: float, code: str) -> str:
     """
     section = _section(value, code.split(";"))
     if not section or _FRACTION.search(section):
-        return _plain(value) if section else ""
+        return section and _plain(value)
     texts = ["".join(part or "" for part in mark.groups()) for mark in _MARKS.finditer(section)]
     bare = _MARKS.sub("\0", section).replace("_", " ")
     digits = _DIGITS.search(bare)
     if digits is None:
         return squeeze("".join(texts)) or _plain(value)
-    power = _POWER.search(bare, digits.end())
-    if power is not None:
+    if _POWER.search(bare, digits.end()):
         return f"{value:.{len(digits[0].partition('.')[2])}E}"
     spread = _SPREAD.match(bare, digits.start())
     before, after = bare[: digits.start()], bare[(spread or digits).end() :]
@@ -143,8 +136,7 @@ def _spread(value: float, shape: str) -> str:
 
 
 def _rounded(value: Decimal, places: int) -> Decimal:
-    """Rounded as Excel does: a half away from zero."""
-    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, Context(prec=400))
+    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, Context(prec=400))  # half up: as Excel does
 
 
 def _number(value: float, shape: str, after: str, *, percent: bool) -> str:
@@ -157,7 +149,5 @@ def _number(value: float, shape: str, after: str, *, percent: bool) -> str:
     digits = shape.partition(".")[0].count("0")
     width = f"0{digits + bool(places) + len(places)}" if digits > 1 and "," not in shape else ""
     number = f"{scaled:{width or (',' if ',' in shape else '')}.{len(places)}f}"
-    optional = len(places) - len(places.rstrip("#?"))
-    while optional and number.endswith("0"):
-        number, optional = number[:-1], optional - 1
-    return number.rstrip(".") if places else number
+    kept = len(number) - (len(places) - len(places.rstrip("#?")))
+    return (number[:kept] + number[kept:].rstrip("0")).rstrip(".") if places else number

@@ -1,9 +1,4 @@
-"""Parses OpenDocument files: texts (.odt), spreadsheets (.ods) and presentations (.odp), by the displayed text that they store.
-
-Tracked changes count as accepted. Footnotes, comments and boxes follow their paragraph or row; endnotes, then headers and
-footers, each once, come last. What is hidden or struck out is left out with a note. Pictures, automatic numbers and tables of
-contents are left out.
-"""
+"""Parses OpenDocument files (.odt, .ods, .odp): texts, spreadsheets and presentations, by the displayed text that they store."""
 
 from __future__ import annotations
 
@@ -12,28 +7,18 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any
 
+from hoptrail.documents import office_text as office
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.grids import OfficeGrid, Rows, hidden_sheets
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import HIDDEN, STRUCK, bold_headings
 from hoptrail.documents.office_package import Package, opened_package
-from hoptrail.documents.office_text import (
-    PAGE_NUMBER,
-    Box,
-    OfficeReader,
-    TextRun,
-    asides_after_lists,
-    below_no_heading,
-    comment_head,
-    in_reading_order,
-    inherited,
-    shown,
-)
+from hoptrail.documents.office_text import Box, OfficeReader, TextRun, comment_head, in_reading_order, inherited, shown
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
+# The names of namespaces that differ from the usual prefixes.
 _NAMES = {"draw": "drawing", "svg": "svg-compatible", "fo": "xsl-fo-compatible"}
-"""The names of namespaces that differ from the usual prefixes."""
 _OTHERS = {"dc": "http://purl.org/dc/elements/1.1/", "xlink": "http://www.w3.org/1999/xlink"}
 
 
@@ -45,8 +30,7 @@ def tag(name: str) -> str:
     return f"{{{space}}}{local}"
 
 
-DRAW, _OFFICE, _TEXT, _FORM = tag("draw:"), tag("office:"), tag("text:"), tag("form:")
-"""How the tags of drawings, of what belongs to the office, of text and of controls begin."""
+DRAW, _OFFICE, _TEXT, _FORM = map(tag, ("draw:", "office:", "text:", "form:"))  # how tags begin
 _MATH = "{http://www.w3.org/1998/Math/MathML}"
 _SPACE = re.compile(r"[ \t\r\n]+")
 _BOXES, _FIELDS = ("checkbox", "radio"), ("text", "combobox", "formatted-text")
@@ -56,50 +40,37 @@ class OdfStyles:
     """The styles of a file, which inherit from each other. `roots` are those of the parts with styles."""
 
     def __init__(self, *roots: Any) -> None:
-        self._styles = {
-            (one.get(tag("style:family")), one.get(tag("style:name"))): one
-            for root in roots
-            for one in root.iter(tag("style:style"))
-        }
-        self._ordered = {
-            (one.get(tag("style:name")), int(level.get(tag("text:level"), "1")))
-            for root in roots
-            for one in root.iter(tag("text:list-style"))
-            for level in one.iter(tag("text:list-level-style-number"))
-        }
+        family, name, level = map(tag, ("style:family", "style:name", "text:level"))
+        styles = [one for root in roots for one in root.iter(tag("style:style"))]
+        self._styles = {(one.get(family), one.get(name)): one for one in styles}
+        lists = [one for root in roots for one in root.iter(tag("text:list-style"))]
+        levels = ((one, inner) for one in lists for inner in one.iter(tag("text:list-level-style-number")))
+        # The names of list styles, and the levels from 1 at which these number items.
+        self.ordered = {(one.get(name), int(inner.get(level, "1"))) for one, inner in levels}
         self.value = cache(self._value)
 
     def _chain(self, family: str, name: str | None) -> Iterator[Any]:
-        """A style and those that it inherits from."""
         first = self._styles.get((family, name))
         return inherited(first, lambda style: self._styles.get((family, style.get(tag("style:parent-style-name")))))
 
     def _value(self, family: str, name: str | None, attribute: str) -> str:
         """A property by its attribute (`fo:font-weight`); empty if no style of the chain has it."""
         properties = (one for style in self._chain(family, name) for one in style)
-        return next((value for one in properties if (value := one.get(tag(attribute))) is not None), "")
+        return next((one.get(tag(attribute)) for one in properties if tag(attribute) in one.attrib), "")
 
     def names(self, name: str | None) -> list[str]:
         """The names of a paragraph's style and of those that it inherits from, as a person sees them."""
-        return [
-            style.get(tag("style:display-name")) or style.get(tag("style:name"), "").replace("_20_", " ")
-            for style in self._chain("paragraph", name)
-        ]
-
-    def is_ordered(self, list_style: str | None, level: int) -> bool:
-        """Whether a list numbers its items at this level from 1."""
-        return (list_style, level) in self._ordered
+        shown, stored = tag("style:display-name"), tag("style:name")
+        chain = self._chain("paragraph", name)
+        return [style.get(shown) or style.get(stored, "").replace("_20_", " ") for style in chain]
 
     def why_left_out(self, family: str, name: str | None) -> str:
-        """The note that says why text of a style is not shown; empty if it is."""
         if self.value(family, name, "text:display") == "none":
             return HIDDEN
         return STRUCK if self.value(family, name, "style:text-line-through-style") not in {"", "none"} else ""
 
 
 class OdfText(OfficeReader):
-    """Reads paragraphs."""
-
     def __init__(self, package: Package, content: Any) -> None:
         super().__init__(package.notes)
         self.styles = OdfStyles(package.root("styles.xml"), content)
@@ -108,7 +79,6 @@ class OdfText(OfficeReader):
         self._package = package
 
     def runs(self, element: Any) -> Iterator[TextRun]:
-        """The text of a paragraph, heading or shape."""
         style = element.get(tag("text:style-name"))
         is_bold = self.styles.value("paragraph", style, "fo:font-weight") == "bold"
         return self._inline(element, TextRun("", self.styles.why_left_out("paragraph", style), bold=is_bold))
@@ -142,10 +112,12 @@ class OdfText(OfficeReader):
         elif child.tag == tag("draw:control"):
             yield like._replace(text=self._controls.get(child.get(tag("draw:control"), ""), ""))
         elif child.tag.startswith(DRAW) and child.tag != tag("draw:a"):
-            formulas = [_formula(one) for one in self.objects(child) if one.tag == f"{_MATH}math"]
-            if not formulas:
+            formula = next((one for one in self.objects(child) if one.tag == f"{_MATH}math"), None)
+            if formula is None:
                 self.set_apart("drawing", child)
-            yield like._replace(text="".join(formulas[:1]))
+            else:  # as it was typed
+                typed = formula.findtext(f".//{_MATH}annotation") or "".join(formula.itertext())
+                yield like._replace(text=squeeze(typed))
         elif not child.tag.startswith(_OFFICE):
             yield from self._marked(child, like)
 
@@ -154,7 +126,7 @@ class OdfText(OfficeReader):
             case "tracked-changes" | "number" | "ruby-text":
                 pass
             case "page-number" | "page-count":
-                yield like._replace(text=PAGE_NUMBER)
+                yield like._replace(text=office.PAGE_NUMBER)
             case "s":
                 yield like._replace(text=" " * min(int(child.get(tag("text:c"), "1")), 100))
             case "tab" | "line-break" as name:
@@ -190,27 +162,16 @@ def _controls(content: Any) -> Iterator[tuple[str, str]]:
         yield own.get("id", ""), shown.strip()
 
 
-def _formula(root: Any) -> str:
-    """A formula as it was typed."""
-    return squeeze(root.findtext(f".//{_MATH}annotation") or "".join(root.itertext()))
-
-
 _CODE = re.compile(r"preformatted|source", re.IGNORECASE)
 _QUOTE = re.compile(r"quotations?", re.IGNORECASE)
-_NOT_BLOCKS = set(
-    map(tag, ("text:tracked-changes", "text:table-of-content", "text:list-header-content", "office:forms"))
-)
-_FURNITURE = {"date-time", "footer", "header", "page-number"}
-"""Placeholders of a slide that are the same on all slides."""
+_NOT_BLOCKS = {*map(tag, ("text:tracked-changes", "text:table-of-content", "text:list-header-content", "office:forms"))}
+_FURNITURE = {"date-time", "footer", "header", "page-number"}  # placeholders of a slide that are the same on all slides
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72, "pc": 1 / 6}
-_COLUMNS = 16384
-"""The most columns of a sheet."""
+_COLUMNS = 16384  # the most columns of a sheet
 
 
 def _parse(data: bytes, limits: ReadingLimits, kind: str, ending: str) -> Parsed:
-    """Parse a file: title (of its metadata, else of a text the first paragraph in the style Title, of a presentation the first
-    slide) and blocks; each sheet is a heading with its rows.
-    """
+    """Parse a file: title (of its metadata, else the paragraph or slide that a file begins with, if it is a title) and blocks."""
     with opened_package(data, limits, "OpenDocument", ending) as package:
         if b"encryption-data" in package.read("META-INF/manifest.xml"):
             raise Unreadable("is protected by a password: save it without one")
@@ -230,19 +191,17 @@ parse_odp = partial(_parse, kind="presentation", ending=".odp")
 
 
 class _Reader(OdfText):
-    """Reads the body of a file into pieces."""
-
     title = ""
 
     def body(self, body: Any) -> Iterator[Piece]:
         """Yield the pieces of a text, with its headers and footers last."""
-        pieces = bold_headings(asides_after_lists((*self.blocks(body), *self.apart(ended=True))))
+        pieces = bold_headings(office.asides_after_lists((*self.blocks(body), *self.apart(ended=True))))
         tops = (piece for piece in pieces if piece.kind is BlockKind.HEADING and piece.level == 1)
         self.title = next((piece.text for piece in tops if piece.place == "paragraph 1"), "")
         yield from pieces
         shared = self._package.root("styles.xml")
         parts = ((kind, part) for kind in ("header", "footer") for part in shared.iter(tag(f"style:{kind}")))
-        yield from below_no_heading(self.blocks(part, f"page {kind}") for kind, part in parts)
+        yield from office.below_no_heading(self.blocks(part, f"page {kind}") for kind, part in parts)
 
     def blocks(self, element: Any, place: str = "") -> Iterator[Piece]:
         if element.tag.startswith(DRAW):
@@ -250,7 +209,6 @@ class _Reader(OdfText):
         return self._within(element, place)
 
     def _within(self, container: Any, place: str, depth: int = 0, list_style: str | None = None) -> Iterator[Piece]:
-        """Yield the pieces of an element. `depth`: that of the open list."""
         for child in container:
             if child.tag in {tag("text:h"), tag("text:p")}:
                 yield self._paragraph(child, place, depth, list_style)
@@ -270,20 +228,17 @@ class _Reader(OdfText):
         text, bold = shown(self.runs(element), self.notes)
         text, names = text.strip(" "), self.styles.names(element.get(tag("text:style-name")))
         place = self.place("paragraph", outer) if text.strip() else outer
-        if element.tag == tag("text:h"):
-            level = element.get(tag("text:outline-level"), "1")
+        if element.tag == tag("text:h") or "Title" in names:
+            level = element.get(tag("text:outline-level"), "1") if element.tag == tag("text:h") else "1"
             level = min(int(level) if level.isdigit() else 1, DEEPEST_HEADING)
             return Piece(BlockKind.HEADING, text, level, place=place)
-        if "Title" in names:
-            return Piece(BlockKind.HEADING, text, 1, place=place)
         if depth:
-            return Piece(BlockKind.ITEM, text, depth, self.styles.is_ordered(list_style, depth), place=place)
+            return Piece(BlockKind.ITEM, text, depth, (list_style, depth) in self.styles.ordered, place=place)
         kinds = ((BlockKind.CODE, _CODE), (BlockKind.QUOTE, _QUOTE))
         kind = next((kind for kind, pattern in kinds if any(map(pattern.match, names))), BlockKind.PARAGRAPH)
         return Piece(kind, text, place=place, bold=bold)
 
     def _drawn(self, shape: Any, place: str) -> Iterator[Piece]:
-        """Yield the texts of a shape, and of a chart the table of its data."""
         for table in (one for root in self.objects(shape) for one in root.iter(tag("table:table"))):
             yield from self._table(table, place)
         for box in shape if shape.tag == tag("draw:frame") else [shape]:
@@ -291,8 +246,10 @@ class _Reader(OdfText):
                 yield from self._within([box] if box.tag == tag("table:table") else box, place)
 
     def _table(self, table: Any, place: str) -> Iterator[Piece]:
-        heads = table.iter(tag("table:table-header-rows"))
-        marked = sum(1 for header in heads for _ in header.iter(tag("table:table-row")))
+        rows = (
+            row for header in table.iter(tag("table:table-header-rows")) for row in header.iter(tag("table:table-row"))
+        )
+        marked = sum(next(row.iterancestors(tag("table:table"))) is table for row in rows)  # not those of tables in it
         grid = OfficeGrid(place, self._package.limits, self.notes)
         return grid.table(self._rows(table, grid), marked or None, self._table)
 
@@ -322,11 +279,10 @@ class _Reader(OdfText):
         for cell in row.iterchildren(tag("table:table-cell"), tag("table:covered-table-cell")):
             width = min(int(cell.get(tag("table:number-columns-repeated"), "1")), _COLUMNS - column)
             if cell.tag == tag("table:table-cell"):
-                rows, columns = (
-                    int(cell.get(tag(f"table:number-{name}-spanned"), "1")) for name in ("rows", "columns")
-                )
+                spanned = (tag(f"table:number-{name}-spanned") for name in ("rows", "columns"))
+                rows, columns = (int(cell.get(name, "1")) for name in spanned)
                 grid.merge(number, column, number + rows - 1, column + columns - 1)
-                grid.nest(number, list(cell.iterchildren(tag("table:table"))))
+                grid.nest(number, cell.iterchildren(tag("table:table")))
                 if text := squeeze(" ".join(self._lines(cell))):
                     yield from ((column + repeated, text) for repeated in range(width))
             column += width
@@ -343,7 +299,6 @@ class _Reader(OdfText):
                 yield from self._lines(child)
 
     def sheets(self, body: Any) -> Iterator[Piece]:
-        """Yield the pieces of all sheets that are shown."""
         hidden = []
         for sheet in body.iterchildren(tag("table:table")):
             name = sheet.get(tag("table:name"), "")
@@ -355,7 +310,6 @@ class _Reader(OdfText):
         self.notes += hidden_sheets(hidden)
 
     def _commented(self, sheet: Any, grid: OfficeGrid) -> Rows:
-        """Yield the rows of a sheet, and give the grid what stands apart from them."""
         for number, cells, is_hidden in self._rows(sheet, grid):
             waiting, self._apart = self._apart, []
             for _, head, element in waiting:
@@ -364,7 +318,6 @@ class _Reader(OdfText):
             yield number, cells, is_hidden
 
     def slides(self, body: Any) -> Iterator[Piece]:
-        """Yield the pieces of all slides that are shown."""
         slides = list(body.iterchildren(tag("draw:page")))
         self._package.limits.check_pages(len(slides), "slides")
         hidden = 0
@@ -374,7 +327,7 @@ class _Reader(OdfText):
                 hidden += 1
             else:
                 yield from self._slide(slide, f"slide {number}")
-        self.notes += [f"{hidden} hidden slides were left out"] if hidden else []
+        self.notes += [f"{hidden} hidden slides were left out"] * bool(hidden)
 
     def _slide(self, slide: Any, place: str) -> Iterator[Piece]:
         kind = tag("presentation:class")

@@ -16,11 +16,9 @@ from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
 MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-_PROPERTIES = "Pr"
 
 
 def formula_text(element: Any) -> str:
-    """The text of a formula or of a part of it."""
     tag = str(element.tag).removeprefix(MATH)
     if tag == "t":
         return element.text or ""
@@ -32,15 +30,14 @@ def formula_text(element: Any) -> str:
         begin, separator, end = (_character(element, *one) for one in signs)
         return begin + separator.join(formula_text(one) for one in element.findall(f"{MATH}e")) + end
     if tag == "nary":
-        limits = (
-            f"{sign}{_grouped(text)}" for sign, part in (("_", "sub"), ("^", "sup")) if (text := _part(element, part))
-        )
-        return f"{_character(element, 'chr', '∫')}{''.join(limits)} {_part(element, 'e')}"
+        limits = ((sign, _part(element, part)) for sign, part in (("_", "sub"), ("^", "sup")))
+        written = "".join(f"{sign}{_grouped(text)}" for sign, text in limits if text)
+        return f"{_character(element, 'chr', '∫')}{written} {_part(element, 'e')}"
     if tag == "rad":
         return f"{_part(element, 'deg')}√({_part(element, 'e')})"
     if tag == "func":
         return f"{_part(element, 'fName')}({_part(element, 'e').removeprefix('(').removesuffix(')')})"
-    inner = (formula_text(one) for one in element if not str(one.tag).endswith(_PROPERTIES))
+    inner = (formula_text(one) for one in element if not str(one.tag).endswith("Pr"))  # properties
     return {"m": "; ", "eqArr": "; ", "mr": ", "}.get(tag, "").join(inner)
 
 
@@ -77,8 +74,7 @@ _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 GRAPHIC = f"{_MAIN}graphicData"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
-_NEW_CHART = "chartex"
-"""In the namespaces of kinds of charts that came later, such as waterfalls."""
+_NEW_CHART = "chartex"  # in the namespaces of kinds of charts that came later, such as waterfalls
 
 
 def graphic_pieces(data: Any, package: Package, part: str, place: str) -> Iterator[Piece]:
@@ -94,14 +90,11 @@ def graphic_pieces(data: Any, package: Package, part: str, place: str) -> Iterat
 
 
 def _chart(root: Any, place: str) -> Iterator[Piece]:
-    """Yield the title of a chart, and a row for each category with a column for each series; of a scatter chart a row for each
-    point.
-    """
+    """Yield the title of a chart, and a row for each category, with a column for each series, or point of a scatter chart."""
     title = root.find(f"{_CHART}chart/{_CHART}title")
     if title is not None:
-        yield Piece(
-            BlockKind.PARAGRAPH, squeeze("".join(one.text or "" for one in title.iter(f"{_MAIN}t"))), place=place
-        )
+        text = "".join(one.text or "" for one in title.iter(f"{_MAIN}t"))
+        yield Piece(BlockKind.PARAGRAPH, squeeze(text), place=place)
     for plot in root.iter(f"{_CHART}plotArea"):
         bars = []
         for series in plot.iter(f"{_CHART}ser"):
@@ -128,10 +121,9 @@ def _name(series: Any) -> str:
 
 def _points(series: Any, tag: str) -> dict[int, str]:
     """The values that a chart stores of its data, by their numbers. Of several levels of labels the outer ones come first."""
-    data = series.find(f"{_CHART}{tag}")
+    data, found = series.find(f"{_CHART}{tag}"), dict[int, str]()
     if data is None:
-        return {}
-    found: dict[int, str] = {}
+        return found
     for level in list(data.iter(f"{_CHART}lvl")) or [data]:
         for point in level.iter(f"{_CHART}pt"):
             text, number = point.findtext(f"{_CHART}v") or "", int(point.get("idx", "0"))
@@ -142,12 +134,8 @@ def _points(series: Any, tag: str) -> dict[int, str]:
 
 
 def _diagram(root: Any, place: str) -> Iterator[Piece]:
-    """Yield the texts of a diagram in order, each at its depth."""
-    above = {
-        one.get("destId"): one.get("srcId")
-        for one in root.iter(f"{_DIAGRAM}cxn")
-        if one.get("type", "parOf") == "parOf"
-    }
+    links = (one for one in root.iter(f"{_DIAGRAM}cxn") if one.get("type", "parOf") == "parOf")
+    above = {one.get("destId"): one.get("srcId") for one in links}
     for point in root.iter(f"{_DIAGRAM}pt"):
         if point.get("type", "node") not in {"node", "asst"}:
             continue

@@ -1,5 +1,4 @@
-"""Opens archives after a check of their sizes; those of Office files with their parts as XML, which refer to each other in files
-of Microsoft's programs.
+"""Opens archives after a check of their sizes; those of Office files with their parts as XML, which refer to each other.
 
 XML that declares a document type is refused, so no entity is ever expanded and nothing is fetched. A part that is damaged or
 missing is left out with a note. The strict form of a part gets the usual names.
@@ -31,10 +30,8 @@ _OBJECT = re.compile(r"Object \d+/")
 """Folders of OpenDocument files for formulas and charts. Older programs declared a document type for formulas."""
 _COMPOUND_FILE = bytes.fromhex("d0cf11e0a1b11ae1")
 """The first bytes of old binary Office files and of encrypted new ones."""
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""What reading a member of an archive raises."""
-NOTHING = b"<none/>"
-"""In place of a part that cannot be read."""
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)  # from reading a member
+NOTHING = b"<none/>"  # in place of a part that cannot be read
 
 
 @contextmanager
@@ -57,18 +54,15 @@ def _check_sizes(archive: zipfile.ZipFile, limits: ReadingLimits) -> None:
     if len(members) > limits.members:
         raise Unreadable(f"holds {len(members)} files, more than the limit of {limits.members} (the limit `members`)")
     if unpacked > limits.unpacked:
-        raise Unreadable(
-            f"unpacks to {unpacked} bytes, more than the limit of {limits.unpacked} (the limit `unpacked`)"
-        )
+        most = f"the limit of {limits.unpacked} (the limit `unpacked`)"
+        raise Unreadable(f"unpacks to {unpacked} bytes, more than {most}")
     if unpacked > 16 * MIB and unpacked > limits.expansion * packed:
         raise Unreadable(f"unpacks to more than {limits.expansion} times its size: looks like a zip bomb")
 
 
 @contextmanager
 def opened_package(data: bytes, limits: ReadingLimits, program: str, ending: str, main: str = "") -> Iterator[Package]:
-    """Open a file of an Office program (`Word`, `.docx`).
-    Raises: Unreadable: it is not safe to parse, or no such file; also if damage shows only while it is read.
-    """
+    """Open a file of an Office program (`Word`, `.docx`). Raises: Unreadable: it is unsafe to parse, damaged, or no such file."""
     if data.startswith(_COMPOUND_FILE):
         raise Unreadable(f"is an old or an encrypted {program} file: save it as {ending} without a password")
     with opened_archive(data, limits, f"{'an' if program[0] in 'AEIOU' else 'a'} {program} file") as archive:
@@ -89,9 +83,7 @@ class Package:
         return next((squeeze(part.findtext("{*}title") or "") for part in parts), "")
 
     def read(self, name: str) -> bytes:
-        """The XML of a part; `NOTHING` if there is none.
-        Raises: Unreadable: it declares a document type.
-        """
+        """The XML of a part; `NOTHING` if there is none. Raises: Unreadable: it declares a document type."""
 
         def refuse(*_: object) -> None:
             if _OBJECT.match(name):
@@ -139,7 +131,6 @@ class Package:
         return found
 
     def parts(self, name: str, *kinds: str) -> Iterator[Any]:
-        """Yield the roots of the parts of these kinds that a part refers to."""
         yield from map(self.root, self.related(name, *kinds).values())
 
     def _note(self, note: str) -> None:
@@ -147,5 +138,4 @@ class Package:
 
 
 def relation_of(element: Any, name: str = "id") -> str:
-    """The id of the relationship that an attribute of an element names."""
     return str(element.get(f"{_RELATIONS}{name}", ""))

@@ -1,6 +1,4 @@
-"""What the readers of Office files share: text of several styles as it is shown, the signs of symbol fonts, comments and other
-text that stands apart, headers and footers, and the order in which a slide is read.
-"""
+"""What the readers of Office files share: text as it is shown, signs of symbol fonts, what stands apart, the order of shapes."""
 
 from __future__ import annotations
 
@@ -17,13 +15,11 @@ from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-_DEEPEST_STYLE = 20
+_DEEPEST_STYLE = 20  # a chain of more styles is a cycle
 ASIDES = ("drawing ", "text box ", "footnote ", "endnote ", "comment ")
 """How the places of asides begin, in the order in which those of a paragraph are read."""
-PAGE_NUMBER = "\N{WORD JOINER}"
-"""Stands for the number of a page; it is not stored."""
-_FURNITURE = 3
-"""Words beside a page number that do not make it a text: `Page 1 of 3`."""
+PAGE_NUMBER = "\N{WORD JOINER}"  # stands for the number of a page; it is not stored
+_FURNITURE = 3  # words beside a page number that do not make it a text: `Page 1 of 3`
 _SPACES = re.compile(r"  +")
 _TENS = ("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc")
 _ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
@@ -32,9 +28,7 @@ Item = TypeVar("Item")
 
 
 class TextRun(NamedTuple):
-    """Text of one style. `why`: the note that says why it is not shown; empty if it is. `shift`: above 0 if it is raised, below 0
-    if lowered.
-    """
+    """Text of one style. `why`: the note that says why it is not shown. `shift`: above 0 if it is raised, below 0 if lowered."""
 
     text: str
     why: str = ""
@@ -106,7 +100,7 @@ class OfficeReader:
 
 
 def inherited(style: Item | None, parent: Callable[[Item], Item | None]) -> Iterator[Item]:
-    """Yield a style and those that it inherits from. A chain of more than `_DEEPEST_STYLE` is a cycle."""
+    """Yield a style and those that it inherits from."""
     for _ in range(_DEEPEST_STYLE):
         if style is None:
             return
@@ -130,17 +124,15 @@ def asides_after_lists(pieces: Iterable[Piece]) -> Iterator[Piece]:
     waiting: list[Piece] = []
     before_list = False
     for piece in pieces:
-        if piece.place.startswith(ASIDES):
+        is_aside, is_item = piece.place.startswith(ASIDES), piece.kind is BlockKind.ITEM
+        if is_aside and before_list:
             waiting.append(piece)
-        else:
-            if piece.kind is not BlockKind.ITEM:
-                yield from waiting
-                waiting = []
-            before_list = piece.kind is BlockKind.ITEM or piece.text.endswith((":", "："))
-            yield piece
-        if not before_list:
+            continue
+        if not is_aside and not is_item:
             yield from waiting
             waiting = []
+        yield piece
+        before_list = not is_aside and (is_item or piece.text.endswith((":", "：")))
     yield from waiting
 
 
@@ -177,9 +169,7 @@ UNKNOWN_SIGN = "\N{REPLACEMENT CHARACTER}"
 
 
 def symbols(text: str, font: str) -> str:
-    """The signs that this text shows in this font, as Unicode. Of a symbol font, an unknown one becomes `UNKNOWN_SIGN`; text in
-    other fonts stays.
-    """
+    """The signs that this text shows in a symbol font, `UNKNOWN_SIGN` for unknown ones; text in other fonts stays."""
     signs = _SYMBOL_FONTS.get(font.lower())
     if signs is None:
         return text
@@ -193,8 +183,7 @@ def symbols(text: str, font: str) -> str:
     return "".join(shown(chr(ord(one) & 0xFF) if "\uf000" <= one <= "\uf0ff" else one) for one in text)
 
 
-_OVERLAP = 0.1
-"""The share of its size by which a box may reach into the next one."""
+_OVERLAP = 0.1  # the share of its size by which a box may reach into the next one
 
 
 class Box(NamedTuple):
@@ -208,8 +197,7 @@ class Box(NamedTuple):
 
 def in_reading_order(shapes: Sequence[Item], box_of: Callable[[Item], Box | None]) -> list[Item]:
     """The shapes from top to bottom, those beside each other from left to right; as they are if the place of one is not known."""
-    boxes = [box_of(shape) for shape in shapes]
-    placed = [(box, shape) for box, shape in zip(boxes, shapes, strict=True) if box is not None]
+    placed = [(box, shape) for shape in shapes if (box := box_of(shape)) is not None]
     return [shape for _, shape in _ordered(placed)] if len(placed) == len(shapes) else list(shapes)
 
 

@@ -19,8 +19,7 @@ from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.mail import parse_message
 
 _HTML, _DATA, _INNER = "1013", "3701", "__substg1.0_3701000D"
-_DATES = (0x0039_0040, 0x0E06_0040)
-"""When a mail was sent, and when it arrived."""
+_DATES = (0x0039_0040, 0x0E06_0040)  # when a mail was sent, and when it arrived
 _DAMAGED = (AssertionError, IndexError, OverflowError, RecursionError, TypeError, ValueError, struct.error)
 """What the library raises for a damaged file, beside its own error."""
 
@@ -42,9 +41,7 @@ def parse_msg(data: bytes, limits: ReadingLimits) -> Parsed:
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """A mail or an attachment in a file of the library: its number there, and how the names of its streams begin. `notes` say
-    what of the whole file is not read.
-    """
+    """A mail or an attachment: its number in a file of the library, how the names of its streams begin, notes on the file."""
 
     file: Any
     number: int
@@ -52,13 +49,11 @@ class _Storage:
     notes: list[str]
 
     def inside(self) -> Iterator[tuple[str, _Storage]]:
-        """Yield the storages and streams in this one with their names."""
         for number in self.file.dirlist[self.number].children:
             name = self.file.dirlist[number].name
             yield name, _Storage(self.file, number, f"{self.path}{name}/", self.notes)
 
     def bytes(self, name: str, kind: str = "0102") -> bytes:
-        """A property by its number; empty if there is none."""
         return bytes(self.file.get_named_stream(f"{self.path}__substg1.0_{name}{kind}") or b"")
 
     def text(self, *names: str) -> str:
@@ -69,10 +64,9 @@ class _Storage:
 
     def date(self, head: int) -> str:
         """The date of a mail, in tenths of microseconds from 1601 among its properties of a fixed size, which follow a head."""
-        data = self.file.get_named_stream(f"{self.path}__properties_version1.0") or b""
-        found = {
-            tag: value for tag, _, value in struct.iter_unpack("<IIQ", data[head : len(data) - (len(data) - head) % 16])
-        }
+        data = (self.file.get_named_stream(f"{self.path}__properties_version1.0") or b"")[head:]
+        rows = struct.iter_unpack("<IIQ", data[: len(data) // 16 * 16])
+        found = {tag: value for tag, _, value in rows}
         ticks = next((found[tag] for tag in _DATES if found.get(tag)), 0)
         return format_datetime(datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks // 10)) if ticks else ""
 

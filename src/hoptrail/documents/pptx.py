@@ -1,13 +1,11 @@
 """Parses PowerPoint files (.pptx) slide by slide: titles as headings, bullets as list items, tables, charts, diagrams, notes and
 comments, in the order in which they stand on the slide.
-
-Left out are hidden slides and shapes and struck-out text, with a note, pictures, and the date, number and footer of each slide.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +21,10 @@ from hoptrail.types import BlockKind
 
 _MAIN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDES = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_GROUP = f"{_SLIDES}grpSp"
 _FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 _UNTITLED = re.compile(r"(?:(?:powerpoint )?presentation|slide 1|powerpoint-präsentation|présentation powerpoint)?")
-_FURNITURE = {"dt", "ftr", "sldNum", "hdr"}
-"""Placeholders that are the same on all slides."""
+_FURNITURE = {"dt", "ftr", "sldNum", "hdr"}  # placeholders that are the same on all slides
 _ON_MASTER = {"ctrTitle": "title", **{kind: kind for kind in ("title", *_FURNITURE)}}
 """The kinds of placeholders on a master by those on its layouts; of all others it is `body`."""
 _DEEPEST_GROUP = 10
@@ -40,18 +38,16 @@ def parse_pptx(data: bytes, limits: ReadingLimits) -> Parsed:
         reader = _Slides(package)
         pieces = list(reader.pieces())
         title = "" if _UNTITLED.fullmatch(package.title.lower()) else package.title
-        return assemble(title or reader.title, pieces, package.notes, limits.text)
+        return assemble(title or reader.title or "", pieces, package.notes, limits.text)
 
 
 class _Slides:
-    """Reads slides, and notes what is left out of them. `title`: that of the first slide."""
-
     def __init__(self, package: Package) -> None:
         self._package, self._notes = package, package.notes
         authors = package.parts(package.main, "commentAuthors", "authors")
         self._authors = {one.get("id"): one.get("name", "") for root in authors for one in root.iter("{*}*")}
         self._layouts: dict[str, dict[str, Box]] = {}
-        self.title = ""
+        self.title: str | None = None  # that of the first slide
 
     def pieces(self) -> Iterator[Piece]:
         presentation = self._package.root(self._package.main)
@@ -66,14 +62,14 @@ class _Slides:
         told = {"hidden slides were left out": len(roots) - len(visible), "slides are missing": len(names) - len(roots)}
         self._notes += [f"{count} {what}" for what, count in told.items() if count]
         for number, path, root in visible:
-            yield from self._slide(root, path, f"slide {number}", is_first=root is visible[0][2])
+            yield from self._slide(root, path, f"slide {number}")
 
-    def _slide(self, root: Any, path: str, place: str, *, is_first: bool) -> Iterator[Piece]:
+    def _slide(self, root: Any, path: str, place: str) -> Iterator[Piece]:
         """Yield the pieces of a slide. Those of a slide without a title are below no heading."""
         shapes = _shapes(root)
         title = next((one for one in shapes if _placeholder(one)[0] == "0"), None)
         heading = "" if title is None else self._line(title)
-        self.title = heading if is_first else self.title
+        self.title = heading if self.title is None else self.title
         yield Piece(BlockKind.HEADING, heading, int(bool(heading)), place=place)
         for shape in self._visible(shapes, self._places(path)):
             try:
@@ -89,31 +85,26 @@ class _Slides:
             self._notes.append(f"{place}: its notes were not read ({error})")
         yield from self._comments(path, f"{place}, comment")
 
-    def _visible(self, shapes: Iterable[Any], places: dict[str, Box], depth: int = 0) -> Iterator[Any]:
+    def _visible(self, shapes: Sequence[Any], places: dict[str, Box], depth: int = 0) -> Iterator[Any]:
         """Yield the shapes that are not hidden in reading order, those of a group together. `places`: those of placeholders."""
-        visible = []
-        for shape in shapes:
-            if shape.find(f"*/{_SLIDES}cNvPr").get("hidden") in {"1", "true"}:
-                self._notes += [HIDDEN] * (HIDDEN not in self._notes)
-            else:
-                visible.append(shape)
+        visible = [one for one in shapes if one.find(f"*/{_SLIDES}cNvPr").get("hidden") not in {"1", "true"}]
+        self._notes += [HIDDEN] * (len(visible) < len(shapes) and HIDDEN not in self._notes)
         for shape in in_reading_order(visible, lambda one: _box(one) or places.get(_placeholder(one)[0])):
-            if shape.tag == f"{_SLIDES}grpSp" and depth < _DEEPEST_GROUP:
-                yield from self._visible(_shapes_in(shape), {}, depth + 1)
+            if shape.tag == _GROUP and depth < _DEEPEST_GROUP:
+                yield from self._visible(_shapes(shape), {}, depth + 1)
             else:
                 yield shape
 
     def _places(self, path: str) -> dict[str, Box]:
         """The edges of the placeholders on the layout of a slide by their numbers; some are those of its master."""
-        for layout in self._package.related(path, "slideLayout").values():
-            if layout not in self._layouts:
-                masters = [one for root in self._package.parts(layout, "slideMaster") for one in _shapes(root)]
-                by_kind = {_placeholder(one)[1]: _box(one) for one in masters}
-                own = [(*_placeholder(one), _box(one)) for one in _shapes(self._package.root(layout))]
-                found = {number: box or by_kind.get(_ON_MASTER.get(kind, "body")) for number, kind, box in own if kind}
-                self._layouts[layout] = {number: box for number, box in found.items() if box}
-            return self._layouts[layout]
-        return {}
+        layout = next(iter(self._package.related(path, "slideLayout").values()), "")
+        if layout and layout not in self._layouts:
+            masters = [one for root in self._package.parts(layout, "slideMaster") for one in _shapes(root)]
+            by_kind = {_placeholder(one)[1]: _box(one) for one in masters}
+            own = [(*_placeholder(one), _box(one)) for one in _shapes(self._package.root(layout))]
+            found = {number: box or by_kind.get(_ON_MASTER.get(kind, "body")) for number, kind, box in own if kind}
+            self._layouts[layout] = {number: box for number, box in found.items() if box}
+        return self._layouts.get(layout, {})
 
     def _shape(self, shape: Any, path: str, place: str) -> Iterator[Piece]:
         kind = _placeholder(shape)[1]
@@ -142,7 +133,6 @@ class _Slides:
         return Piece(BlockKind.ITEM, text, level, "buAutoNum" in marks, place=place)
 
     def _line(self, shape: Any) -> str:
-        """The text of a shape or cell on one line."""
         return squeeze(" ".join(map(self._text, shape.iterfind(f"*/{_MAIN}p"))))
 
     def _text(self, paragraph: Any) -> str:
@@ -160,9 +150,8 @@ class _Slides:
 
     def _comments(self, path: str, place: str) -> Iterator[Piece]:
         """Yield the comments on a slide and the replies to them. Their namespaces differ by version."""
-        for comment in (
-            one for root in self._package.parts(path, "comments") for one in root.iter("{*}cm", "{*}reply")
-        ):
+        roots = self._package.parts(path, "comments")
+        for comment in (one for root in roots for one in root.iter("{*}cm", "{*}reply")):
             own = [part for part in comment if part.tag.endswith(("}text", "}txBody"))]
             words = " ".join(one.text or "" for part in own for one in part.iter(f"{_MAIN}t", f"{_SLIDES}text"))
             date = comment.get("dt") or comment.get("created", "")
@@ -171,14 +160,9 @@ class _Slides:
 
 
 def _shapes(root: Any) -> list[Any]:
-    """The shapes of a slide or a page of notes."""
-    tree = root.find(f"{_SLIDES}cSld/{_SLIDES}spTree")
-    if tree is None:
+    group = root if root.tag == _GROUP else root.find(f"{_SLIDES}cSld/{_SLIDES}spTree")
+    if group is None:
         raise ValueError("it has no shapes")
-    return _shapes_in(tree)
-
-
-def _shapes_in(group: Any) -> list[Any]:
     return [one for one in group if one.find(f"*/{_SLIDES}cNvPr") is not None]
 
 
@@ -190,8 +174,8 @@ def _placeholder(shape: Any) -> tuple[str, str]:
 
 def _box(shape: Any) -> Box | None:
     """The edges of a shape, as far as it has them itself."""
-    found = next((one for one in (*shape.iterfind(f"*/{_MAIN}xfrm"), *shape.iterfind(f"{_SLIDES}xfrm"))), None)
-    corner, size = (None if found is None else found.find(f"{_MAIN}{name}") for name in ("off", "ext"))
+    found = [*shape.iterfind(f"*/{_MAIN}xfrm"), *shape.iterfind(f"{_SLIDES}xfrm")]
+    corner, size = (found[0].find(f"{_MAIN}{name}") if found else None for name in ("off", "ext"))
     if corner is None or size is None:
         return None
     left, top, width, height = (int(one) for one in (corner.get("x"), corner.get("y"), size.get("cx"), size.get("cy")))
@@ -199,7 +183,6 @@ def _box(shape: Any) -> Box | None:
 
 
 def _run(part: Any) -> TextRun:
-    """The text of a part of a paragraph."""
     if part.tag == _FORMULA:
         return TextRun(formula_text(part))
     if part.tag not in {f"{_MAIN}r", f"{_MAIN}fld"}:

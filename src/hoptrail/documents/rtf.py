@@ -1,7 +1,4 @@
-"""Parses RTF into paragraphs, list items and table rows. Footnotes and comments follow their paragraph.
-
-Pictures, instructions of fields, headers and hidden text are left out, as is what is struck out. Nothing is linked or embedded.
-"""
+"""Parses RTF into headings, paragraphs, list items and table rows. Footnotes and comments follow their paragraph."""
 
 from __future__ import annotations
 
@@ -35,36 +32,31 @@ _SKIPPED = word_set(
 _STARRED = ("shppict", "listtext", "footnote", "annotation", "atnauthor")
 """Destinations that are read although older programs may skip them."""
 _SIGNS = {"line": "\n", "tab": "\t", "emdash": "—", "endash": "–", "bullet": "•", "emspace": " ", "enspace": " "}
-_SIGNS |= {"nestcell": " ", "nestrow": "\n"}
-_SIGNS |= {"lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”"}
+_SIGNS |= {"nestcell": " ", "nestrow": "\n", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”"}
 _CODECS = (
     "77=mac-roman 128=cp932 129=cp949 134=cp936 136=cp950 161=cp1253 162=cp1254 163=cp1258 177=cp1255 178=cp1256 "
     "186=cp1257 204=cp1251 222=cp874 238=cp1250 255=cp437"
 )
 """The encodings of fonts by their character sets; others have that of the file."""
 _NUMBER = re.compile(r"\(?\w{1,4}[.)]")
-_MOST_OPEN = 5000
-"""Groups within groups."""
+_MOST_OPEN = 5000  # groups within groups
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What holds within a group. `why`, `shift` and `bold`: see `TextRun`. `skip`: bytes that stand for a character of Unicode in
-    older programs. `level`: that of the paragraph in the outline, from 1; 0 outside it. `depth`: that of its list. `into`: the
-    runs of the note that is read, or None.
-    """
+    """What holds within a group. `why`, `shift` and `bold`: see `TextRun`."""
 
     out: bool = False
     mark: bool = False
     why: str = ""
     shift: int = 0
     bold: bool = False
-    skip: int = 1
+    skip: int = 1  # bytes that stand for a character of Unicode in older programs
     in_table: bool = False
-    level: int = 0
-    depth: int = 1
+    level: int = 0  # of the paragraph in the outline, from 1; 0 outside it
+    depth: int = 1  # of its list
     font: int | None = None
-    into: list[TextRun] | None = None
+    into: list[TextRun] | None = None  # the runs of the note that is read
 
 
 def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -85,13 +77,11 @@ class _Reader(OfficeReader):
         self._open: list[_State] = []
         self._codec, self._default = "cp1252", 0
         self._fonts: dict[int | None, str] = {}
-        self._author: list[TextRun] = []
         self._bytes = bytearray()
         self._waiting = 0  # bytes to skip after a character of Unicode
-        self._runs: list[TextRun] = []
         self._mark = ""  # the bullet or number of the paragraph
-        self._cells: list[str] = []
-        self._rows: list[GridRow] = []
+        self._runs, self._author = list[TextRun](), list[TextRun]()
+        self._cells, self._rows = list[str](), list[GridRow]()
         self._below: list[Piece] = []  # what stands apart from the rows
 
     def read(self, data: bytes) -> Iterator[Piece]:
@@ -100,24 +90,24 @@ class _Reader(OfficeReader):
             if token.lastgroup is None:  # the end of a line may stand between the bytes of a character
                 continue
             if token["code"] or token["text"]:
-                self._byte(token["text"] or bytes([int(token["code"], 16)]))
+                written = token["text"] or bytes([int(token["code"], 16)])
+                self._bytes += written[self._waiting :]
+                self._waiting = max(0, self._waiting - len(written))
                 continue
             self._flush()
             if token["brace"]:
                 self._waiting = 0
                 self._group(token["brace"])
             elif token["sign"]:
-                starred = token["sign"] == b"*"
                 sign = token["sign"].decode("ascii", "replace")
                 if sign in "\r\n":  # as TextEdit ends a paragraph
                     yield from self._break("par")
-                    continue
-                self._text({"~": "\xa0", "_": "-", "-": "", "*": ""}.get(sign, sign))
-                continue
+                else:
+                    self._text({"~": "\xa0", "_": "-", "-": "", "*": ""}.get(sign, sign))
             elif token["word"]:
                 number = None if token["number"] is None else int(token["number"])
                 yield from self._word(token["word"].decode(), number, starred)
-            starred = False
+            starred = token["sign"] == b"*"
         self._flush()
         yield from (*self._end(), *self._table(), *self.apart())
 
@@ -171,11 +161,6 @@ class _Reader(OfficeReader):
     def blocks(self, element: Any, place: str) -> Iterator[Piece]:
         yield Piece(BlockKind.PARAGRAPH, self.text(element), place=place)
 
-    def _byte(self, data: bytes) -> None:
-        if self._waiting:
-            data, self._waiting = data[self._waiting :], max(0, self._waiting - len(data))
-        self._bytes += data
-
     def _flush(self) -> None:
         if self._bytes:
             font = self._default if self._state.font is None else self._state.font
@@ -183,11 +168,12 @@ class _Reader(OfficeReader):
             self._bytes.clear()
 
     def _text(self, text: str) -> None:
-        if self._state.mark and not self._state.out:
+        state = self._state
+        if state.mark and not state.out:
             self._mark += text
-        elif not self._state.out:
-            runs = self._runs if self._state.into is None else self._state.into
-            runs.append(TextRun(text, self._state.why, self._state.shift, self._state.bold))
+        elif not state.out:
+            runs = self._runs if state.into is None else state.into
+            runs.append(TextRun(text, state.why, state.shift, state.bold))
 
     def _break(self, word: str) -> Iterator[Piece]:
         if self._state.into is not None or (self._state.in_table and word not in ("cell", "row")):
@@ -219,14 +205,12 @@ class _Reader(OfficeReader):
         yield from self.apart()
 
     def _table(self) -> Iterator[Piece]:
-        rows, self._rows = self._rows, []
-        below, self._below = self._below, []
+        rows, below, self._rows, self._below = self._rows, self._below, [], []
         return chain(grid_pieces(rows), below)
 
 
 @lru_cache(maxsize=1000)
 def _changes(word: str, number: int | None) -> dict[str, Any]:
-    """What a word changes in the state; empty if nothing."""
     on = number != 0
     known: dict[str, dict[str, Any]] = {
         **{one: {"mark": True} for one in ("listtext", "pntext")},

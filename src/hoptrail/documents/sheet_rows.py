@@ -11,14 +11,11 @@ from hoptrail.documents.blocks import Piece
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.types import BlockKind
 
-SAMPLE = 50
-"""Rows examined to decide whether the first is a header."""
-_LONGEST_HEADER = 60
-"""Characters; a longer cell is a sentence."""
+SAMPLE = 50  # rows examined to decide whether the first is a header
+_LONGEST_HEADER = 60  # characters; a longer cell is a sentence
 _ABBREVIATED = 2
 """Words; a longer cell that ends in a period is a sentence, a shorter one an abbreviation: `No.`, `Qty. left`."""
-_NAMED_SHARE = 0.6
-"""Minimal share of columns that a header row names, unless only the first column has no name."""
+_NAMED_SHARE = 0.6  # minimal share of columns that a header row names, unless only the first column has no name
 VALUE = re.compile(
     r"[^\w]*\d[\d\s.,:/'’%°+*()–-]*\w{0,4}[^\w]*"  # a number, an amount, a date in digits, a time, a telephone number
     r"|[^\w]{0,2}\d[\d.,]*(?: ?[^\W\d]+){1,3}"  # a quantity with its unit
@@ -27,17 +24,13 @@ VALUE = re.compile(
     r"|\S+@\S+\.\S+|https?://\S+|-+|[✓✗✔✘]|[$€£¥]|[^\w]*[$€£¥]\s?\d.*|[^\w]*\d[\d.,' ]*[$€£¥]"
     r"|(?i:true|false|n/a|null|none|yes|no|x)"
 )
-_NAMES_TOO = frozenset({"yes", "no", "x"})
-"""Values that may be headers."""
-_CURRENCIES = frozenset("$€£¥")
-"""Signs that are values by themselves, and headers above amounts."""
-_AMOUNT = re.compile(r"[\d\s.,'’–-]*\d[\d\s.,'’–-]*|[–-]")
-"""A number without a currency sign, or a dash in its place."""
+_NAMES_TOO = frozenset({"yes", "no", "x"})  # values that may be headers
+_CURRENCIES = frozenset("$€£¥")  # signs that are values by themselves, and headers above amounts
+_AMOUNT = re.compile(r"[\d\s.,'’–-]*\d[\d\s.,'’–-]*|[–-]")  # a number without a currency sign, or a dash in its place
 _YEAR = re.compile(r"(?:19|20)\d\d|[QH][1-4](?: ?(?:19|20)\d\d)?|(?:FY ?)?(?:19|20)?\d\d/\d\d")
 """Years, quarters and financial years: numbers that may be column headers."""
 
-_MOST_HEADERS = 3
-"""Header rows of a table, unless its file marks more."""
+_MOST_HEADERS = 3  # header rows of a table, unless its file marks more
 
 
 class GridRow(NamedTuple):
@@ -69,11 +62,9 @@ def has_header(rows: Sequence[Sequence[str]], *, repeats: bool = False) -> bool:
     has_numbers = all(any(map(str.isdigit, cell)) for cell in below)
     of_years = len(years) > 1 or (bool(years) and has_numbers and heads_values(rows))
     by_year = of_years and 2 * sum(_YEAR.fullmatch(cell) is not None for cell in below) < len(below)
-    good = bool(named) and all(
-        (by_year and name in years) or _names_a_column(name, cells) for name, cells in heads if name
-    )
+    are_names = all((by_year and name in years) or _names_a_column(name, cells) for name, cells in heads if name)
     distinct = repeats or len(set(named)) == len(named) or heads_values(rows)
-    return enough and good and distinct and not _is_key_value(rows)
+    return bool(named) and enough and are_names and distinct and not _is_key_value(rows)
 
 
 def _names_a_column(cell: str, column: Set[str] = frozenset()) -> bool:
@@ -118,25 +109,22 @@ def header_of(rows: Sequence[GridRow]) -> tuple[int, list[str]]:
         depth += 1
     for count in range(min(depth, len(rows)), 0, -1):
         names = column_names(rows[:count])
-        lowest = [
-            _cell(rows[count - 1], column) or name for column, name in enumerate(names)
-        ]  # `2007 N` looks like a value
-        repeats = bool(rows[count - 1].spans)
+        # The lowest names alone, as `2007 N` looks like a value.
+        lowest = [_cell(rows[count - 1], column) or name for column, name in enumerate(names)]
         body = [row.cells for row in rows[count:]]
+        repeats = bool(rows[count - 1].spans)
         if has_header([names, *body], repeats=repeats) or (count > 1 and has_header([lowest, *body], repeats=True)):
             return count, names
     return 0, []
 
 
 def column_names(headers: Sequence[GridRow]) -> list[str]:
-    """The names of the columns below these header rows."""
-    width = max((len(row.cells) for row in headers), default=0)
-    names = [""] * width
+    names = [""] * max((len(row.cells) for row in headers), default=0)
     for row, below in zip_longest(headers, headers[1:]):
         for start, columns in _groups(row, below).items():
-            for column in range(start, min(start + columns, width)):
-                name, cell = names[column], _cell(row, start)
-                names[column] = name if not cell or name.endswith(cell) else f"{name} {cell}".strip()
+            cell = _cell(row, start)
+            for column, name in enumerate(names[start : start + columns], start):
+                names[column] = name if name.endswith(cell) else f"{name} {cell}".strip()
     return names
 
 
@@ -165,9 +153,8 @@ def _is_over_names(rows: Sequence[GridRow]) -> bool:
     named = sorted(grouped - covered)
     subordinate = [_cell(below, column) for column in named]
     columns = [{_cell(one, column) for one in body} - {""} for column in named]
-    are_names = (
-        _YEAR.fullmatch(cell) or _names_a_column(cell, cells) for cell, cells in zip(subordinate, columns, strict=True)
-    )
+    pairs = zip(subordinate, columns, strict=True)
+    are_names = (_YEAR.fullmatch(cell) or _names_a_column(cell, cells) for cell, cells in pairs)
     if not grouped or not all(subordinate) or not all(are_names):
         return False
     others = [(_cell(row, column), _cell(below, column)) for column in groups if column not in grouped]
@@ -182,7 +169,6 @@ def _cell(row: GridRow, column: int) -> str:
 
 
 def header_piece(headers: Sequence[str], place: str) -> Piece:
-    """The header row of a table."""
     return Piece(BlockKind.ROW, level=1, cells=tuple(("", header) for header in headers if header.strip()), place=place)
 
 
@@ -193,9 +179,7 @@ def row_piece(headers: Sequence[str], cells: Sequence[str], place: str) -> Piece
 
 
 def grid_pieces(rows: Sequence[GridRow], marked: int | None = None) -> Iterator[Piece]:
-    """Yield the rows of a table. `marked`: the number of rows that are known to be headers; None if their content decides. A row
-    that is one cell over all columns is a paragraph.
-    """
+    """Yield the rows of a table with `marked` headers (None: by their content). One cell over all columns is a paragraph."""
     width = max((len(row.cells) for row in rows), default=0)
     across = [width > 1 and (row.spans or {}).get(0, 1) >= width for row in rows]
     title = next((number for number, is_across in enumerate(across) if not is_across), 0)
@@ -276,7 +260,6 @@ def _tables(rows: Iterable[GridRow]) -> Iterator[Iterator[GridRow]]:
 
 
 def _part(row: GridRow, first: int, end: int) -> GridRow:
-    """The cells of a row from one column to another."""
     spans = row.spans and {start - first: columns for start, columns in row.spans.items() if first <= start < end}
     return GridRow(row.place, row.cells[first:end], spans)
 

@@ -1,9 +1,4 @@
-"""Parses Excel workbooks, new and old (.xls), sheet by sheet into rows, with values as a reader sees them and the headers of
-their columns.
-
-Values of formulas are those last computed. Comments follow their row, the texts of boxes their sheet. Hidden sheets, rows and
-columns and struck-out text are left out with a note; formulas, charts and pictures without.
-"""
+"""Parses Excel workbooks, new and old (.xls), into rows with values as a reader sees them, those of formulas as last computed."""
 
 from __future__ import annotations
 
@@ -19,7 +14,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.grids import OfficeGrid, Rows, hidden_sheets
 from hoptrail.documents.limits import ReadingLimits, Unreadable
-from hoptrail.documents.markup import STRUCK
+from hoptrail.documents.markup import STRUCK, runs
 from hoptrail.documents.number_formats import BUILT_IN, GENERAL, shown_number
 from hoptrail.documents.office_package import NOTHING, Package, opened_package, relation_of
 from hoptrail.documents.office_text import TextRun, comment_head, shown
@@ -31,8 +26,7 @@ _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\b[^>]*\bref=[\"']([A-Z0-9$]+):([A-Z0
 _SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _VALUE, _FORMULA, _INLINE, _CELL, _RUN, _TEXT = (f"{_SPREADSHEET}{name}" for name in ("v", "f", "is", "c", "r", "t"))
 _Item = TypeVar("_Item")
-_COPY_OF_THREAD = "[Threaded comment]"
-"""How the copy of a threaded comment for older programs begins."""
+_COPY_OF_THREAD = "[Threaded comment]"  # how the copy of a threaded comment for older programs begins
 
 
 def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -42,8 +36,6 @@ def parse_xlsx(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 class _Workbook:
-    """A workbook and what its sheets share."""
-
     def __init__(self, package: Package) -> None:
         self._package = package
         self._book = package.root(package.main)
@@ -56,9 +48,7 @@ class _Workbook:
         self._uncomputed = 0
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the pieces of all sheets that are shown.
-        Raises: Unreadable: there is no sheet that can be read.
-        """
+        """Yield the pieces of all sheets that are shown. Raises: Unreadable: there is no sheet that can be read."""
         paths, notes = self._package.related(self._package.main), self._package.notes
         hidden, read = [], False
         for sheet in self._book.iter("{*}sheet"):
@@ -74,7 +64,7 @@ class _Workbook:
             raise Unreadable("is not an Excel file, or a damaged one (no sheet can be read)")
         notes += hidden_sheets(hidden)
         advice = "formulas hold no value: open the file in a spreadsheet program and save it"
-        notes += [f"{self._uncomputed} {advice}"] if self._uncomputed else []
+        notes += [f"{self._uncomputed} {advice}"] * bool(self._uncomputed)
 
     def _sheet(self, name: str, path: str, data: bytes) -> Iterator[Piece]:
         grid = OfficeGrid(f"sheet {name}", self._package.limits, self._package.notes)
@@ -104,8 +94,7 @@ class _Workbook:
                 del element.getparent()[0]
 
     def _cells(self, row: Any) -> dict[int, str]:
-        cells: dict[int, str] = {}
-        column = -1
+        cells, column = dict[int, str](), -1
         for cell in row.iterchildren(_CELL):
             name = cell.get("r")
             column = column + 1 if name is None else _column(name.rstrip("0123456789"))
@@ -118,7 +107,6 @@ class _Workbook:
         return shown(map(_run, element.iterchildren(_TEXT, _RUN)), self._package.notes)[0]
 
     def _value(self, cell: Any) -> str:
-        """The value of a cell as it is shown."""
         kind, text = cell.get("t", "n"), cell.findtext(_VALUE) or ""
         code, why = _numbered(self._styles, cell.get("s", "")) or (GENERAL, "")
         if kind == "s":
@@ -167,7 +155,6 @@ def _is_on(mark: Any) -> bool:
 
 
 def _numbered(known: Sequence[_Item], number: str) -> _Item | None:
-    """The item with this number, counted from 0."""
     return known[int(number)] if number.isdigit() and int(number) < len(known) else None
 
 
@@ -203,15 +190,13 @@ def parse_xls(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 class _OldWorkbook:
-    """Reads sheets, and notes what is left out of them."""
-
     def __init__(self, book: Any, limits: ReadingLimits) -> None:
         self._book, self._limits = book, limits
         self.notes: list[str] = []
 
     def pieces(self) -> Iterator[Piece]:
-        for sheet in self._book.sheets():
-            yield from () if sheet.visibility else self._sheet(sheet)
+        for sheet in (one for one in self._book.sheets() if not one.visibility):
+            yield from self._sheet(sheet)
         self.notes += hidden_sheets([sheet.name for sheet in self._book.sheets() if sheet.visibility])
 
     def _sheet(self, sheet: Any) -> Iterator[Piece]:
@@ -220,10 +205,9 @@ class _OldWorkbook:
             grid.comment(row, comment_head(note.author or "", ""), squeeze(note.text))
         for top, end, left, right in sheet.merged_cells:
             grid.merge(top, left, end - 1, right - 1)
-        for column in sorted(column for column, info in sheet.colinfo_map.items() if info.hidden):
-            # as ranges: a sheet may hide hundreds of columns, and each cell asks
-            begins = grid.hidden.pop()[0] if grid.hidden and grid.hidden[-1][1] == column - 1 else column
-            grid.hidden.append((begins, column))
+        hidden = sorted(column for column, info in sheet.colinfo_map.items() if info.hidden)
+        # As ranges: a sheet may hide hundreds of columns, and each cell asks.
+        grid.hidden += ((run[0], run[-1]) for run in runs(hidden, lambda run, column: column == run[-1] + 1))
         return grid.sheet(sheet.name, self._rows(sheet))
 
     def _rows(self, sheet: Any) -> Rows:

@@ -1,23 +1,22 @@
 """Parses manual pages: those of man(7), of mdoc(7), and those that pod2man, DocBook and AsciiDoc write.
 
-An option and its description become one list item (`-v, --verbose: Say more.`), examples become code, and tables rows. The title
-is the name with the section, as in `crontab(5)`. Comments, fonts, index entries and drawings are left out.
+An option and its description become one list item (`-v, --verbose: Say more.`), examples become code, and tables rows.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
-from hoptrail.documents.limits import ReadingLimits
-from hoptrail.documents.man.mdoc import lines_of
-from hoptrail.documents.man.page import CELLS, LONG_TAG, TAG, Page
-from hoptrail.documents.man.roff import RoffLine
-from hoptrail.documents.markup import OpenTable, TableCell, table_rows
+from hoptrail.documents.limits import ReadingLimits, Unreadable
+from hoptrail.documents.man.mdoc import GLUE, MACROS, Mdoc, joined, lines_of
+from hoptrail.documents.man.roff import Roff, RoffLine
+from hoptrail.documents.markup import Flow, OpenTable, TableCell, table_rows
 from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
@@ -25,11 +24,18 @@ from hoptrail.types import BlockKind
 
 _CODING = re.compile(rb"[^\n]{0,200}coding:[ \t]*([\w-]{1,40})")
 _NAMES_END = re.compile(r" +(?:-{1,2}|—|–|−) +")
-_LONGEST_TAG = 200
+_LONGEST_TAG = 200  # characters; a longer line is a paragraph
 _LAYOUT = word_set("AT DA DT IX LINKSTYLE PD UC EQ EN PU")
 """Macros without text, for the index and the layout, as are requests, whose names are in small letters."""
 _UNTAGGED = frozenset(("-bullet", "-dash", "-hyphen", "-item", "-enum"))
 _EMPHASIS = frozenset(("Sy", "Em", "Li", "Cm", "Ic"))
+TEXT, SECTION, SUBSECTION, TAG, LONG_TAG, CELLS = range(6)
+"""What the words are, as `Page.expected`: a paragraph, a heading, the tag of an item in one line or in several, the cells of a
+row."""
+_ALTERNATING = frozenset(("BR", "RB", "IR", "RI", "BI", "IB"))
+_BULLET = re.compile(r"[-–—•·○□▪∗*o+⋅]")
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\)?")
+_DEEPEST = 100  # lists within lists
 
 
 def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -39,7 +45,7 @@ def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
     coding = _CODING.match(data)
     decoded = decode(data, coding[1].decode() if coding is not None else None)
     page = Page()
-    page.read(decoded.text, _HANDLERS)
+    page.read(decoded.text)
     notes, pieces = decoded.notes, page.flow.pieces
     if page.refers_to and not pieces:
         notes = (*notes, f"only refers to another page ({page.refers_to})")
@@ -49,8 +55,142 @@ def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
     return assemble(title, pieces, notes, limits.text, (page.date, "man page date"))
 
 
+@dataclass(slots=True)
+class Page:
+    """A page that is being read: its open paragraph, example, items and indentation, which become pieces.
+
+    `bases`: the number of open lists outside each open indentation. What is indented belongs to the open item, if there is one.
+    `tables`: the open lists of mdoc(7) with their kinds, some of which are tables.
+    """
+
+    roff: Roff = field(default_factory=Roff)
+    flow: Flow = field(default_factory=Flow)
+    source: Iterator[RoffLine] = field(default_factory=lambda: iter(()))
+    words: list[str] = field(default_factory=list)
+    bases: list[int] = field(default_factory=lambda: [0])
+    tables: list[tuple[str, OpenTable]] = field(default_factory=list)
+    code: list[str] | None = None
+    expected: int = TEXT
+    lines: int | None = None  # lines of a paragraph that may be the tag of an indented one; None for other paragraphs
+    place: str = ""
+    summary: str = ""  # the first paragraph: names of the page and what it is about
+    name: str = ""
+    section: str = ""
+    date: str = ""
+    refers_to: str = ""
+    link: str = ""
+    mdoc: Mdoc = field(init=False)
+    _goes_on: bool = False
+
+    def __post_init__(self) -> None:
+        self.mdoc = Mdoc(self.roff.visible)
+
+    def read(self, text: str) -> None:
+        """Read the lines; a macro without a handler stands within the text, and other requests have none."""
+        self.source = self.roff.lines(text)
+        for line in self.source:
+            handle = _HANDLERS.get(line.macro if line.macro or line.rest.strip() else "sp")
+            if handle or not line.macro.islower() or line.macro in self.roff.defined:
+                (handle or Page.write)(self, line)
+        self.close(0)
+
+    def until(self, macro: str) -> list[RoffLine]:
+        """Take the lines up to one with `macro`, which is taken as well."""
+        return list(takewhile(lambda line: line.macro != macro, self.source))
+
+    def shown(self, line: RoffLine) -> list[str]:
+        return [self.roff.visible(one) for one in line.given]
+
+    def words_of(self, line: RoffLine) -> list[str]:
+        """The words of a line, or of a macro within the text; of an unknown macro, the arguments."""
+        if line.macro in MACROS:
+            return self.mdoc.words([line.macro, *line.given])
+        if line.macro:
+            return [("" if line.macro in _ALTERNATING else " ").join(self.shown(line))]
+        return [self.roff.visible(line.rest)]
+
+    def inline(self, line: RoffLine) -> str:
+        return lines_of(self.words_of(line))
+
+    def add(self, *words: str) -> None:
+        """Add words to the paragraph, which begins with one that is more than a line break."""
+        begun = words if self.words else dropwhile(lambda word: not word.strip(f"{GLUE}\n"), words)
+        self.words += filter(None, begun)
+
+    def write(self, line: RoffLine, words: list[str] | None = None) -> None:
+        """Add a line, or the words that stand for it, to the paragraph, example or tag."""
+        if not (self.words or self.code):
+            self.place = line.place
+        words = self.words_of(line) if words is None else words
+        goes_on = line.rest.endswith("\\c")
+        if self.code is not None and not self.expected:
+            before = self.code.pop() if self._goes_on and self.code else ""
+            self.code.append(before + joined(words).rstrip())
+        else:
+            self.add("\n" * (not line.macro and line.rest[0] in " \t" and not self.expected), *words, GLUE * goes_on)
+        self._goes_on = goes_on
+        self.lines = None if self.lines is None else self.lines + 1
+        if self.expected in {SECTION, SUBSECTION, TAG} and self.words and not goes_on:
+            self.flush()
+
+    def flush(self) -> None:
+        """End the paragraph, and the example so far."""
+        words, expected = self.words, self.expected
+        self.words, self.expected, self.lines = [], TEXT, None
+        if expected == CELLS:
+            cells = [TableCell(squeeze(cell)) for cell in joined(words).split("\t")]
+            self.flow.pieces.append(self.tables[-1][1].row(cells, self.place))
+        elif text := lines_of(words):
+            if expected >= TAG:
+                self.flow.term(text, self.place)
+            elif expected:
+                self.heading(text, expected, self.place)
+            else:
+                self.summary = self.summary or text
+                self.flow.text(text, self.place)
+        if self.code:
+            if code := textwrap.dedent("\n".join(self.code).expandtabs()).strip("\n"):
+                self.flow.code(code, self.place)
+            self.code.clear()
+
+    def close(self, depth: int) -> None:
+        """End the paragraph and the lists but for the outer `depth` ones."""
+        self.flush()
+        while self.flow.depth > depth:
+            self.flow.end_list()
+
+    def heading(self, text: str, level: int, place: str) -> None:
+        """End everything that is open, and begin a section; without a text, the next line is its heading."""
+        self.close(0)
+        self.bases, self.tables, self.code, self.expected = [0], [], None, TEXT if text else level
+        if text:
+            self.mdoc.in_synopsis = text.upper() == "SYNOPSIS"
+            self.flow.add(Piece(BlockKind.HEADING, text, level, place=place))
+
+    def item(self, tag: str = "", place: str = "") -> None:
+        """Begin an item, in a new list if none is open at this indentation. A bullet is left out; a number stays in the text."""
+        self.close(self.bases[-1] + 1)
+        is_numbered = _NUMBER.fullmatch(tag) is not None and not _BULLET.fullmatch(tag)
+        if self.flow.depth == self.bases[-1]:
+            self.begin_list(ordered=is_numbered)
+        self.flow.item()
+        if is_numbered:
+            self.place = place
+            self.add(tag)
+        elif tag and not _BULLET.fullmatch(tag):
+            self.flow.term(tag, place)
+
+    def begin_list(self, *, ordered: bool = False) -> None:
+        if self.flow.depth == _DEEPEST:
+            raise Unreadable("has lists nested too deep")
+        self.flow.begin_list(ordered=ordered)
+
+    def outdent(self) -> int:
+        """End the innermost indentation. Returns the number of lists outside it."""
+        return self.bases.pop() if len(self.bases) > 1 else 0
+
+
 def _head(page: Page, line: RoffLine) -> None:
-    """Note name, section and date; the rest becomes a row."""
     given = list(map(squeeze, page.shown(line)))
     if line.macro == "Dd":
         page.date = find_date(" ".join(given))
@@ -63,7 +203,7 @@ def _head(page: Page, line: RoffLine) -> None:
 
 
 def _heading(page: Page, line: RoffLine) -> None:
-    page.heading(page.inline(RoffLine(0, "B", line.rest)), 1 if line.macro in {"SH", "Sh"} else 2, line.place)
+    page.heading(page.inline(replace(line, macro="B")), 1 if line.macro in {"SH", "Sh"} else 2, line.place)
 
 
 def _paragraph(page: Page, line: RoffLine) -> None:
@@ -113,10 +253,8 @@ def _indent(page: Page, line: RoffLine) -> None:
 def _example(page: Page, line: RoffLine) -> None:
     """Begin or end an example, in which lines are kept."""
     page.flush()
-    begins = line.macro in {"nf", "EX", "Vb", "CS"} or (
-        line.macro == "Bd" and {"-literal", "-unfilled"} & {*line.given}
-    )
-    page.code = [] if begins else None
+    is_literal = line.macro == "Bd" and not {"-literal", "-unfilled"}.isdisjoint(line.given)
+    page.code = [] if is_literal or line.macro in {"nf", "EX", "Vb", "CS"} else None
 
 
 def _new_line(page: Page, line: RoffLine) -> None:
@@ -128,7 +266,6 @@ def _new_line(page: Page, line: RoffLine) -> None:
 
 
 def _reference(page: Page, line: RoffLine) -> None:
-    """A link, whose address is written after its text, and a reference to another page."""
     given = [*page.shown(line), "", "", ""]
     if line.macro in {"UR", "MT"}:
         page.link = given[0]
@@ -138,11 +275,6 @@ def _reference(page: Page, line: RoffLine) -> None:
         page.write(line, [f"{given[1]} <{given[0]}>{given[2]}"])
     else:
         page.write(line, [f"<{page.link}>{given[0]}" if page.link else given[0]])
-
-
-def _table(page: Page, _line: RoffLine) -> None:
-    page.flush()
-    page.flow.pieces += table_pieces(page.until("TE"), page.inline)
 
 
 def _referral(page: Page, line: RoffLine) -> None:
@@ -207,39 +339,29 @@ _KEY = re.compile(r"[lrcnaLRCNA][^lrcnasLRCNAS]*")
 
 @dataclass(slots=True)
 class _TableRow:
-    """A row of a table (tbl). `ruled`: a rule follows."""
-
     place: str
     cells: list[str] = field(default_factory=list)
     ruled: bool = False
 
 
-def table_pieces(lines: list[RoffLine], inline: Callable[[RoffLine], str]) -> Iterator[Piece]:
-    """Yield the rows. `inline` writes a line without macros and escapes. The first row is a header if the format centres it or
-    sets it in bold unlike the others, or if only it has a rule below.
-    """
-    formats, rows = _parts(lines, inline)
+def _table(page: Page, _line: RoffLine) -> None:
+    """Add the rows. The first is a header if the format sets it off from the others, or if only it has a rule below."""
+    page.flush()
+    formats, rows = _parts(page)
     is_ruled = bool(rows) and rows[0].ruled and not any(row.ruled for row in rows[1:-1])
-    above: list[str] = []
-    for row in rows:
-        above = row.cells = [
-            above[at] if cell == "\\^" and at < len(above) else cell for at, cell in enumerate(row.cells)
-        ]
-    heads = len(rows) > 1 and (is_ruled or _heads_by_format(formats))
-    return table_rows([(row.place, list(map(TableCell, row.cells))) for row in rows], int(heads))
-
-
-def _heads_by_format(formats: list[str]) -> bool:
-    """Whether the first row has a format of its own that is centred or bold in every column."""
     keys = [_KEY.findall(one) for one in formats[:2]]
-    return len(keys) == 2 and keys[0] != keys[1] and bool(keys[0]) and all(map(_EMPHASISED.search, keys[0]))
+    is_set_off = len(keys) == 2 and keys[0] != keys[1] and bool(keys[0]) and all(map(_EMPHASISED.search, keys[0]))
+    for above, row in pairwise(rows):
+        known = dict(enumerate(above.cells))
+        row.cells = [known.get(at, cell) if cell == "\\^" else cell for at, cell in enumerate(row.cells)]
+    heads = len(rows) > 1 and (is_ruled or is_set_off)
+    page.flow.pieces += table_rows([(row.place, list(map(TableCell, row.cells))) for row in rows], int(heads))
 
 
-def _parts(lines: list[RoffLine], inline: Callable[[RoffLine], str]) -> tuple[list[str], list[_TableRow]]:
-    """The formats of rows, and the rows."""
+def _parts(page: Page) -> tuple[list[str], list[_TableRow]]:
     tab, formats, rows = "\t", list[str](), list[_TableRow]()
     in_format, block, is_first = True, False, True
-    for line in lines:
+    for line in page.until("TE"):
         text = line.rest
         if line.macro and not block:
             in_format = in_format or line.macro == "T&"
@@ -250,21 +372,17 @@ def _parts(lines: list[RoffLine], inline: Callable[[RoffLine], str]) -> tuple[li
             formats += [one.strip() for one in text.split(",")]
             in_format = not text.rstrip().endswith(".")
         elif block and not (line.macro == "" and text.startswith("T}")):
-            rows[-1].cells[-1] = f"{rows[-1].cells[-1]} {inline(line)}".strip()
+            rows[-1].cells[-1] = f"{rows[-1].cells[-1]} {page.inline(line)}".strip()
         elif not block and text.strip() in _EMPTY:
             if rows:
                 rows[-1].ruled = rows[-1].ruled or bool(text.strip())
         else:
-            parts = text.split(tab)
-            if block:
-                parts = parts[1:]
-            else:
-                rows.append(_TableRow(line.place))
-            block = False
-            for part in parts:
-                block = part.strip() == "T{"
-                shown = part.strip() if part.strip() == "\\^" else inline(replace(line, macro="", rest=part)).strip()
-                rows[-1].cells.append("" if block or part.strip() in _EMPTY else shown)
+            rows += [] if block else [_TableRow(line.place)]
+            for part in text.split(tab)[block:]:
+                cell = part.strip()
+                shown = cell if cell == "\\^" else page.inline(replace(line, macro="", rest=part)).strip()
+                rows[-1].cells.append("" if cell == "T{" or cell in _EMPTY else shown)
+            block = text.split(tab)[-1].strip() == "T{"
         is_first = is_first and line.macro != ""
     return formats, [row for row in rows if any(row.cells)]
 

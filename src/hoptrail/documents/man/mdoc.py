@@ -1,7 +1,4 @@
-"""Writes the macros of mdoc(7) that stand within a line, as in `.Op Fl o Ar option`, as words.
-
-`macros` reads those that begin a paragraph, a list or an example.
-"""
+"""Writes the macros of mdoc(7) that stand within a line, as in `.Op Fl o Ar option`, as words; `macros` reads the others."""
 
 from __future__ import annotations
 
@@ -12,8 +9,7 @@ from typing import ClassVar
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 
-GLUE = "\0"
-"""On the side of a word on which no space is; text that was decoded has none."""
+GLUE = "\0"  # on the side of a word on which no space is; text that was decoded has none
 _GLUED = re.compile("\1?\0\1?")
 _SIGNS = {"B": "[]", "D": "“”", "Q": '""', "S": "‘’", "P": "()", "Br": "{}", "A": "<>"}
 """What macros put around text, by how their names begin: `Bq` around the rest of the line, `Bo` before and `Bc` after it."""
@@ -26,12 +22,10 @@ _WITHIN = word_set(
 )
 _FIELDS = word_set("%A %B %C %D %I %J %N %O %P %Q %R %T %U %V")
 _SILENT = word_set("Bk Ek Db Hf Os Es")
-_AT_START = _FIELDS | _SILENT | word_set("Bt Ex Fd Lb Rs Re Rv Ud")
-"""Macros only where they begin a line."""
+_AT_START = _FIELDS | _SILENT | word_set("Bt Ex Fd Lb Rs Re Rv Ud")  # macros only where they begin a line
 MACROS = frozenset((*_ENCLOSED, *_OPENED, *_CLOSED, *_WITHIN, *_AT_START))
 _CALLED = MACROS - _AT_START
-_BREAKING = word_set("Nm In Ft Fd Cd Vt")
-"""Macros that begin a new line in a synopsis."""
+_BREAKING = word_set("Nm In Ft Fd Cd Vt")  # macros that begin a new line in a synopsis
 _CLOSES = frozenset(".,:;)]?!")
 _PUNCTUATION = {**{sign: GLUE + sign for sign in _CLOSES}, "(": f"({GLUE}", "[": f"[{GLUE}", "|": "|"}
 _LINKS = {"Ns": GLUE, "Ap": f"{GLUE}'{GLUE}", "Ta": f"{GLUE}\t{GLUE}", "Nd": "—"}
@@ -52,26 +46,22 @@ def joined(words: Iterable[str]) -> str:
 
 
 def lines_of(words: Iterable[str]) -> str:
-    """The lines of words, in which spaces are single."""
     return "\n".join(filter(None, map(squeeze, joined(words).split("\n"))))
 
 
 class Mdoc:
-    """Writes lines of macros. `name` is that of the page, by its first `.Nm`; `in_synopsis`: that section is being read."""
+    """Writes lines of macros. `name` is that of the page, by its first `.Nm`; `in_synopsis`: that section is being read.
+    `_listed`: whether there are parts yet of a function (`.Fo`) or a reference (`.Rs`), with commas between them; None elsewhere.
+    """
 
     def __init__(self, visible: Callable[[str], str]) -> None:
-        self.name = ""
-        self.in_synopsis = False
-        self.visible = visible
+        self.name, self.in_synopsis, self.visible = "", False, visible
         self._spaced = True
         self._listed: bool | None = None
-        """Whether there are parts yet of a function (`.Fo`) or a reference (`.Rs`), with commas between them; None elsewhere."""
 
     def words(self, parts: Sequence[str]) -> list[str]:
         """The words of a line: a macro, and its arguments, which may be macros."""
-        last = len(parts)
-        while last > 1 and parts[last - 1] in _CLOSES:
-            last -= 1
+        last = next((number for number in range(len(parts), 1, -1) if parts[number - 1] not in _CLOSES), 1)
         words = ["\n"] if self.in_synopsis and parts[0] in _BREAKING else []
         closing: list[str] = []
         at = 0
@@ -123,12 +113,11 @@ class Mdoc:
             return self.plain(given)
         words: list[str] = []
         for one in given if name == "Fa" else [" ".join(given)]:
-            words += [*([f"{GLUE},"] if self._listed else []), self.visible(one)]
+            words += [f"{GLUE},"] * self._listed + [self.visible(one)]
             self._listed = True
         return words
 
     def _space(self, _name: str, given: list[str]) -> list[str]:
-        """Set whether spaces follow the words."""
         self._spaced = "off" not in given
         return [" "]
 

@@ -17,7 +17,7 @@ _COMMENT = re.compile(r'(?<!\\)((?:\\\\)*)\\["#].*')
 _REQUEST = re.compile(r"[.'][ \t]*(?P<name>[^ \t\\]*)[ \t]*(?P<rest>.*)", re.DOTALL)
 _ARGUMENT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\\*\(..|\\.?|"")*)(?:"|$)|(?P<bare>(?:[^ \t\\]|\\.|\\$)+)', re.DOTALL)
 _DEFINED = frozenset(("de", "de1", "dei", "am", "ami", "am1", "ig"))
-_OPENS_BLOCK = re.compile(r"\\[{}]")
+
 _CONDITION = re.compile(
     r"""[ \t]*(?P<negated>!*)(?P<condition>(?:(?P<quote>['"])(?:(?!(?P=quote)).){0,200}(?P=quote)(?:(?!(?P=quote)).){0,200}"""
     r"""(?P=quote)|(?:\\n?[*]?(?:\(..|\[[^\]]{0,100}\]|[^{}])|[^ \t\\]){1,500}))[ \t]*""",
@@ -84,8 +84,8 @@ class Roff:
                 if name in _DEFINED:
                     given = RoffLine(number, name, rest).given
                     self.defined.update(given[:1])
-                    given = given[name != "ig" :]
-                    end = re.compile(rf"[.'][ \t]*{re.escape(given[0] if given else '.')}(?:[ \t]|$)")
+                    mark = next(iter(given[name != "ig" :]), ".")
+                    end = re.compile(rf"[.'][ \t]*{re.escape(mark)}(?:[ \t]|$)")
                     next((one for one in source if end.match(one[1])), None)
                 elif name in {"ds", "ds1", "as", "as1"}:
                     self._define(name, rest)
@@ -101,8 +101,7 @@ class Roff:
             return not (branches.pop() if branches else True), rest
         match = _CONDITION.match(rest)
         holds = match is not None and (match["condition"] in _HOLDING) != (len(match["negated"]) % 2 == 1)
-        if name == "ie":
-            branches.append(holds)
+        branches += [holds] if name == "ie" else []
         return holds and name != "while", rest[match.end() :] if match is not None else rest
 
     def _define(self, request: str, rest: str) -> None:
@@ -113,7 +112,7 @@ class Roff:
             raise Unreadable(f"defines a string of more than {_LONGEST_STRING} characters")
 
     def visible(self, text: str) -> str:
-        """The text without escapes."""
+        """The text without its escapes, or with what they stand for."""
         return _ESCAPE.sub(self._escape, text) if "\\" in text else text
 
     def _escape(self, match: re.Match[str]) -> str:
@@ -143,12 +142,9 @@ def _joined(text: str) -> Iterator[tuple[int, str]]:
 
 def _skip_block(line: str, source: Iterator[tuple[int, str]]) -> None:
     """Skip the lines of a block that begins in `line`, if one does."""
-    depth = 0
-    while True:
-        depth += sum(1 if brace == "\\{" else -1 for brace in _OPENS_BLOCK.findall(line))
-        if depth <= 0 or (following := next(source, None)) is None:
-            return
-        line = following[1]
+    depth = line.count("\\{") - line.count("\\}")
+    while depth > 0 and (following := next(source, None)) is not None:
+        depth += following[1].count("\\{") - following[1].count("\\}")
 
 
 def _drawn(name: str, argument: str) -> str:

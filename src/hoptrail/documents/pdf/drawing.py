@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any
 
@@ -11,8 +10,7 @@ from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.pdf.parser import open_pdf
 from hoptrail.types.json_object import JsonObject
 
-WIDEST, TALLEST = 1400, 4000
-"""Pixels of a picture."""
+WIDEST, TALLEST = 1400, 4000  # pixels of a picture
 
 
 def draw_page(data: bytes, number: int, words: str) -> tuple[JsonObject, bytes]:
@@ -24,16 +22,20 @@ def draw_page(data: bytes, number: int, words: str) -> tuple[JsonObject, bytes]:
     if not 1 <= number <= len(document):
         raise Unreadable(f"has {len(document)} pages, and no page {number}")
     page = document[number - 1]
-    scale = min(2.0, WIDEST / page.get_width(), TALLEST / page.get_height())
-    picture, file = page.render(scale=scale).to_pil(), BytesIO()
+    bitmap = page.render(scale=min(2.0, WIDEST / page.get_width(), TALLEST / page.get_height()))
+    picture, file = bitmap.to_pil(), BytesIO()
     picture.convert("P", palette=1).save(file, "PNG", optimize=False)
-    boxes = list(_boxes(page, words, *picture.size))
+    pixel = bitmap.get_posconv(page).to_bitmap
+    boxes = list(_boxes(page, words, picture.width, picture.height, pixel))
     return {"pages": len(document), "width": picture.width, "height": picture.height, "boxes": boxes}, file.getvalue()
 
 
-def _boxes(page: Any, words: str, width: int, height: int) -> Iterator[tuple[float, ...]]:
+def _boxes(
+    page: Any, words: str, width: int, height: int, pixel: Callable[[float, float], tuple[int, int]]
+) -> Iterator[tuple[float, ...]]:
     """The boxes, as shares of a picture's size, of the first place where the letters and digits of `words` stand, whatever is
-    between them: line breaks, hyphens and spaces differ from those of the parsed text.
+    between them: line breaks, hyphens and spaces differ from those of the parsed text. `pixel` is that of a point of the page,
+    whatever the page's rotation and crop.
     """
     from pypdfium2 import raw
 
@@ -47,12 +49,5 @@ def _boxes(page: Any, words: str, width: int, height: int) -> Iterator[tuple[flo
     begin, last = letters[first][0], letters[first + len(wanted) - 1][0]
     for number in range(text.count_rects(begin, last + 1 - begin)):
         left, bottom, right, top = text.get_rect(number)
-        (x1, y1), (x2, y2) = (_pixels(raw, page, width, height, *corner) for corner in ((left, top), (right, bottom)))
+        (x1, y1), (x2, y2) = pixel(left, top), pixel(right, bottom)
         yield min(x1, x2) / width, min(y1, y2) / height, max(x1, x2) / width, max(y1, y2) / height
-
-
-def _pixels(raw: Any, page: Any, width: int, height: int, x: float, y: float) -> tuple[int, int]:
-    """A point of the page in the picture, whatever the page's rotation and crop."""
-    across, down = ctypes.c_int(), ctypes.c_int()
-    raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, ctypes.byref(across), ctypes.byref(down))
-    return across.value, down.value

@@ -1,6 +1,4 @@
-"""Tables that the lines on a PDF page draw: a grid of at least two columns and two rows with text in most cells. A cell may span
-columns and rows, and the sides of a table may be open.
-"""
+"""Tables that the lines on a PDF page draw: at least two columns and two rows. Cells may span several, and sides may be open."""
 
 from __future__ import annotations
 
@@ -13,21 +11,17 @@ from itertools import islice, pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
+from hoptrail.documents.markup import runs
 from hoptrail.documents.pdf.fragments import Fragment, PdfTable
 from hoptrail.documents.pdf.layout import lines_of
 from hoptrail.documents.pdf.tables import fits
 
-_MOST_PATHS = 4000
-"""Paths examined per page; only drawings have more."""
-_MOST_RULES = 700
-"""Lines drawn on a page; one with more is a drawing and is not examined."""
-_THIN = 3.0
-"""Points. A path at most this wide is a line, and lines at most this far apart are one."""
-_SHORTEST = 8.0
-_LARGEST_GRID = 60
-"""Columns, and ten times as many rows."""
-_FILLED = 0.5
-"""Minimal share of a table's cells with text, and of its rows with several such cells; a diagram has fewer."""
+_MOST_PATHS = 4000  # paths examined per page; only drawings have more
+_MOST_RULES = 700  # lines drawn on a page; one with more is a drawing and is not examined
+_THIN = 3.0  # points. A path at most this wide is a line, and lines at most this far apart are one.
+_SHORTEST = 8.0  # points of a line
+_LARGEST_GRID = 60  # columns, and ten times as many rows
+_FILLED = 0.5  # least share of a table's cells with text, and of its rows with several such; a diagram has fewer
 
 
 class DrawnLine(NamedTuple):
@@ -58,7 +52,6 @@ def rules_of(page: Any, *, backwards: bool = False) -> list[DrawnLine]:
 
 
 def _merge(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
-    """Merge lines that continue each other, such as the edges of cells."""
 
     def order(line: DrawnLine) -> tuple[bool, float, float]:
         place, start = (line.left, line.top) if line.is_upright else (line.top, line.left)
@@ -66,18 +59,15 @@ def _merge(lines: Sequence[DrawnLine]) -> list[DrawnLine]:
 
     merged: list[DrawnLine] = []
     for line in sorted(lines, key=order):
-        last = merged[-1] if merged else None
-        if last is not None and order(last)[:2] == order(line)[:2] and _touch(last, line):
-            merged[-1] = DrawnLine(*map(min, last[:2], line[:2]), *map(max, last[2:], line[2:]))
-        else:
-            merged.append(line)
+        joins = merged and order(merged[-1])[:2] == order(line)[:2] and _touch(merged[-1], line)
+        last = merged.pop() if joins else line
+        merged.append(DrawnLine(*map(min, last[:2], line[:2]), *map(max, last[2:], line[2:])))
     return merged
 
 
 def grids_of(rules: Sequence[DrawnLine], fragments: Sequence[Fragment]) -> list[tuple[Fragment, set[Fragment]]]:
     """The tables that the rules of a page draw around its fragments, each with those in it."""
-    grids = (_table(lines, fragments) for lines in _connected(rules))
-    return [grid for grid in grids if grid is not None]
+    return list(filter(None, (_table(lines, fragments) for lines in _connected(rules))))
 
 
 def _drawn(page: Any) -> Iterator[DrawnLine]:
@@ -130,17 +120,14 @@ def _touch(one: DrawnLine, other: DrawnLine) -> bool:
 def _table(lines: Sequence[DrawnLine], fragments: Sequence[Fragment]) -> tuple[Fragment, set[Fragment]] | None:
     levels = [line for line in lines if not line.is_upright]
     # Where no upright line draws a side of the table, it ends with most of the others.
-    sides = ([line.left for line in levels], [line.right for line in levels])
-    ends = [median(side) for side in sides if side]
-    ends = [
-        end for end, side in zip(ends, sides, strict=False) if 2 * sum(abs(x - end) <= _THIN for x in side) > len(side)
-    ]
+    sides = ([line.left for line in levels], [line.right for line in levels]) if levels else ()
+    ends = [median(side) for side in sides if 2 * sum(abs(x - median(side)) <= _THIN for x in side) > len(side)]
     xs = _distinct([*ends, *(line.left for line in lines if line.is_upright)])
     ys = _distinct(line.top for line in levels)
     if not (3 <= len(xs) <= _LARGEST_GRID and 3 <= len(ys) <= 10 * _LARGEST_GRID):
         return None
     inside = [one for one in fragments if xs[0] <= (one.left + one.right) / 2 <= xs[-1]]
-    breaks = frozenset(_line_breaks(xs, ys, inside))
+    breaks = set(_line_breaks(xs, ys, inside))
     grid = _Grid(lines, xs, sorted((*ys, *breaks)), breaks, inside)
     rows = grid.rows()
     parts, contents = grid.parts(rows)
@@ -154,7 +141,11 @@ def _table(lines: Sequence[DrawnLine], fragments: Sequence[Fragment]) -> tuple[F
     wide = tuple(tuple((cell.left, cell.columns) for cell in row.values() if cell.columns > 1) for row in shown)
     size = max((one.size for one in contents), default=0.0)
     table = Fragment("", xs[0], xs[-1], ys[0] + 1, size, table=PdfTable(cells, spans=wide if any(wide) else ()))
-    return (table, contents) if _is_table([{cell: texts[cell] for cell in row.values()} for row in shown]) else None
+    columns = {cell.left for row in shown for cell in row.values() if texts[cell]}
+    filled = [[bool(texts[cell]) for cell in row.values() if cell.left in columns] for row in shown]
+    enough = sum(map(sum, filled)) >= _FILLED * sum(map(len, filled))
+    several = sum(sum(row) > 1 for row in filled) >= _FILLED * len(shown)
+    return (table, contents) if len(shown) > 1 and len(columns) > 1 and enough and several else None
 
 
 def _shown(rows: Sequence[Mapping[int, _Cell]], texts: dict[_Cell, str]) -> list[Mapping[int, _Cell]]:
@@ -177,15 +168,12 @@ def _line_breaks(xs: Sequence[float], ys: Sequence[float], fragments: Sequence[F
     column, most of which end although the next word would have fitted.
     """
     for within in _by_row(ys, fragments)[1:]:
-        lines = lines_of(within)
         rows: list[dict[int | None, Fragment]] = []
-        for line in lines:
+        for line in lines_of(within):
             row = {_slot(xs, part.left + 0.25 * part.size): part for part in line.parts}
             if len(row) > 1 and not (rows and rows[-1].keys().isdisjoint(row)):
                 rows.append(row)
-        pairs = [
-            (above[column], below[column]) for above, below in pairwise(rows) for column in below if column in above
-        ]
+        pairs = [(above[one], below[one]) for above, below in pairwise(rows) for one in below if one in above]
         kept = (fits(one, other, xs[min(bisect(xs, one.right), len(xs) - 1)]) for one, other in pairs)
         if 2 * sum(kept) > len(pairs):
             for above, below in pairwise(rows):
@@ -212,21 +200,24 @@ class _Grid:
     inside: Sequence[Fragment]
 
     def rows(self) -> list[dict[int, _Cell]]:
-        """The cells of each row by their first columns: they end where a line is drawn, or would be between two texts, and at
-        the breaks. A cell over several rows is in each.
+        """The cells of each row by their first columns, one over several rows in each. They end where a line is drawn, or
+        would be between two texts, and at the breaks.
         """
         rows: list[dict[int, _Cell]] = []
         last: dict[_Cell | None, Fragment] = {}  # the last line of each cell
         for number, texts in enumerate(_by_row(self.ys, self.inside)):
             edges = list(pairwise(self._edges(number, texts)))
-            written = {
-                left: list(lines_of([one for one in texts if self._is_in(one, left, right)])) for left, right in edges
-            }
+            within = {left: [one for one in texts if self._is_in(one, left, right)] for left, right in edges}
+            written = {left: list(lines_of(inside)) for left, inside in within.items()}
             over = {left: rows[-1].get(left) if rows else None for left, _ in edges}
-            ended = set(self._ended(number, edges))
+            ruled = [one for one in self.lines if not one.is_upright and bisect(self.ys, one.top) - 1 == number]
+            middles = {left: (self.xs[left] + self.xs[right]) / 2 for left, right in edges}
+            ended = {left for left, x in middles.items() if any(one.left <= x <= one.right for one in ruled)}
             for left, right in edges:
                 before, lines = last.get(over[left]), written[left]
-                if lines and (self.ys[number] in self.breaks or (before and _begins(before, lines[0], self.xs[right]))):
+                begins = before and lines and max(len(before.parts), len(lines[0].parts)) > 1
+                begins = begins or (before and lines and fits(before, lines[0], self.xs[right]))  # does not continue it
+                if lines and (self.ys[number] in self.breaks or begins):
                     ended.add(left)
             bases = [line.base for left in ended for line in written[left]]
             row = {}
@@ -254,13 +245,6 @@ class _Grid:
     def _is_in(self, fragment: Fragment, left: int, right: int) -> bool:
         return fragment.left < self.xs[right] - _THIN and self.xs[left] + _THIN < fragment.right
 
-    def _ended(self, number: int, edges: Iterable[tuple[int, int]]) -> Iterator[int]:
-        """Yield the columns in which a line above this row begins a cell."""
-        above = [one for one in self.lines if not one.is_upright and bisect(self.ys, one.top) - 1 == number]
-        for left, right in edges:
-            if any(one.left <= (self.xs[left] + self.xs[right]) / 2 <= one.right for one in above):
-                yield left
-
     def _edges(self, number: int, texts: Sequence[Fragment]) -> list[int]:
         """The edges of the cells of a row, with those that are not drawn here but lie between its texts."""
         middle = (self.ys[number] + self.ys[number + 1]) / 2
@@ -284,11 +268,6 @@ def _by_row(ys: Sequence[float], fragments: Sequence[Fragment]) -> list[list[Fra
     return rows
 
 
-def _begins(before: Fragment, line: Fragment, edge: float) -> bool:
-    """Whether a line in a cell is no continuation of the one before."""
-    return max(len(before.parts), len(line.parts)) > 1 or fits(before, line, edge)
-
-
 def _split_at_columns(fragment: Fragment, xs: Sequence[float], starts: Set[int]) -> Iterator[tuple[int, Fragment]]:
     """Split a fragment at the lines between columns; yields each part with its column. What follows a word that a line cuts is
     in the column of that word, unless a text elsewhere begins there (`starts`): a cell may reach into the next one.
@@ -297,31 +276,17 @@ def _split_at_columns(fragment: Fragment, xs: Sequence[float], starts: Set[int])
     width, end, column = (fragment.right - fragment.left) / max(1, len(fragment.text)), fragment.left, 0
     for word, left in zip(fragment.text.split(" "), fragment.lefts, strict=False):
         own = min(max(bisect(xs, left + 0.25 * fragment.size) - 1, 0), len(xs) - 2)
-        goes_on = (
-            columns and end > xs[column + 1] + _THIN and left - end < 0.6 * fragment.size and round(left) not in starts
-        )
-        column = column if goes_on else own
+        is_cut = columns and end > xs[column + 1] + _THIN and left - end < 0.6 * fragment.size
+        column = column if is_cut and round(left) not in starts else own
         columns.setdefault(column, []).append((word, left))
         end = left + width * len(word)
     for column, words in columns.items():
         yield column, fragment._replace(text=" ".join(word for word, _ in words), left=words[0][1])
 
 
-def _is_table(rows: Sequence[dict[_Cell, str]]) -> bool:
-    columns = {cell.left for row in rows for cell, text in row.items() if text}
-    cells = [text for row in rows for cell, text in row.items() if cell.left in columns]
-    several = sum(sum(map(bool, row.values())) > 1 for row in rows)
-    enough = sum(map(bool, cells)) >= _FILLED * len(cells) and several >= _FILLED * len(rows)
-    return len(rows) > 1 and len(columns) > 1 and enough
-
-
 def _distinct(places: Iterable[float]) -> list[float]:
     """The places in order, without those close to the one before."""
-    distinct: list[float] = []
-    for place in sorted(places):
-        if not distinct or place - distinct[-1] > _THIN:
-            distinct.append(place)
-    return distinct
+    return [near[0] for near in runs(sorted(places), lambda near, place: place - near[0] <= _THIN)]
 
 
 def _slot(edges: Sequence[float], place: float) -> int | None:

@@ -1,7 +1,8 @@
 """Extracts the text of a PDF page as fragments: runs of characters on one line without a wide gap, with position, size and style.
 
-Positions are in points; y grows downwards, and x in the direction in which the page is written: to the left on a page in Arabic
-or Hebrew, where it is negative. Text rotated against most of its page, such as a stamp in the margin, comes after the rest.
+Positions are in points; y grows downwards, and x in the direction in which the page is written: on a page in Arabic or Hebrew to
+the left, where it is negative. Text rotated against most of its page, such as a stamp in the margin, comes after the rest,
+as do notes; fields and boxes stand beside their labels.
 """
 
 from __future__ import annotations
@@ -12,27 +13,26 @@ import re
 import unicodedata
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import groupby, pairwise
+from statistics import median
 from typing import Any, NamedTuple
 
 from hoptrail.documents.markup import lowered, raised, runs
+from hoptrail.text.normal_forms import squeeze
 
-WIDE_GAP = 1.2
-"""A gap between two characters wider than this many times their size separates fragments."""
-MARK = re.compile(r"[•‣◦▪●○■□·*–—-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]")
-"""The bullet or number of a list item."""
+WIDE_GAP = 1.2  # a gap between two characters wider than this many times their size separates fragments
+MARK = re.compile(r"[•‣◦▪●○■□·*–—-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]")  # the bullet or number of a list item
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|^(?:[A-Z]{6}\+)?(?:CM|SF|EC|LM)?(?:BX|ssbx)", re.IGNORECASE)
 _MONO = re.compile(r"courier|mono|nimbusmon|consol|typewriter|menlo|(?:CM|SF|EC|LM)TT|[^a-z]code", re.IGNORECASE)
 _SMALL, _OFF = 0.85, 0.2
 """The most that raised and lowered characters have of the size of others, and how far off the line they are at least."""
-_FIXED_PITCH = 1
-"""The flag of a font whose characters have one width: PDF 32000-1, table 123."""
+_FIXED_PITCH = 1  # the flag of a font whose characters have one width: PDF 32000-1, table 123
 _BOLD_WEIGHT = 600
 _ALEFS = "اأإآ"
-_HYPHENS = {0x02, 0xAD, 0xFFFE}
-"""PDFium's codes for a hyphen at the end of a line, and the soft hyphen."""
+_HYPHENS = {0x02, 0xAD, 0xFFFE}  # PDFium's codes for a hyphen at the end of a line, and the soft hyphen
 
 
 class PdfTable(NamedTuple):
@@ -59,14 +59,10 @@ class Fragment(NamedTuple):
     bold: bool = False
     mono: bool = False
     turn: int = 0
-    lefts: tuple[float, ...] = ()
-    """The left edge of each word."""
-    parts: tuple[Fragment, ...] = ()
-    """Those of a line, from left to right."""
-    is_filled_in: bool = False
-    """Whether it is the content of a field."""
-    table: PdfTable | None = None
-    """A table that stands here; the text is empty then."""
+    lefts: tuple[float, ...] = ()  # the left edge of each word
+    parts: tuple[Fragment, ...] = ()  # those of a line, from left to right
+    is_filled_in: bool = False  # whether it is the content of a field
+    table: PdfTable | None = None  # a table that stands here; the text is empty then
 
 
 def page_fragments(page: Any) -> tuple[list[Fragment], bool]:
@@ -75,7 +71,7 @@ def page_fragments(page: Any) -> tuple[list[Fragment], bool]:
         reader = _CharReader(textpage)
         chars = ((number, reader.text(number)) for number in range(textpage.count_chars()))
         words = [reader.word(list(word)) for is_word, word in groupby(chars, lambda char: bool(char[1])) if is_word]
-    turns = Counter(word[0].turn for word in words for _ in word if word)
+    turns = Counter(word[0].turn for word in words for _ in word)
     if not turns:
         return [], False
     upright = turns.most_common(1)[0][0]
@@ -93,9 +89,7 @@ def _is_backwards(character: str) -> bool:
 
 
 def _in_order(words: list[list[Fragment]], backwards: bool) -> Iterator[list[Fragment]]:
-    """The words so that text grows to the right. Words that run against their page stay together, in the order in which they are
-    read; on a page that is written from right to left, x is turned round.
-    """
+    """The words so that text grows to the right. Words that run against their page stay together, in the order of reading."""
     for backward, run in groupby(words, lambda word: any(_is_backwards(one) for char in word for one in char.text)):
         if not (backward or backwards):
             yield from run
@@ -123,18 +117,13 @@ def _are_near(known: list[list[Fragment]], word: list[Fragment]) -> bool:
 
 
 class _CharReader:
-    """Reads characters from PDFium."""
-
     def __init__(self, textpage: Any) -> None:
         import pypdfium2.raw as pdfium
 
-        self._pdfium = pdfium
-        self._page = textpage.raw
-        self._box = pdfium.FS_RECTF()
+        self._pdfium, self._page = pdfium, textpage.raw
+        self._box, self._matrix = pdfium.FS_RECTF(), pdfium.FS_MATRIX()
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
-        self._matrix = pdfium.FS_MATRIX()
-        self._flags = ctypes.c_int()
-        self._name = ctypes.create_string_buffer(256)
+        self._name, self._flags = ctypes.create_string_buffer(256), ctypes.c_int()
         self._styles: dict[int, tuple[float, bool, bool, int]] = {}
 
     def text(self, number: int) -> str:
@@ -163,10 +152,8 @@ class _CharReader:
         self._pdfium.FPDFText_GetLooseCharBox(self._page, number, self._box)
         self._pdfium.FPDFText_GetCharOrigin(self._page, number, self._x, self._y)
         along, base = _turn_back(self._x.value, self._y.value, turn)
-        one, other = (
-            _turn_back(*corner, turn)[0]
-            for corner in ((self._box.left, self._box.bottom), (self._box.right, self._box.top))
-        )
+        one, _ = _turn_back(self._box.left, self._box.bottom, turn)
+        other, _ = _turn_back(self._box.right, self._box.top, turn)
         return Fragment(text, min(one, other, along), max(one, other), -base, size, bold, mono, turn)
 
     def _style(self, number: int) -> tuple[float, bool, bool, int]:
@@ -194,9 +181,7 @@ def _turn_back(x: float, y: float, turn: int) -> tuple[float, float]:
 
 
 def _join_words(words: list[list[Fragment]]) -> Iterator[Fragment]:
-    """Join words beside each other on one line into fragments; a word of PDFium ends where its characters are not adjacent.
-    Narrow gaps separate the columns of a table, which are aligned on at least three lines.
-    """
+    """Join words beside each other on one line into fragments; a word of PDFium ends where its characters are not adjacent."""
     parts = (part for word in words for part in runs(word, lambda run, char: _are_adjacent(run[-1], char, WIDE_GAP)))
     pieces = list(runs(parts, lambda run, part: _are_adjacent(run[-1][-1], part[0], 0.5)))
     starts = _column_starts(pieces)
@@ -230,7 +215,7 @@ def offset_between(one: Fragment | _Cell, other: Fragment | _Cell) -> float:
 
 
 def _column_starts(pieces: Sequence[list[list[Fragment]]]) -> set[int]:
-    """The places of the pieces that begin a cell: at least three lines have one there, below one another."""
+    """The places of the pieces that begin a cell of a table after a narrow gap: three lines have one there, below one another."""
     cells = []
     for place, (before, piece) in enumerate(pairwise(pieces), 1):
         one, other, size = before[-1][-1], piece[0][0], piece[0][0].size
@@ -267,15 +252,12 @@ def _fragment(words: list[list[Fragment]]) -> Fragment:
         sizes[char.size] += len(char.text)
     size = sizes.most_common(1)[0][0]
     base = next(char.base for char in chars if char.size == size)
-    half = sizes.total() / 2
+    text, half = " ".join(_with_raised(word, size, base) for word in words), sizes.total() / 2
+    left, right = min(char.left for char in chars), max(char.right for char in chars)
+    bold = sum(len(char.text) for char in chars if char.bold) > half
+    mono = sum(len(char.text) for char in chars if char.mono) > half
     return Fragment(
-        " ".join(_with_raised(word, size, base) for word in words),
-        min(char.left for char in chars),
-        max(char.right for char in chars),
-        base,
-        size,
-        sum(len(char.text) for char in chars if char.bold) > half,
-        sum(len(char.text) for char in chars if char.mono) > half,
+        *(text, left, right, base, size, bold, mono),
         lefts=tuple(word[0].left for word in words for _ in range(1 + "".join(char.text for char in word).count(" "))),
     )
 
@@ -296,3 +278,67 @@ def _level(char: Fragment, size: float, base: float) -> int:
     above = (base - char.base) / size
     is_small = char.size <= _SMALL * size and char.text.isalnum()
     return (1 if above > _OFF else -1 if above < -0.5 * _OFF else 0) if is_small else 0
+
+
+_MOST_NOTES = 2000  # annotations read per page
+_USUAL_SIZE = 10.0  # of a font, where no text is beside
+_LONGEST_VALUE = 20_000  # characters of a value
+
+
+def field_fragments(document: Any, page: Any, fragments: Sequence[Fragment]) -> Iterator[Fragment]:
+    """Yield what fields of a page hold, on the line of the text beside them, and a box as ☑ or ☐; notes come after the text."""
+    import pypdfium2.raw as pdfium
+
+    size = median(fragment.size for fragment in fragments) if fragments else _USUAL_SIZE
+    rect = pdfium.FS_RECTF()
+    for number in range(min(pdfium.FPDFPage_GetAnnotCount(page), _MOST_NOTES)):
+        note = pdfium.FPDFPage_GetAnnot(page, number)
+        if not note:
+            continue
+        try:
+            kind = pdfium.FPDFAnnot_GetSubtype(note)
+            hidden = pdfium.FPDFAnnot_GetFlags(note) & pdfium.FPDF_ANNOT_FLAG_HIDDEN
+            is_field = kind == pdfium.FPDF_ANNOT_WIDGET
+            if hidden or kind in (pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP):
+                continue
+            text = _field_value(pdfium, document, note) if is_field else _note_text(pdfium, note)
+            if text and pdfium.FPDFAnnot_GetRect(note, rect):
+                ends = rect.left, max(rect.right, rect.left + 1)
+                base = _base(fragments, rect) if is_field else 2 * size * number
+                yield Fragment(text, *ends, base, size, turn=int(not is_field), lefts=ends[:1], is_filled_in=is_field)
+        finally:
+            pdfium.FPDFPage_CloseAnnot(note)
+
+
+def _base(fragments: Sequence[Fragment], rect: Any) -> float:
+    """The line of the nearest text beside a field; else one at its bottom."""
+    beside = [one for one in fragments if not one.turn and -rect.top <= one.base <= -rect.bottom + 0.2 * one.size]
+    nearest = min(beside, key=lambda one: min(abs(one.right - rect.left), abs(one.left - rect.right)), default=None)
+    return nearest.base if nearest else -rect.bottom - 0.2 * min(_USUAL_SIZE, rect.top - rect.bottom)
+
+
+def _field_value(pdfium: Any, document: Any, widget: Any) -> str:
+    """The value of a field; of a box whether it is ticked, and nothing for a button."""
+    form = document.formenv
+    kind = pdfium.FPDF_FORMFIELD_UNKNOWN if form is None else pdfium.FPDFAnnot_GetFormFieldType(form, widget)
+    if kind in (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON):
+        return "☑" if pdfium.FPDFAnnot_IsChecked(form, widget) else "☐"
+    if kind in (pdfium.FPDF_FORMFIELD_PUSHBUTTON, pdfium.FPDF_FORMFIELD_SIGNATURE, pdfium.FPDF_FORMFIELD_UNKNOWN):
+        return ""
+    return squeeze(_wide_string(partial(pdfium.FPDFAnnot_GetFormFieldValue, form, widget), pdfium))
+
+
+def _note_text(pdfium: Any, note: Any) -> str:
+    read = partial(partial, pdfium.FPDFAnnot_GetStringValue, note)
+    author, text = (squeeze(_wide_string(read(key), pdfium)) for key in (b"T", b"Contents"))
+    return f"Note{f' by {author}' if author else ''}: {text}" if text else ""
+
+
+def _wide_string(read: Callable[[Any, int], int], pdfium: Any) -> str:
+    """A text of PDFium, which first tells the size of its UTF-16 in bytes."""
+    size = min(read(None, 0), 2 * _LONGEST_VALUE)
+    if size <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    read(ctypes.cast(buffer, ctypes.POINTER(pdfium.FPDF_WCHAR)), size)
+    return buffer.raw[: size - 2].decode("utf-16-le", "replace").rstrip("\0")

@@ -7,33 +7,24 @@ Columns of a table are not prose, because their lines are short.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from statistics import fmean, median
+from typing import NamedTuple
 
 from hoptrail.documents.markup import runs
 from hoptrail.documents.pdf.fragments import Fragment
 
-LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")
-"""Dots from an entry of a table of contents to its page."""
-_SPANNING = 0.3
-"""Maximal share of a page's lines that cross the gutter."""
-_SIDE = 0.15
-"""Minimal share of a page's lines in each column."""
-_FEWEST_LINES = 4
-_FEWEST_WORDS = 3.5
-_FILLED = 0.55
-"""A column of prose has at least this many lines, with this many words on average, more if lines have wide gaps, and half of
-them have this share of its width."""
-_DEEPEST = 3
-"""Nested splits: up to eight columns."""
+LEADERS = re.compile(r"(?:\s?[.·…]){5,}\s*")  # dots from an entry of a table of contents to its page
+_SPANNING = 0.3  # maximal share of a page's lines that cross the gutter
+_SIDE = 0.15  # minimal share of a page's lines in each column
+# A column of prose has at least so many lines, with so many words on average, and half of them have this share of its width.
+_FEWEST_LINES, _FEWEST_WORDS, _FILLED = 4, 3.5, 0.55
+_DEEPEST = 3  # nested splits: up to eight columns
 
 
 def line_of(fragments: Sequence[Fragment]) -> Fragment:
-    """The line of fragments that stand beside each other. Baseline and font size are those of the longest one: a footnote mark or
-    a subscript does not move the line. It is bold or monospaced if all are.
-    """
+    """The line of fragments beside each other. Base and size are those of the longest: a footnote mark does not move the line."""
     ordered = tuple(sorted(fragments, key=lambda one: one.left))
     longest = max(ordered, key=lambda one: len(one.text))
     bold, mono = all(one.bold for one in ordered), all(one.mono for one in ordered)
@@ -42,12 +33,15 @@ def line_of(fragments: Sequence[Fragment]) -> Fragment:
 
 
 def differ_in_size(one: Fragment, other: Fragment) -> bool:
-    """Whether two font sizes differ by more than 8 %."""
     return abs(one.size - other.size) > 0.08 * max(one.size, other.size)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+def first_word_width(line: Fragment) -> float:
+    """The width of the first word of a line and a space, in characters of average width."""
+    return (line.right - line.left) / max(1, len(line.text)) * (len(line.text.split(" ", 1)[0]) + 1)
+
+
+class Column(NamedTuple):
     """Lines in reading order between the edges `left` and `right`."""
 
     lines: tuple[Fragment, ...]
@@ -66,16 +60,12 @@ def columns_of(fragments: Sequence[Fragment], depth: int = 0) -> list[Column]:
     rows = list(lines_of(fragments))
     crossing = {one for one in fragments if one.left < gutter < one.right}
     for is_row, group in groupby(rows, _is_row):
-        table = list(group) if is_row else []
-        crossing.update(part for line in table if len(table) >= _FEWEST_LINES for part in line.parts)
+        table = list(group)
+        crossing.update(part for line in table if is_row and len(table) >= _FEWEST_LINES for part in line.parts)
     for crosses, lines in groupby(rows, lambda line: not crossing.isdisjoint(line.parts)):
         band = [fragment for line in lines for fragment in line.parts]
-        if crosses:
-            columns.append(_column(band))
-        else:
-            left = [fragment for fragment in band if fragment.right <= gutter]
-            right = [fragment for fragment in band if fragment.right > gutter]
-            columns += columns_of(left, depth + 1) + columns_of(right, depth + 1)
+        left, right = [one for one in band if one.right <= gutter], [one for one in band if one.right > gutter]
+        columns += [_column(band)] if crosses else columns_of(left, depth + 1) + columns_of(right, depth + 1)
     return columns
 
 
@@ -85,11 +75,11 @@ def _is_row(line: Fragment) -> bool:
 
 
 def _column(fragments: Sequence[Fragment]) -> Column:
-    lines = tuple(_unstaggered(list(lines_of(fragments))))
+    lines = tuple(_unstaggered(lines_of(fragments)))
     return Column(lines, min(line.left for line in lines), max(line.right for line in lines))
 
 
-def _unstaggered(lines: Sequence[Fragment]) -> Iterator[Fragment]:
+def _unstaggered(lines: Iterable[Fragment]) -> Iterator[Fragment]:
     """Yield lines of two columns, each with a left edge, that stand beside each other at other heights: column by column."""
     for run in runs(lines, _is_staggered):
         left, right = min(line.left for line in run), max(line.left for line in run)
@@ -139,7 +129,7 @@ def _gutter(fragments: Sequence[Fragment]) -> float | None:
 
 
 def _is_prose(side: Sequence[Fragment], total: int) -> int:
-    """2 if this is a column of prose, 1 if some of its lines are, 0 if not."""
+    """2 if this is a column of prose, 1 if some of its lines are, 0 if not. Lines with wide gaps need more words."""
     lines = list(lines_of(side))
     if len(lines) < _FEWEST_LINES or len(side) < _SIDE * total:
         return 0

@@ -1,7 +1,4 @@
-"""Reads the text of pictures, such as scanned pages, with the package `rapidocr`, which brings its models along.
-
-It reads languages in Latin letters, Chinese and Japanese, and fetches nothing. A note warns of mistakes.
-"""
+"""Reads the text of pictures, such as scanned pages, with the package `rapidocr`, which brings its models along."""
 
 from __future__ import annotations
 
@@ -20,27 +17,18 @@ INSTALL = "`pip install 'hoptrail[ocr]'` reads pictures of text"
 _DPI = 200
 _SEARCHED = 1280
 """Pixels of the longer side at which lines are looked for; they are read in full. Twice as many take a gigabyte."""
-_LARGEST = 40_000_000
-"""Pixels of a picture; larger ones are read at a lower resolution."""
-_FONT = 0.75
-"""Size of the font as a share of the height of a line."""
-_LARGER = 1.5
-"""Lines at least this many times higher than usual have a larger font; smaller differences are noise."""
-_TIME_SHARE = 0.7
-"""Share of the time for parsing that may have passed when the last picture has been read."""
+_LARGEST = 40_000_000  # pixels of a picture; larger ones are read at a lower resolution
+_FONT = 0.75  # size of the font as a share of the height of a line
+_LARGER = 1.5  # lines at least this many times higher than usual have a larger font; smaller differences are noise
+_TIME_SHARE = 0.7  # share of the time for parsing that may have passed when the last picture has been read
 
 
 class Ocr:
-    """Reads pictures until its time has run out."""
-
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + _TIME_SHARE * seconds
-        self._longest = 0.0
-        """Seconds that a picture took at most."""
-        self.read: list[int] = []
-        """Numbers of the pages that gave text."""
-        self.late: list[int] = []
-        """Numbers of the scanned pages that were skipped for lack of time."""
+        self._longest = 0.0  # seconds that a picture took at most
+        self.read: list[int] = []  # numbers of the pages that gave text
+        self.late: list[int] = []  # numbers of the scanned pages that were skipped for lack of time
 
     def fragments(self, page: Any, number: int) -> list[Fragment]:
         """The lines of a PDF page without text; empty if it has no picture, the extra is missing, or time has run out."""
@@ -77,10 +65,8 @@ class Ocr:
             pages = "1 page was" if len(self.read) == 1 else f"{len(self.read)} pages were"
             yield f"{pages} read from a picture by OCR: expect mistakes"
         if self.late:
-            yield (
-                f"{len(self.late)} scanned pages, from page {self.late[0]}, were not read: OCR takes longer than the limit "
-                "`parsing_seconds`; raise it, or run OCR first"
-            )
+            why = "OCR takes longer than the limit `parsing_seconds`; raise it, or run OCR first"
+            yield f"{len(self.late)} scanned pages, from page {self.late[0]}, were not read: {why}"
 
 
 @cache
@@ -125,11 +111,6 @@ def _fragments(result: Any, scale: float) -> Iterator[Fragment]:
         words = text.split()
         left, right = min(x for x, _ in box), max(x for x, _ in box)
         starts = list(accumulate((len(word) + 1 for word in words), initial=0))
-        yield Fragment(
-            " ".join(words),
-            left,
-            right,
-            (box[2][1] + box[3][1]) / 2,
-            _FONT * (height if height > _LARGER * usual else usual),
-            lefts=tuple(left + (right - left) * start / starts[-1] for start in starts[:-1]),
-        )
+        lefts = tuple(left + (right - left) * start / starts[-1] for start in starts[:-1])
+        size = _FONT * (height if height > _LARGER * usual else usual)
+        yield Fragment(" ".join(words), left, right, (box[2][1] + box[3][1]) / 2, size, lefts=lefts)

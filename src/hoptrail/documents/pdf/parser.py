@@ -1,10 +1,8 @@
 """Parses PDF files into headings, paragraphs, list items, code and tables in reading order, each with its page.
 
-The structure is inferred from the positions of characters, because most files do not declare it. Formulas are read character by
-character. Scanned pages and pictures are read if the extra `ocr` is installed.
-
-Running heads, footers and page numbers are left out. A line at the top or bottom of a page is one of them if the same words,
-apart from digits, stand at the same height on nearby pages, and a gap separates it from the text. The only line of a page stays.
+The structure is inferred from the positions of characters, because most files do not declare it. A line at the top or bottom of
+a page is left out if the same words, apart from digits, stand at the same height on nearby pages, and a gap separates it from the
+text; the only line of a page stays.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import islice, pairwise, repeat
+from itertools import islice, pairwise, repeat, takewhile
 from typing import Any
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
@@ -23,11 +21,10 @@ from hoptrail.documents.forms import reads_pictures
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import BOLD_SHARE, HYPHENS, joined_word, runs, vocabulary
 from hoptrail.documents.pdf.drawn_tables import DrawnLine, grids_of, rules_of
-from hoptrail.documents.pdf.fields import field_fragments
-from hoptrail.documents.pdf.fragments import Fragment, PdfTable, page_fragments
-from hoptrail.documents.pdf.layout import lines_of
+from hoptrail.documents.pdf.fragments import Fragment, PdfTable, field_fragments, page_fragments
+from hoptrail.documents.pdf.layout import LEADERS, lines_of
 from hoptrail.documents.pdf.ocr import INSTALL, Ocr
-from hoptrail.documents.pdf.parts import LARGER, Part, Style, half_points, item_text, parts_of, plain_words
+from hoptrail.documents.pdf.parts import BULLET, LARGER, Part, Style, half_points, parts_of, plain_words
 from hoptrail.documents.pdf.tables import fits
 from hoptrail.documents.sheet_rows import SAMPLE, GridRow, grid_pieces, header_of, row_piece
 from hoptrail.text.sentences import sentence_ends
@@ -52,9 +49,8 @@ class _Page:
 
 
 def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks. Pages that
-    cannot be read are left out and named in the notes. The notes also count the pages without text, because nobody notices
-    scanned pages among others.
+    """Parse a file: title (of its metadata if meaningful, else the largest heading of the first page) and blocks. Notes name
+    pages that cannot be read, and count those without text, because nobody notices scanned pages among others.
     """
     if b"%PDF-" not in data[:1024]:
         raise Unreadable("is not a PDF file: it does not begin with %PDF-")
@@ -64,8 +60,8 @@ def parse_pdf(data: bytes, limits: ReadingLimits) -> Parsed:
     empty = sum(not page.fragments for page in pages)
     advice = "run OCR first" if reads_pictures() else INSTALL
     if empty == len(pages):
-        first_note = f"; {notes[0]}" if notes else ""
-        raise Unreadable(f"no text found in {len(document)} pages: probably scanned; {advice}{first_note}")
+        why = "; ".join([f"no text found in {len(document)} pages: probably scanned", advice, *notes[:1]])
+        raise Unreadable(why)
     scanned = [f"{empty} of {len(document)} pages hold no text: if they are scanned, {advice}"] if empty else []
     title = str(document.get_metadata_value("Title") or "")
     return _parsed(pages, [*scanned, *notes], limits, title, dict(_bookmarks(document, title)))
@@ -82,12 +78,12 @@ def parse_picture(data: bytes, limits: ReadingLimits) -> Parsed:
             pages = [_Page(n, ocr.lines(ImageOps.exif_transpose(one), n), ()) for n, one in enumerate(frames, 1)]
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise Unreadable(f"is a damaged picture, or too large a one ({error})") from error
-    return _parsed(pages, list(ocr.notes()), limits)
+    return _parsed(pages, ocr.notes(), limits)
 
 
 def _parsed(
     pages: Sequence[_Page],
-    notes: Sequence[str],
+    notes: Iterable[str],
     limits: ReadingLimits,
     title: str = "",
     bookmarks: Mapping[tuple[int, str], int] = {},
@@ -115,10 +111,8 @@ def open_pdf(data: bytes) -> Any:
 def _pages(document: Any, limits: ReadingLimits) -> tuple[list[_Page], list[str]]:
     from pypdfium2 import PdfiumError
 
-    pages: list[_Page] = []
-    notes: list[str] = []
-    room = limits.text
-    ocr = Ocr(limits.parsing_seconds)
+    pages, notes = list[_Page](), list[str]()
+    room, ocr = limits.text, Ocr(limits.parsing_seconds)
     for number in range(1, len(document) + 1):
         try:
             page = document[number - 1]
@@ -161,9 +155,7 @@ def _bookmarks(document: Any, title: str) -> Iterator[tuple[tuple[int, str], int
 
 
 def _title(title: str, parts: Sequence[Part], style: Style) -> str:
-    """The title of the metadata if its words stand on the first page; else the largest heading there, else that title. What a
-    program has filled in by itself is no title.
-    """
+    """The title of the metadata if its words stand on the first page; else the largest heading there, else that title."""
     title = "" if _MEANINGLESS.fullmatch(title) else title
     first = [part for part in parts if part.page == 1]
     if title and plain_words(title) in plain_words(" ".join(line.text for part in first for line in part.lines)):
@@ -186,7 +178,8 @@ def _pieces(parts: Sequence[Part], pages: Sequence[_Page]) -> Iterator[Piece]:
             yield Piece(part.kind, _code(part), place=place)
         else:
             text = joined(part.lines, known)
-            text = item_text(text) if part.kind is BlockKind.ITEM else text
+            if part.kind is BlockKind.ITEM:  # without its bullet
+                text = LEADERS.sub(" … ", BULLET.sub("", text, count=1) if BULLET.match(text) else text)
             for page, on_page in _by_page(part, text, known):
                 kind = part.kind if page == part.page else BlockKind.PARAGRAPH
                 yield Piece(kind, on_page, part.level, part.ordered, place=f"page {page}")
@@ -218,28 +211,24 @@ def _table(table: PdfTable, headers: Sequence[str], place: str) -> tuple[Sequenc
 def _code(part: Part) -> str:
     """Code with its indents and gaps as spaces, and its blank lines."""
     left = min(line.left for line in part.lines)
-    out: list[str] = []
-    before = None
-    for line in part.lines:
+    code = ""
+    for before, line in zip([None, *part.lines], part.lines, strict=False):
         char_width = max((piece.right - piece.left) / max(1, len(piece.text)) for piece in line.parts) or 1.0
-        if before is not None and line.base - before.base > 1.9 * line.size:
-            out.append("")
         text = ""
         for piece in line.parts:
             indent = max(bool(text), round((piece.left - left) / char_width) - len(text))
             text += " " * indent + piece.text.replace("\xad", "-")
-        out.append(text)
-        before = line
-    return "\n".join(out)
+        is_after_gap = before is not None and line.base - before.base > 1.9 * line.size
+        code += "\n" * ((before is not None) + is_after_gap) + text
+    return code
 
 
 def _doubts(pages: Sequence[_Page]) -> Iterator[str]:
     texts = [(page.number, " ".join(fragment.text for fragment in page.fragments)) for page in pages]
     for test, what in ((are_glued, "words run together"), (is_broken, "many characters cannot be read")):
-        numbers = [str(number) for number, text in texts if test(text)]
-        if numbers:
-            more = ", ..." if len(numbers) > 10 else ""
-            yield f"{what} on {'page' if len(numbers) == 1 else 'pages'} {', '.join(numbers[:10])}{more}: export the file anew"
+        if numbers := [str(number) for number, text in texts if test(text)]:
+            named = ", ".join([*numbers[:10], *["..."] * (len(numbers) > 10)])
+            yield f"{what} on {'page' if len(numbers) == 1 else 'pages'} {named}: export the file anew"
 
 
 def joined(lines: Sequence[Fragment], known: frozenset[str]) -> str:
@@ -257,12 +246,9 @@ def joined(lines: Sequence[Fragment], known: frozenset[str]) -> str:
 
 _EDGE = 3
 """Lines examined at the top and at the bottom. A page that numbers its lines has five times as many; fewer may be a list."""
-_NEAR = 6
-"""Pages examined before and after: a running head changes with the chapter."""
-_GAP = 1.6
-"""Minimal gap to the text, in font sizes."""
-_HEIGHT = 4.0
-"""Points by which its height may vary."""
+_NEAR = 6  # pages examined before and after: a running head changes with the chapter
+_GAP = 1.6  # minimal gap to the text, in font sizes
+_HEIGHT = 4.0  # points by which its height may vary
 _NUMBER = re.compile(r"\d+|(?<![^\W\d_])[ivxlc]+(?![^\W\d_])", re.IGNORECASE)
 _PAGE_NUMBER = re.compile(
     r"(?:page|p\.|seite|s\.|página|pagina)? ?[-–—|]? ?(?P<page>\d{1,4}) ?[-–—|]?(?: ?(?:of|von|de|/) ?\d{1,4})?",
@@ -276,7 +262,6 @@ _Key = tuple[str, int]
 
 
 def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragment]]:
-    """The fragments of every page without those of running heads, footers and page numbers."""
     lines = [list(lines_of(page)) for page in pages]
     pages_by_key: dict[_Key, list[int]] = defaultdict(list)
     for number, rows in enumerate(lines):
@@ -294,19 +279,20 @@ def _without_furniture(pages: Sequence[Sequence[Fragment]]) -> list[list[Fragmen
 
 
 def _edge(lines: Sequence[Fragment], repeated: Sequence[bool]) -> Iterator[Fragment]:
-    """Yield the fragments of repeated lines before a gap and further text, given the lines from an edge of the page."""
-    count = 0
-    while count < min(_EDGE, len(lines) - 1) and repeated[count]:
-        count += 1
+    """The fragments of repeated lines before a gap and further text, given the lines from an edge of the page."""
+    count = sum(1 for _ in takewhile(bool, repeated[: min(_EDGE, len(lines) - 1)]))
     while count and abs(lines[count].base - lines[count - 1].base) < _GAP * lines[count].size:
         count -= 1
-    for line in lines[:count]:
-        yield from line.parts
+    return (part for line in lines[:count] for part in line.parts)
 
 
 def _line_numbers(pages: Sequence[Sequence[Fragment]]) -> set[Fragment]:
     """The numbers of lines in the margin: they count on each page, on some of which they are many, and prose is beside them."""
-    found = (runs((line for line in lines if line.parts[0].text.isdecimal()), _counts_on) for lines in pages)
+
+    def counts_on(run: Sequence[Fragment], line: Fragment) -> bool:
+        return int(line.parts[0].text) == int(run[-1].parts[0].text) + 1
+
+    found = (runs((line for line in lines if line.parts[0].text.isdecimal()), counts_on) for lines in pages)
     numbered = [run for of_page in found for run in of_page if len(run) > _EDGE and _is_prose(run)]
     most = max(map(len, numbered), default=0)
     return {line.parts[0] for run in numbered for line in run if most >= 5 * _EDGE}
@@ -320,14 +306,8 @@ def _is_prose(run: Sequence[Fragment]) -> bool:
     return 3 * full >= 2 * (len(run) - 1) and len(run) <= 4 * sum(line.text[0].islower() for line in lines)
 
 
-def _counts_on(run: Sequence[Fragment], line: Fragment) -> bool:
-    return int(line.parts[0].text) == int(run[-1].parts[0].text) + 1
-
-
 def _keys(line: Fragment) -> tuple[_Key, _Key]:
-    """The words of a line without digits, sorted, as left and right pages differ in their order; and its height, rounded in two
-    ways: lines of nearly the same height share a key.
-    """
+    """The words of a line, sorted, as left and right pages differ in order; and its height, so that near ones share a key."""
     words = " ".join(sorted(_NUMBER.sub("#", line.text).split()))
     return (words, round(line.base / _HEIGHT)), (words, round(line.base / _HEIGHT + 0.5) + 1_000_000)
 

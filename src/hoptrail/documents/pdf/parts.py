@@ -15,19 +15,17 @@ from statistics import median
 from hoptrail.documents.blocks import DEEPEST_HEADING
 from hoptrail.documents.markup import HYPHENS, LONGEST_BOLD_HEADING
 from hoptrail.documents.pdf.fragments import Fragment, PdfTable
-from hoptrail.documents.pdf.layout import LEADERS, Column, columns_of, differ_in_size, line_of
+from hoptrail.documents.pdf.layout import LEADERS, Column, columns_of, differ_in_size, first_word_width, line_of
 from hoptrail.documents.pdf.tables import with_tables
 from hoptrail.types import BlockKind
 
-LARGER = 1.12
-"""Text at least this many times as large as the body text is a heading."""
+LARGER = 1.12  # text at least this many times as large as the body text is a heading
 _SMALLER = 0.92
 """Text below this fraction of the body size at the foot of a page is a note; a paragraph may continue after it."""
 _LONGEST_HEADING = 200
 BULLET = re.compile(r"(?:[•‣◦▪●○■□·∙⁃\uf0b7\uf0a7\uf0d8]|[–—*-](?=\s))\s*")
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s+\S")
-_DRAWN_RULE = re.compile(r"[-–—_=─ ]{4,}")
-"""A horizontal rule made of characters."""
+_DRAWN_RULE = re.compile(r"[-–—_=─ ]{4,}")  # a horizontal rule made of characters
 _ENDED = re.compile(r"[.!?:;…。！？][\"”’'»)\]]*$")
 NOTICE = re.compile(r"(?:©|\(c\)|copyright\b|note(?: by .+)?: )", re.IGNORECASE)
 """The beginning of a notice or note, which is no part of the text before it."""
@@ -35,9 +33,7 @@ NOTICE = re.compile(r"(?:©|\(c\)|copyright\b|note(?: by .+)?: )", re.IGNORECASE
 
 @dataclass(slots=True)
 class Part:
-    """A block under construction. `right` is the right edge of its column. `turns`: how many of its lines stand before the first
-    of each further page, with that page.
-    """
+    """A block under construction. `turns`: how many of its lines stand before the first of each further page, with that page."""
 
     kind: BlockKind
     page: int
@@ -45,7 +41,7 @@ class Part:
     level: int = 0
     ordered: bool = False
     table: PdfTable | None = None
-    right: float = 0.0
+    right: float = 0.0  # edge of its column
     turns: list[tuple[int, int]] = field(default_factory=list)
 
     @property
@@ -72,7 +68,7 @@ def plain_words(text: str) -> str:
 
 
 def half_points(size: float) -> float:
-    """A font size rounded to half points for comparison."""
+    """A font size rounded for comparison."""
     return round(2 * size) / 2
 
 
@@ -87,11 +83,9 @@ def parts_of(
         turned = [fragment for fragment in fragments if fragment.turn]
         for column in (*columns_of([*flow, *(table for table, _ in grids)]), *columns_of(turned)):
             builder.add(column, number)
-    for part in builder.parts:
-        length = sum(len(line.text) for line in part.lines) if part.kind is BlockKind.HEADING else 0
-        if length > (
-            LONGEST_BOLD_HEADING if part.lines[-1:] and part.lines[-1].text.endswith(".") else _LONGEST_HEADING
-        ):
+    for part in (one for one in builder.parts if one.kind is BlockKind.HEADING):
+        longest = LONGEST_BOLD_HEADING if part.lines[-1].text.endswith(".") else _LONGEST_HEADING
+        if sum(len(line.text) for line in part.lines) > longest:
             part.kind, part.level = BlockKind.PARAGRAPH, 0
     return builder.parts
 
@@ -175,14 +169,11 @@ class _Builder:
         return self.parts[-1] if self.parts and self.parts[-1].kind is kind else None
 
     def _begins_item(self, line: Fragment, before: Fragment | None, column: Column, leading: float) -> bool:
-        if BULLET.match(line.text) and len(line.text) > 2:
-            return True
         if not _NUMBERED.match(line.text):
-            return False
+            return BULLET.match(line.text) is not None and len(line.text) > 2
         last = self.parts[-1] if self.parts else None
-        if before is None or last is None or (last.kind is BlockKind.ITEM and last.ordered):
-            return True
-        return not self._belongs_to(last, before, line, column, leading)
+        follows = last is not None and last.kind is BlockKind.ITEM and last.ordered
+        return before is None or last is None or follows or not self._belongs_to(last, before, line, column, leading)
 
     def _depth(self, line: Fragment) -> int:
         """The depth of a list item, by its indent relative to the items above."""
@@ -238,9 +229,7 @@ def _ended_early(before: Fragment, line: Fragment, column: Column) -> bool:
     """Whether the first word of a line would have fitted on the line before, which ends a sentence or is much shorter."""
     if before.text.endswith(HYPHENS):
         return False
-    word = line.text.split(" ", 1)[0]
-    width = (line.right - line.left) / max(1, len(line.text)) * (len(word) + 1)
-    fits = before.right + width < column.right - line.size
+    fits = before.right + first_word_width(line) < column.right - line.size
     short = before.right < column.left + 0.6 * (column.right - column.left)
     return fits and not line.text[:1].islower() and (short or _ENDED.search(before.text) is not None)
 
@@ -252,8 +241,3 @@ def _continues(part: Part, line: Fragment) -> bool:
         return False
     full = before.right > part.right - 1.5 * before.size
     return line.text[:1].islower() or full or before.text.endswith((*HYPHENS, ","))
-
-
-def item_text(text: str) -> str:
-    """The text of a list item without its bullet; dot leaders become an ellipsis."""
-    return LEADERS.sub(" … ", BULLET.sub("", text, count=1) if BULLET.match(text) else text)

@@ -1,7 +1,4 @@
-"""Tables on a PDF page without drawn lines, by the alignment of what stands on its lines; doubtful cases stay in the text.
-
-The cells of a row may have several lines: these are nearer to each other than rows are, and full.
-"""
+"""Tables on a PDF page without drawn lines, by the alignment of what stands on its lines; doubtful cases stay in the text."""
 
 from __future__ import annotations
 
@@ -11,14 +8,12 @@ from math import inf
 from typing import NamedTuple
 
 from hoptrail.documents.pdf.fragments import MARK, Fragment, PdfTable, offset_between
-from hoptrail.documents.pdf.layout import LEADERS, differ_in_size
+from hoptrail.documents.pdf.layout import LEADERS, differ_in_size, first_word_width
 from hoptrail.documents.sheet_rows import VALUE
 
 _FEWEST_ROWS = 3
-_LONGEST_CELL = 80
-"""Characters; a longer part is prose."""
-_ALIGNED = 0.8
-"""Minimal share of a column's cells with a common left edge, right edge or centre."""
+_LONGEST_CELL = 80  # characters; a longer part is prose
+_ALIGNED = 0.8  # minimal share of a column's cells with a common left edge, right edge or centre
 
 
 class _Column(NamedTuple):
@@ -106,15 +101,10 @@ def _rows_of(lines: Sequence[Fragment]) -> list[_Row]:
     columns: list[_Column] = []
     taken: list[Fragment] = []
     for number, line in enumerate(lines):
-        gap = line.base - taken[-1].base if taken else 0.0
+        before = taken[-1] if taken else line
+        near = 0 <= line.base - before.base <= 3 * max(line.size, before.size)
         long = any(len(part.text) > _LONGEST_CELL for part in line.parts)
-        if (
-            line.mono
-            or long
-            or LEADERS.search(line.text)
-            or MARK.fullmatch(line.parts[0].text)
-            or not 0 <= gap <= 3 * max(line.size, (taken or [line])[-1].size)
-        ):
+        if line.mono or long or not near or LEADERS.search(line.text) or MARK.fullmatch(line.parts[0].text):
             break
         grown = _with_line(columns, number, line)
         if not grown:
@@ -125,8 +115,7 @@ def _rows_of(lines: Sequence[Fragment]) -> list[_Row]:
     gaps = [gap for gap in gaps if gap >= 0.95]
     within = next((gap for gap, wider in pairwise(gaps) if wider > 1.15 * gap), 0.0)
     rows: list[_Row] = []
-    for number, line in enumerate(taken):
-        following = taken[number + 1] if number + 1 < len(taken) else line
+    for line, following in zip(taken, [*taken[1:], *taken[-1:]], strict=True):
         is_label = line.bold and not all(one.bold for one in taken)
         is_head = is_label or (len(rows) == 1 and len(line.parts) > len(rows[0].filled))
         farthest = inf if is_label else within
@@ -137,9 +126,7 @@ def _rows_of(lines: Sequence[Fragment]) -> list[_Row]:
 
 
 def _with_line(columns: Sequence[_Column], number: int, line: Fragment) -> list[_Column]:
-    """The columns with the parts of one more line; none if one of these stands below two that are beside each other, or two below
-    the same.
-    """
+    """The columns with the parts of a line; none if one stands below two beside each other, or two below the same."""
     grown = list(columns)
     for part in line.parts:
         over = [column for column in grown if column.overlaps(part)]
@@ -153,7 +140,6 @@ def _with_line(columns: Sequence[_Column], number: int, line: Fragment) -> list[
 
 
 def _cells(lines: Sequence[Fragment], columns: Sequence[_Column]) -> tuple[Fragment | None, ...]:
-    """The cell of these lines in each column."""
     parts = sorted((part for line in lines for part in line.parts), key=lambda part: part.base)
     return tuple(_cell([part for part in parts if column.overlaps(part)]) for column in columns)
 
@@ -177,33 +163,25 @@ def _continues(
     if gap > 1.35 * line.size or before.bold > line.bold or differ_in_size(before, line):
         return False
     above, below = _cells([before], columns), _cells([line], columns)
-    pairs = [
-        (one, other, column) for one, other, column in zip(row.cells, below, columns, strict=True) if one and other
-    ]
-    if any(VALUE.fullmatch(one.text) and VALUE.fullmatch(other.text) for one, other, _ in pairs):
+    pairs = [(one, other) for one, other in zip(row.cells, below, strict=True) if one and other]
+    if any(VALUE.fullmatch(one.text) and VALUE.fullmatch(other.text) for one, other in pairs):
         return False
     if gap < 0.75 * line.size:
         return True
     lines = zip(above, below, columns, strict=True)
-    full = all(one is None or other is None or not fits(one, other, column.right) for one, other, column in lines)
-    has_words = any(" " in one.text for one, _, _ in pairs)
+    full = all(not (one and other and fits(one, other, column.right)) for one, other, column in lines)
+    has_words = any(" " in one.text for one, _ in pairs)
     if gap <= farthest * line.size and (is_head or (full and has_words)):
         return True
     apart = below[0] is None or below[0].text[0].islower() or gap < 0.8 * (following.base - line.base)
-    return (
-        has_words
-        and len(line.parts) < len(row.filled)
-        and apart
-        and all(offset_between(one, other) < 0.35 * line.size for one, other, _ in pairs)
-        and len(pairs) == len(line.parts)
-    )
+    level = all(offset_between(one, other) < 0.35 * line.size for one, other in pairs)
+    return has_words and apart and level and len(pairs) == len(line.parts) < len(row.filled)
 
 
 def fits(above: Fragment, below: Fragment, edge: float) -> bool:
     """Whether the first word of a line would have fitted on the line above, or both are values."""
-    word = below.text.split(" ", 1)[0]
     are_values = VALUE.fullmatch(above.text) is not None and VALUE.fullmatch(below.text) is not None
-    return are_values or above.right + (below.right - below.left) / len(below.text) * (len(word) + 1) <= edge
+    return are_values or above.right + first_word_width(below) <= edge
 
 
 def _is_pair(above: _Row, below: _Row) -> bool:
@@ -216,7 +194,6 @@ def _is_pair(above: _Row, below: _Row) -> bool:
 
 
 def _differs(one: _Row, other: _Row) -> bool:
-    """Whether labels are of another type than their values: bold, or of another size."""
     return one.lines[0].bold > other.lines[0].bold or differ_in_size(one.lines[0], other.lines[0])
 
 
@@ -244,9 +221,8 @@ def _have_labels(rows: Sequence[_Row]) -> bool:
 def _beside(rows: Sequence[_Row], names: Sequence[str]) -> PdfTable:
     """The columns of a form one after another, each row after the name of its column."""
     columns = enumerate(range(0, len(rows[0].cells), 2))
-    return PdfTable(
-        tuple((*names[at : at + 1], *row.texts[column : column + 2]) for at, column in columns for row in rows), 0
-    )
+    cells = ((*names[at : at + 1], *row.texts[column : column + 2]) for at, column in columns for row in rows)
+    return PdfTable(tuple(cells), 0)
 
 
 def _is_aligned(column: Sequence[Fragment | None]) -> bool:
