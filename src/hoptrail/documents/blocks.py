@@ -17,8 +17,7 @@ from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import LONGEST_SENTENCE, sentence_ends, shortened_ends
 from hoptrail.types import Block, BlockKind, Cell, content_id
 
-LONGEST_LEAD = 300
-"""Characters that blocks repeat of the sentence that introduces their list, and of a heading."""
+LONGEST_LEAD = 300  # characters that blocks repeat of the sentence that introduces their list, and of a heading
 
 DEEPEST_HEADING = 6
 

@@ -210,10 +210,8 @@ _VOICE = re.compile(r"<v(?:\.[\w.]+)?[ \t]+([^<>\n]{1,100})>")
 _TAG = re.compile(r"<[^<>\n]{0,200}>|\{\\[^{}\n]{0,100}\}")
 _SPEAKER = re.compile(r"(?:-|>>+)?[ \t]*(?P<name>[^\W\d_a-z][\w.'’ -]{0,40}):[ \t]+(?=\S)")
 _ENDED = re.compile(r"[.!?…。！？][\"”’»)\]]*$")
-_PAUSE = 4
-"""Seconds without speech that end a sentence."""
-_LONGEST = 400
-"""Characters after which a text without punctuation is divided."""
+_PAUSE = 4  # seconds without speech that end a sentence
+_LONGEST = 400  # characters after which a text without punctuation is divided
 
 
 @dataclass(slots=True)

@@ -32,14 +32,10 @@ from hoptrail.documents.limits import NotReadNow, ReadingLimits, Unreadable
 from hoptrail.errors import Interrupted
 from hoptrail.types.json_object import JsonObject
 
-NOTES = 20
-"""Notes on a file that are passed on; further notes are only counted."""
-LARGEST_PICTURE = 32 << 20
-"""Bytes of a drawn page."""
-_LOOK = 0.2
-"""Seconds between two looks at the clock and whether to stop, while a file is parsed."""
-_STARTING_SECONDS = 120
-"""For Python to start and to import the parsers."""
+NOTES = 20  # notes on a file that are passed on; further notes are only counted
+LARGEST_PICTURE = 32 << 20  # bytes of a drawn page
+_LOOK = 0.2  # seconds between two looks at the clock and whether to stop, while a file is parsed
+_STARTING_SECONDS = 120  # for Python to start and to import the parsers
 
 _Message = tuple[JsonObject, bytes]
 

@@ -216,8 +216,7 @@ _BROKEN_SHARE = 0.1
 _WORD = re.compile(r"[^\W\d_]+")
 # Scripts that put no space between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-_LEAST_LETTERS = 200
-"""Shorter prose is not judged."""
+_LEAST_LETTERS = 200  # shorter prose is not judged
 
 
 def doubts(text: str, blocks: Sequence[Block]) -> Iterator[str]:

@@ -30,16 +30,12 @@ from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
 from hoptrail.text.dates import find_date
 
-NO_DOCUMENT = "neither text nor of a known format"
-"""The reason why a picture or a program is left out."""
+NO_DOCUMENT = "neither text nor of a known format"  # the reason why a picture or a program is left out
 _GZIP = ".gz"
 _GZIP_MARK = b"\x1f\x8b"
-_BEGINNING = 8192
-"""Bytes of a file with an unknown ending that show whether it is text."""
-_LOOKUP_BATCH = 1000
-"""Files whose marks are looked up at once."""
-_POSTSCRIPT = (b"%!PS", b"%!FontType")
-"""How PostScript begins: drawing programs, in which words are split up."""
+_BEGINNING = 8192  # bytes of a file with an unknown ending that show whether it is text
+_LOOKUP_BATCH = 1000  # files whose marks are looked up at once
+_POSTSCRIPT = (b"%!PS", b"%!FontType")  # how PostScript begins: drawing programs, in which words are split up
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ from hoptrail.types import BlockKind
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_DATE_LINE = 60
-"""Characters of a line that may hold the date of a page."""
+_DATE_LINE = 60  # characters of a line that may hold the date of a page
 _LEAST_LINKS = 3  # of a list of contents
 _BOLD = ("b", "strong")
 _LISTS = ("ul", "ol", "menu", "dl")

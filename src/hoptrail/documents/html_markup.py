@@ -28,16 +28,14 @@ _TAGS = re.compile(
     r"|<[/!?][^>]*+>?|<",
     re.IGNORECASE | re.DOTALL,
 )
-MOST_ATTRIBUTES = 1000
-"""Per element. The parser compares each attribute with all before it."""
+MOST_ATTRIBUTES = 1000  # per element. The parser compares each attribute with all before it.
 DEEPEST = 10_000
 """Nested open elements. The parser searches them at many tags."""
 _ATTRIBUTE = re.compile(r"""[^\s/=>"']++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?""")
 _VOID = word_set("area base br col embed hr img input link meta param source track wbr")
 _IMPLICITLY_CLOSED = word_set("a dd dt li optgroup option p rp rt tbody td tfoot th thead tr")
 """Elements without a required end tag; the next of them closes the one before."""
-_FOREIGN = ("svg", "math")
-"""Elements in which others may be self-closing: `<path/>`."""
+_FOREIGN = ("svg", "math")  # elements in which others may be self-closing: `<path/>`
 
 
 def mark(line: int) -> str:

@@ -16,8 +16,7 @@ from hoptrail.documents.plain_text import plain_blocks
 
 _MARK = re.compile(rb"\0\x08\[([^\x08]*)\0\x08\]")
 _SHOWN = re.compile(rb'image .*?(?:text|alt)="((?:[^"\\]|\\.)*)"', re.DOTALL)
-_INDEX = b"\x0e"
-"""Stands for the mark of an index until the node that contains it is left out."""
+_INDEX = b"\x0e"  # stands for the mark of an index until the node that contains it is left out
 _TAGS = re.compile(rb"\n[\x1f\x0c]\nTag Table:")
 _CODING = re.compile(rb"\ncoding: ([\w-]{1,40})\nEnd:")
 _HEADER = re.compile(r"File: (?P<file>[^,\n]+),[ \t]+Node: (?P<node>[^,\n]+)")

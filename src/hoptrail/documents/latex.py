@@ -67,8 +67,7 @@ _WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A
 _MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[]((?:[^\\]|\\\\|\\[^(\[)\]\\])*)\\[)\]]", re.DOTALL)
 _VERBATIM = re.compile(r"\\verb\*?([^\sA-Za-z*])(.*?)\1")
 _POWER = re.compile(r"([\^_])\{(\w+)\}")
-_DEEPEST = 8
-"""Commands within commands."""
+_DEEPEST = 8  # commands within commands
 _BRACE = re.compile(r"(?<!\\)[{}]")
 _OPTION = re.compile(r"(?:\[[^\]]{0,500}\])?\s*")
 _HEAD_ENDS = re.compile(r"\\(?:hline|midrule)\b")

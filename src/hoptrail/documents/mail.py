@@ -30,8 +30,7 @@ from hoptrail.documents.plain_text import plain_blocks
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-_DEEPEST_MAIL = 4
-"""Mails within mails."""
+_DEEPEST_MAIL = 4  # mails within mails
 _MOST_ATTACHMENTS = 200
 _LONGEST_NAME = 120
 _SEPARATOR = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-_DEEPEST = 60
-"""Nested lists (which count twice), items and quotes; the parser is recursive."""
+_DEEPEST = 60  # nested lists (which count twice), items and quotes; the parser is recursive
 _WIKI_LINK = re.compile(
     r"(?P<shows>!?)\[\[(?!\s)(?=[^\[\]\n|]*[^\W\d_]|\d{4}-)(?P<page>[^\[\]\n|]+)(?:\|(?P<label>[^\[\]\n|]+))?\]\](?!\()"
 )
@@ -69,8 +68,7 @@ _DIRECTIVE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """A box of MyST, whose content is not indented, and other code, which may show one."""
-_NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")
-"""What a tag of a template is about: `{% channel "tock" %}`."""
+_NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")  # what a tag of a template is about: `{% channel "tock" %}`
 _UNRESOLVED = re.compile(
     r"\[([^\[\]\n]+)\](?:\[[^\[\]\n]*\]|\([^()\n]*\))|(?<![=\w])==(?=[^\s=])([^=\n]+)(?<=\S)==(?!=)"
 )

@@ -126,8 +126,7 @@ def lowered(text: str) -> str:
     return text.strip().translate(_LOWERED)
 
 
-_LARGEST_SPAN = 1000
-"""Columns or rows that a cell may span, as in browsers."""
+_LARGEST_SPAN = 1000  # columns or rows that a cell may span, as in browsers
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +223,8 @@ def span_of(attribute: str | None) -> int:
     return max(1, min(int(digits), _LARGEST_SPAN)) if digits.isascii() and digits.isdecimal() else 1
 
 
-LONGEST_BOLD_HEADING = 100
-"""Characters of a bold line that can be a heading."""
-BOLD_SHARE = 0.3
-"""If a larger share of the text is bold, bold lines are not headings."""
+LONGEST_BOLD_HEADING = 100  # characters of a bold line that can be a heading
+BOLD_SHARE = 0.3  # if a larger share of the text is bold, bold lines are not headings
 _BOLD_LEVEL = 6  # below all other headings
 _IN_CONTENTS = re.compile(r"\t\s*(?:\d+|[ivxlc]+)\Z")
 """The number of a page at the end of a line of a table of contents."""
@@ -283,8 +280,7 @@ def unwrapped(text: str, source: str = "") -> str:
 
 HYPHENS = ("-", "\xad", "\u2010")
 _DIVIDED = re.compile(r"(?<!\S)(?P<head>\S*[^\W\d_]{2})[-\u2010]\n(?P<indent>[ \t]*)(?P<tail>[^\W\d_]\S*)[ \t]?")
-_COMPOUND = word_set("cross full half high long low quasi self short well")
-"""Words that begin compounds with a hyphen."""
+_COMPOUND = word_set("cross full half high long low quasi self short well")  # words that begin compounds with a hyphen
 _ENDING = word_set("age bow er est evity fil fish hand ing ish itude ity land light ly most ness roads time way")
 """What follows on such a word without a hyphen: `highway`, `shortage`."""
 _AROUND = ".,;:!?()[]“”\"'"

@@ -48,10 +48,8 @@ _ESCAPED = re.compile(r"^([ \t]*),(?=\*|#\+|,)", re.MULTILINE)
 _CODE = frozenset(("src", "example"))
 _LEFT_OUT = frozenset(("comment", "export"))
 _QUOTES = frozenset(("quote", "verse"))
-_SHOWN_KEYWORDS = ("author", "date", "subtitle", "description", "filetags")
-"""Keywords with information about the file."""
-_NAMES = frozenset(("id", "custom_id"))
-"""Properties that only identify a heading."""
+_SHOWN_KEYWORDS = ("author", "date", "subtitle", "description", "filetags")  # keywords with information about the file
+_NAMES = frozenset(("id", "custom_id"))  # properties that only identify a heading
 
 
 def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:

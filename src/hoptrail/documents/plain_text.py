@@ -220,13 +220,11 @@ def _entries(text: str) -> dict[int, _Part]:
 
 
 _SECTION = re.compile(r"\s*(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})\.?[ \t]+(?=[A-Z/])")
-_TOP = re.compile(r"(\s*)\d{1,2}\.[ \t]")
-"""The start of a section that is in no other one, or of a list item."""
+_TOP = re.compile(r"(\s*)\d{1,2}\.[ \t]")  # the start of a section that is in no other one, or of a list item
 _CHAPTER = re.compile(
     r"\s*(?P<kind>Part|Chapter|Appendix|Article|Section) (?:\d{1,3}|[IVXL]{1,7}|[A-Z])(?![\w-])", re.IGNORECASE
 )
-_CHAPTERS = {"part": 0, "chapter": 1, "appendix": 1, "article": 2, "section": 3}
-"""By depth."""
+_CHAPTERS = {"part": 0, "chapter": 1, "appendix": 1, "article": 2, "section": 3}  # by depth
 _MOST_SKIPPED = 3  # by which the first part of a section number may rise, because other chapters have no sections
 _VERSION = re.compile(r"\W*(?:[\w.-]+ )?(?:version|release) v?\d[\w.~-]*", re.IGNORECASE)
 """What the lines of releases have in common may end with the number: `Version 2.1 - 4 May 2024 (security)`."""
@@ -270,10 +268,8 @@ def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict
     return headings
 
 
-_Line = tuple[int, int, str]
-"""The start of a paragraph, the end of its first line, and that line."""
-_Section = tuple[int, ...]
-"""The parts of a section number."""
+_Line = tuple[int, int, str]  # the start of a paragraph, the end of its first line, and that line
+_Section = tuple[int, ...]  # the parts of a section number
 
 
 def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[_Line]:

@@ -52,12 +52,10 @@ BATCH_DOCUMENTS = 64
 BATCH_BYTES = 8_000_000
 """Contents of a batch for another process: at most this many, or about this many bytes."""
 
-FILE_NAME = "file name"
-"""The origin of a document's date if only its file name has one."""
+FILE_NAME = "file name"  # the origin of a document's date if only its file name has one
 
 _LONGEST_TITLE = 300
-_OF_NOTES = ("markdown", "org", TEXT)
-"""Formats of notes, whose file names are the names by which notes call each other."""
+_OF_NOTES = ("markdown", "org", TEXT)  # formats of notes, whose file names are the names by which notes call each other
 _NAMED = re.compile(r"(?!\w*\d)[^\W\d_a-z][^\W\d_]*[^\W\d_A-Z][^\W\d_]*(?:[ -][^\W\d_]+){0,5}")
 """Words without digits, the first with a capital letter and not in capitals."""
 _UNTELLING = word_set("index home main notes note overview introduction untitled document readme contents page")
@@ -68,8 +66,7 @@ _DUE = re.compile(r"(?:^|\s)\[[ xX]\]\s|[☐☑📅⏳🛫✅]|\b(?:DEADLINE|SCH
 _STATING_LINES = 8  # that may state the date of the document, however long
 
 
-_Result = Document | DocumentError | Path
-"""A path is that of a file that takes too long for a first try."""
+_Result = Document | DocumentError | Path  # a path is that of a file that takes too long for a first try
 
 
 def read_sources(

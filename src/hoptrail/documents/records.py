@@ -29,14 +29,11 @@ from hoptrail.documents.markup import unwrapped
 from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
 from hoptrail.types import BlockKind
 
-_LONG = 200
-"""Characters. A longer value becomes a paragraph, not a cell."""
-_NAMES = ("title", "name", "subject", "label", "id", "_id", "key")
-"""Keys that name a record, best first."""
+_LONG = 200  # characters. A longer value becomes a paragraph, not a cell.
+_NAMES = ("title", "name", "subject", "label", "id", "_id", "key")  # keys that name a record, best first
 _TAG = re.compile(r"</[A-Za-z][\w:-]*\s*>|<(?:br|hr|img|li|p)\b[^<>]*>", re.IGNORECASE)
 """What shows that a text is a page, as in feeds; `List<String>` is none."""
-_VALUES_PER_ROW = 50
-"""Values visited at most per row of the limit: YAML aliases can make a short file endless."""
+_VALUES_PER_ROW = 50  # values visited at most per row of the limit: YAML aliases can make a short file endless
 
 
 @dataclass(slots=True)
@@ -279,12 +276,9 @@ def _name(tag: str) -> str:
 
 
 _DELIMITERS = ",;\t|"
-_SAMPLE = 100
-"""Rows examined to detect the delimiter."""
-_DECLARATION = "sep="
-"""The start of a first line that declares the delimiter to Excel."""
-_LONGEST_CELL = 20
-"""Lines in a cell. More mean that a quotation mark was literal (as for inches) and never closed."""
+_SAMPLE = 100  # rows examined to detect the delimiter
+_DECLARATION = "sep="  # the start of a first line that declares the delimiter to Excel
+_LONGEST_CELL = 20  # lines in a cell. More mean that a quotation mark was literal (as for inches) and never closed.
 
 
 def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:

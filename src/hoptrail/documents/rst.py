@@ -26,10 +26,8 @@ from hoptrail.text.lexicon import word_set
 
 _DIRECTIVE = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]+?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
 _ROLE = re.compile(r":([A-Za-z][\w.:+-]{0,60}?):`|`:([A-Za-z][\w.:+-]{0,60}?):")
-_NUMBERED = ("pep", "rfc")
-"""Roles whose text docutils restricts to a number, and Sphinx does not."""
-_MOST_NAMES = 1000
-"""Unknown directives, and unknown roles, that a file may have; more are errors."""
+_NUMBERED = ("pep", "rfc")  # roles whose text docutils restricts to a number, and Sphinx does not
+_MOST_NAMES = 1000  # unknown directives, and unknown roles, that a file may have; more are errors
 
 _WITHOUT_TEXT = word_set(
     "toctree index highlight module currentmodule include literalinclude raw contents sectnum tabularcolumns default-domain meta "
