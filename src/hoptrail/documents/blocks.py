@@ -114,38 +114,31 @@ class _Writer:
         return tuple(replace(block, end=end) for block, end in zip(self._blocks, ends, strict=True))
 
     def add(self, piece: Piece) -> None:
-        labels = [f"{_line(header)}: " if piece.labelled and header else "" for header, _ in piece.cells]
-        values = [_line(value) for _, value in piece.cells]
-        row = "\t".join(label + value for label, value in zip(labels, values, strict=True))
-        text = row if piece.cells else cleaned(piece.text).text.strip("\n").rstrip()
+        gap = ""
+        if self._blocks:  # a line break between rows of a table and items of a list, a blank line between other blocks
+            together = piece.kind in {BlockKind.ROW, BlockKind.ITEM} and self._blocks[-1].kind is piece.kind
+            gap = "\n" if together else "\n\n"
+        start = self.length + len(gap)
+        text, cells = _row(piece, start) if piece.cells else (cleaned(piece.text).text.strip("\n").rstrip(), ())
         if not text.strip():
             if piece.kind is BlockKind.HEADING and not piece.level:
                 self._headings = []
             return
-        if self._blocks:  # a line break between rows of a table and items of a list, a blank line between other blocks
-            together = piece.kind in {BlockKind.ROW, BlockKind.ITEM} and self._blocks[-1].kind is piece.kind
-            self._write("\n" if together else "\n\n")
         if piece.kind is BlockKind.HEADING:
             self._headings = [heading for heading in self._headings if heading[0] < piece.level]
         above = self._headings[-1][2] if self._headings else ""
+        path = tuple(heading for _, heading, _ in self._headings)
         self._blocks.append(
             Block(
-                *(piece.kind, self.length, self.length + len(text)),
-                *(tuple(heading for _, heading, _ in self._headings), piece.level, piece.ordered),
-                lead=self._lead_of(piece, text),
-                cells=_cells(piece, labels, values, self.length),
-                place=piece.place,
-                date=above,
+                *(piece.kind, start, start + len(text), path, piece.level, piece.ordered),
+                *(self._lead_of(piece, text), cells, piece.place, above),
             )
         )
         if piece.kind is BlockKind.HEADING:
             heading = _line(text)[:LONGEST_LEAD]
             self._headings.append((piece.level, heading, piece.date or find_date(heading) or above))
-        self._write(text)
-
-    def _write(self, text: str) -> None:
-        self.parts.append(text)
-        self.length += len(text)
+        self.parts += (gap, text)
+        self.length = start + len(text)
 
     def _lead_of(self, piece: Piece, text: str) -> str:
         """The lead of a piece: for a nested item the item above it, for another item the sentence before the list if that ends
@@ -173,13 +166,15 @@ def lead_in(paragraph: str) -> str:
     return _line(text[last_start:])[-LONGEST_LEAD:]
 
 
-def _cells(piece: Piece, labels: Sequence[str], values: Sequence[str], start: int) -> tuple[Cell, ...]:
-    cells = []
-    for (header, _), label, value in zip(piece.cells, labels, values, strict=True):
-        start += len(label)
-        cells.append(Cell(_line(header), start, start + len(value)))
-        start += len(value) + 1
-    return tuple(cells)
+def _row(piece: Piece, start: int) -> tuple[str, tuple[Cell, ...]]:
+    """The text of a row that begins at this offset, and its cells."""
+    parts, cells = [], []
+    for header, value in piece.cells:
+        label = f"{_line(header)}: " if piece.labelled and header else ""
+        parts.append(label + _line(value))
+        cells.append(Cell(_line(header), start + len(label), start + len(parts[-1])))
+        start += len(parts[-1]) + 1
+    return "\t".join(parts), tuple(cells)
 
 
 def _line(text: str) -> str:
@@ -194,18 +189,15 @@ def ends_within(text: str, blocks: Sequence[Block], longest: int = LONGEST_SENTE
         if block.kind in {BlockKind.HEADING, BlockKind.ROW}:
             body_ends = shortened_ends(body, [len(body)], longest)
         elif block.kind is BlockKind.CODE:
-            body_ends = shortened_ends(body, _line_ends(body), longest)
+            lines = body.splitlines(keepends=True)
+            starts = zip(
+                accumulate(map(len, lines), initial=0), lines, strict=False
+            )  # a blank line belongs to that before it
+            body_ends = shortened_ends(body, [*(at for at, line in starts if at and line.strip()), len(body)], longest)
         else:
             body_ends = sentence_ends(body, longest)
         ends += [block.start + end for end in body_ends]
     return tuple(ends)
-
-
-def _line_ends(text: str) -> list[int]:
-    """The ends of the lines; a blank line belongs to the line before it."""
-    lines = text.splitlines(keepends=True)
-    starts = accumulate(map(len, lines), initial=0)
-    return [*(start for start, line in zip(starts, lines, strict=False) if start and line.strip()), len(text)]
 
 
 def document_id(declared: str, text: str, blocks: Sequence[Block]) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -30,9 +31,6 @@ from hoptrail.documents.markup import Flow, OpenTable, TableCell, bold_headings,
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
-
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _DATE_LINE = 60  # characters of a line that may hold the date of a page
 _LEAST_LINKS = 3  # of a list of contents
@@ -73,8 +71,6 @@ def html_pieces(markup: str, *, lines: bool = False, notes: dict[str, None] | No
 
 def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
     """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_markup`."""
-    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
-
     if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:
         markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", markup)  # in XML any element may be empty: `<a id="top"/>`
     try:

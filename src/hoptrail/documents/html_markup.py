@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+from selectolax.lexbor import LexborNode
 
 from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.markup import HIDDEN, STRUCK
@@ -65,9 +66,7 @@ def marked(markup: str, *, lines: bool = True) -> str:
             parts += (markup[end:first], mark(line))
             end = first
         parts.append(markup[end:after])
-        if (
-            lines and tag and tag["name"] and tag["name"].lower() == "img"
-        ):  # whose words in place of the picture are its text
+        if lines and tag and (tag["name"] or "").lower() == "img":  # whose words in place of the picture are its text
             line, counted = line + markup.count("\n", counted, start), start
             parts.append(mark(line))
         end = after
@@ -114,9 +113,6 @@ class _Shape:
             raise Unreadable(f"nests elements more than {DEEPEST:,} deep, which would take too long to parse")
 
 
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
-
 _DROPPED = re.compile("script|style|nav|noscript|template|iframe|object|svg|head|button|select|textarea")
 _NAVIGATION = re.compile(
     r"(?<!\S)(?:nav(?:bar|header|footer)|sphinxsidebar|breadcrumbs?|pagination|skip-?(?:link|nav\w*))(?!\S)",
@@ -149,7 +145,7 @@ HEADINGS = re.compile("h[1-6]|summary")
 
 
 def text_of(node: LexborNode) -> str:
-    """The text of a node without marks of lines."""
+    """The text of a node without the marks of its lines."""
     return parted(node.text())[0]
 
 
@@ -189,9 +185,8 @@ def hidden_names(style: str) -> frozenset[str]:
 def _is_navigation(node: LexborNode, attributes: Mapping[str, str | None]) -> bool:
     """Whether an element leads to other pages or parts of this one, by its role or class."""
     classes = attributes.get("class") or ""
-    if attributes.get("role") == "navigation" or _NAVIGATION.search(classes):
-        return True
-    if _BANNER.search(f"{attributes.get('id') or ''} {classes}"):
+    is_banner = _BANNER.search(f"{attributes.get('id') or ''} {classes}")
+    if attributes.get("role") == "navigation" or _NAVIGATION.search(classes) or is_banner:
         return True
     if node.tag == "li" and (link := node.css_first("a[hreflang]")) is not None:  # the page in another language
         return text_of(link).strip() == text_of(node).strip()
@@ -204,8 +199,8 @@ def _is_navigation(node: LexborNode, attributes: Mapping[str, str | None]) -> bo
 def note_number(node: LexborNode) -> str:
     """The number of the note that a raised or marked link leads to, which must not run into the word before it; else empty."""
     attributes = node.attributes
-    kinds = (attributes.get("epub:type"), attributes.get("role"), attributes.get("class"))
-    is_marked = any("noteref" in (kind or "") or "footnote-ref" in (kind or "") for kind in kinds)
+    kinds = " ".join(attributes.get(name) or "" for name in ("epub:type", "role", "class"))
+    is_marked = "noteref" in kinds or "footnote-ref" in kinds
     is_raised = any(near is not None and near.tag == "sup" for near in (node.parent, node.child))
     if not (is_marked or is_raised) or "#" not in (attributes.get("href") or ""):
         return ""
@@ -213,9 +208,8 @@ def note_number(node: LexborNode) -> str:
     return number if number.isdecimal() else ""
 
 
-def _in_heading(node: LexborNode) -> bool:
+def _in_heading(node: LexborNode | None) -> bool:
     """Whether the nearest block element around it is a heading: the text of a folding heading is often in a button."""
-    above = node.parent
-    while above is not None and not BLOCKS.fullmatch(above.tag or ""):
-        above = above.parent
-    return above is not None and HEADINGS.fullmatch(above.tag or "") is not None
+    while node is not None and not BLOCKS.fullmatch(node.tag or ""):
+        node = node.parent
+    return node is not None and HEADINGS.fullmatch(node.tag or "") is not None

@@ -14,9 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from html import escape, unescape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.newline import newline
+from markdown_it.token import Token
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode, parse_json_text
@@ -28,11 +34,6 @@ from hoptrail.text.dates import find_date
 from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_inline import StateInline
-    from markdown_it.token import Token
 
 _DEEPEST = 60  # nested lists (which count twice), items and quotes; the parser is recursive
 _WIKI_LINK = re.compile(
@@ -179,10 +180,6 @@ def _seen(unseen: re.Match[str]) -> str:
 @cache
 def _parser() -> MarkdownIt:
     """Footnotes stay where they are written, even without a reference."""
-    from markdown_it import MarkdownIt
-    from mdit_py_plugins.deflist import deflist_plugin
-    from mdit_py_plugins.footnote import footnote_plugin
-
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
     parser.use(footnote_plugin, inline=False, move_to_end=False).use(deflist_plugin)
     parser.inline.ruler.at("newline", _newline)
@@ -208,8 +205,6 @@ def _text(tokens: Iterable[Token]) -> str:
 
 def _newline(state: StateInline, silent: bool) -> bool:
     """The parser's rule for line breaks, but the content of the token is the text of the break."""
-    from markdown_it.rules_inline.newline import newline
-
     place = state.pos
     text = state.src
     line, end = text[text.rfind("\n", 0, place) + 1 : place], text.find("\n", place + 1)
