@@ -193,14 +193,12 @@ def _pieces(messages: Iterable[_Message]) -> Iterator[Piece]:
     day: date | None = None
     for message in messages:
         text = _LEFT_OUT.sub("", message.text).strip()
-        if not text:
-            continue
         shown = f"{message.day.day} {message.day:%B %Y}" if message.day else ""
-        if message.day is not None and message.day != day:
+        if text and message.day is not None and message.day != day:
             day = message.day
             yield Piece(BlockKind.HEADING, shown, 1, place=message.place, date=day.isoformat())
         about = ", ".join(filter(None, (squeeze(message.sender), shown, message.time)))
-        yield Piece(BlockKind.PARAGRAPH, f"{about}: {text}" if about else text, place=message.place)
+        yield Piece(BlockKind.PARAGRAPH, f"{about}: {text}" if about and text else text, place=message.place)
 
 
 _TIMES = re.compile(
@@ -232,8 +230,10 @@ def parse_subtitles(data: bytes, limits: ReadingLimits) -> Parsed:
     said = _sentences(_cues(rest if head.startswith("WEBVTT") else decoded.text))
     if not said:
         raise Unreadable("holds no subtitles: no line has a time from which to which something is shown")
-    texts = ((f"{one.speaker}: {one.text}" if one.speaker else one.text, one.start) for one in said)
-    pieces = (Piece(BlockKind.PARAGRAPH, text, place=place) for text, place in texts)
+    pieces = (
+        Piece(BlockKind.PARAGRAPH, f"{one.speaker}: {one.text}" if one.speaker else one.text, place=one.start)
+        for one in said
+    )
     return assemble(title, pieces, decoded.notes, limits.text)
 
 

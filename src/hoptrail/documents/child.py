@@ -108,7 +108,7 @@ def _parsed(parsed: Parsed, limits: ReadingLimits) -> _Message:
 def _limit_memory(limits: ReadingLimits) -> None:
     try:
         import resource
-    except ImportError:
+    except ImportError:  # on Windows
         return
     mapped = 0  # before anything is parsed; libraries with threads map far more than they use
     with contextlib.suppress(OSError, ValueError):
@@ -160,7 +160,6 @@ class Parsing:
         """
         if first_try and form == PICTURE:
             raise TookTooLong("is read after the other files")
-        self._start()  # does not count against the time of the file
         seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
         if form in MAY_HOLD_SCANS and reads_pictures():
             seconds = clock  # a page takes some seconds, however small its file is
@@ -175,7 +174,6 @@ class Parsing:
         """A page of a PDF file as PNG, and where `words` stand on it (`pdf.drawing`).
         Raises: Unreadable: it cannot be drawn within the limits.
         """
-        self._start()
         seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
         request = {"page": page, "words": words, "seconds": seconds}
         about, picture = self._answer((request, data), clock, LARGEST_PICTURE)
@@ -183,6 +181,7 @@ class Parsing:
         return about, picture
 
     def _answer(self, request: _Message, clock: float, largest: int) -> _Message:
+        self._start()  # does not count against the time of the file
         reply = self._ask(request, clock, largest)
         if reply is None:
             self._check_stopped()

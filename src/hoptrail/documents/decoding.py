@@ -14,6 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from hoptrail.documents.limits import Unreadable
@@ -91,8 +92,8 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     Raises: Unreadable: the bytes are binary data, or text in no known encoding.
     """
     signed = _by_mark(data) or _by_nul_bytes(data) or _by_escapes(data)
-    certain = signed or _strictly(data, "utf-8") or _as_declared(data, declared)
-    decoded = certain or _lossily(data, "UTF-8") or _as_latin(data) or _guess(data)
+    named = signed or _strictly(data, "utf-8") or _as_declared(data, declared)
+    decoded = named or _lossily(data, "UTF-8") or _as_latin(data) or _guess(data)
     if len(_CONTROL.findall(decoded.text, 0, _SAMPLE)) > max(8, min(len(decoded.text), _SAMPLE) // 100):
         raise Unreadable("is full of control characters: binary data, not text")
     clean = cleaned(decoded.text)
@@ -117,10 +118,11 @@ def _strictly(data: bytes, encoding: str, *notes: str) -> Decoded | None:
 def _by_mark(data: bytes) -> Decoded | None:
     if data.startswith(codecs.BOM_UTF8):
         return _lossily(data.removeprefix(codecs.BOM_UTF8), "UTF-8", certain=True)
-    marks = ((mark, encoding) for mark, encoding in _MARKS if data.startswith(mark))
-    notes = "read as {} by its byte order mark"
-    found = (_strictly(data[len(mark) :], encoding, notes.format(encoding.upper())) for mark, encoding in marks)
-    return next(filter(None, found), None)
+    for mark, encoding in _MARKS:
+        note = f"read as {encoding.upper()} by its byte order mark"
+        if data.startswith(mark) and (decoded := _strictly(data.removeprefix(mark), encoding, note)):
+            return decoded
+    return None
 
 
 def _by_nul_bytes(data: bytes) -> Decoded | None:
@@ -180,9 +182,9 @@ def _as_latin(data: bytes) -> Decoded | None:
     """In the encoding of Latin script in which the letters above ASCII are best those of one language; None if none fits, or if
     they are most letters.
     """
-    read = ((encoding, _strictly(data, encoding, _GUESSED.format(encoding))) for encoding in _LATIN)
-    fits = {encoding: (_fit(decoded.text[:_SAMPLE]), decoded) for encoding, decoded in read if decoded is not None}
-    fit, decoded = max(fits.values(), key=lambda known: known[0], default=(0.0, None))
+    read = (_strictly(data, encoding, _GUESSED.format(encoding)) for encoding in _LATIN)
+    fits = [(_fit(decoded.text[:_SAMPLE]), decoded) for decoded in read if decoded is not None]
+    fit, decoded = max(fits, key=itemgetter(0), default=(0.0, None))
     return decoded if fit >= _LEAST_FIT else None
 
 
@@ -198,7 +200,6 @@ def _fit(text: str) -> float:
 
 
 def _guess(data: bytes) -> Decoded:
-    """The guess of charset-normalizer."""
     from charset_normalizer import from_bytes
 
     # Whole lines, so that the sample does not end inside a character.

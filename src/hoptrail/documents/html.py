@@ -178,7 +178,6 @@ class _Reader:
         return self._begin(node, tag)
 
     def _begin(self, node: LexborNode, tag: str) -> bool:
-        """Begin an element that is read. Returns whether to skip its children."""
         if tag in ("sup", "sub"):
             self._raised.append(len(self._text))
         elif tag in _BOLD:
@@ -216,7 +215,6 @@ class _Reader:
 
     @cached_property
     def _targets(self) -> set[str | None]:
-        """The names of places of the page to which links can lead."""
         return {element.attributes.get(name) for name in ("id", "name") for element in self._root.css(f"[{name}]")}
 
     def _is_contents(self, node: LexborNode) -> bool:

@@ -27,10 +27,8 @@ _COMMENT = re.compile(
 )
 _MARK = re.compile(r"\0(\d+)\n*\0")
 """What stands for code: no text that was decoded has this sign."""
-_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4} | {
-    "paragraph": 5,
-    "subparagraph": 6,
-}
+_SECTIONS = ("part", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
+_LEVELS = {"chapter": 1, **{name: level for level, name in enumerate(_SECTIONS, 1)}}
 _DRAFT = re.compile(r"\\iffalse(?![A-Za-z]).*?(?:(?P<end>\\fi)(?![A-Za-z])|\Z)", re.DOTALL)
 _DEFINED = re.compile(
     r"\\(?:(?:re|provide)?new|provide)command\*?[ ]*\{?\\(?P<command>[A-Za-z]+)\}?[ ]*(?:\[(?P<number>\d)\])?(?=\{)"
@@ -233,7 +231,6 @@ class _Reader:
         self._flow.pieces += [replace(note, place=place) for note in notes]
 
     def _shown(self, text: str) -> tuple[str, list[Piece]]:
-        """A text as it is printed, and its footnotes."""
         text, notes = _noted(text, self._notes)
         self._notes += len(notes)
         return squeeze(_plain(text)), [Piece(BlockKind.PARAGRAPH, squeeze(_plain(note))) for note in notes]

@@ -130,7 +130,6 @@ def _header(message: Message, name: str) -> str:
 
 
 def _decoded(raw: str, other: str) -> str:
-    """The text of a header; `other` if it cannot be decoded."""
     try:
         return str(make_header(decode_header(raw)))
     except (LookupError, ValueError, TypeError, MessageError):

@@ -199,7 +199,6 @@ _RULES: dict[str, Callable[[Token], str]] = {
 
 
 def _text(tokens: Iterable[Token]) -> str:
-    """The words in place of a picture."""
     return "".join(_text(token.children) if token.children else token.content for token in tokens)
 
 

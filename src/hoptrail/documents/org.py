@@ -85,7 +85,6 @@ class _Reader:
         return self.flow.pieces
 
     def _taker(self, line: str) -> Callable[[_Reader, str, str], None] | None:
-        """The method for a line; None for a line of a paragraph."""
         return next((take for pattern, take in self._TAKERS if pattern.match(line)), None)
 
     def _take(self, goes_on: Callable[[str], object]) -> list[str]:
@@ -137,7 +136,6 @@ class _Reader:
             self.place_of_keywords = self.place_of_keywords or place
 
     def _skip(self, _place: str, line: str) -> None:
-        """Skip a line; it may end a quote."""
         if self._quotes and line.strip().lower() == f"#+end_{self._quotes[-1]}":
             self._quotes.pop()
             self.flow.quotes -= 1

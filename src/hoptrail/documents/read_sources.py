@@ -175,18 +175,18 @@ def _with_date(parsed: Parsed, name: str, modified: str) -> Parsed:
     ends before tables and dated headings below level 1, whose dates are of a part only. Only a date that the document states as
     its own is also that of its blocks: a biography begins with a date of birth.
     """
-    if parsed.date:
-        return replace(parsed, blocks=tuple(_with_block_date(block, parsed.date) for block in parsed.blocks))
-    end = next((block.start for block in parsed.blocks if _dates_a_part(block, parsed.text)), len(parsed.text))
-    first = parsed.text[: min(end, 1000)].splitlines()
-    if date := next(filter(None, map(stated_date, first[:_STATING_LINES])), ""):
-        blocks = tuple(_with_block_date(block, date) for block in parsed.blocks)
-        return replace(parsed, blocks=blocks, date=date, date_from="first lines")
-    lines = [line for line in first[:_FIRST_LINES] if len(line) <= _DATE_LINE and not _DUE.search(line)]
-    places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
-    dates = ((date, place) for text, place in places if (date := find_date(text)))
-    date, place = next(dates, (modified, FILE_TIME if modified else ""))
-    return replace(parsed, date=date, date_from=place)
+    if not parsed.date:
+        end = next((block.start for block in parsed.blocks if _dates_a_part(block, parsed.text)), len(parsed.text))
+        first = parsed.text[: min(end, 1000)].splitlines()
+        date = next(filter(None, map(stated_date, first[:_STATING_LINES])), "")
+        if not date:
+            lines = [line for line in first[:_FIRST_LINES] if len(line) <= _DATE_LINE and not _DUE.search(line)]
+            places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
+            dates = ((date, place) for text, place in places if (date := find_date(text)))
+            date, place = next(dates, (modified, FILE_TIME if modified else ""))
+            return replace(parsed, date=date, date_from=place)
+        parsed = replace(parsed, date=date, date_from="first lines")
+    return replace(parsed, blocks=tuple(_with_block_date(block, parsed.date) for block in parsed.blocks))
 
 
 def _dates_a_part(block: Block, text: str) -> bool:
@@ -212,22 +212,21 @@ def _from_line(line: JsonlDocument) -> Document:
 
 def _build_document(parsed: Parsed, source: str, file_title: str, ends: tuple[int, ...] | None) -> Document:
     """`file_title` replaces a missing title; `ends` are the sentence ends that the content gives, None if it gives none."""
-    text = cleaned(parsed.text)
+    text, blocks = cleaned(parsed.text), parsed.blocks
     declared = squeeze(cleaned(parsed.title).text)[:_LONGEST_TITLE]
     if ends is None:
-        ends = ends_within(text.text, parsed.blocks)
+        ends = ends_within(text.text, blocks)
     else:
-        whole = sorted({*ends, *(block.end for block in parsed.blocks)})
-        ends = shortened_ends(text.text, whole)
-    empty = () if text.text.strip() else ("holds no text",)
+        ends = shortened_ends(text.text, sorted({*ends, *(block.end for block in blocks)}))
+    notes = (*parsed.notes, *text.notes, *(() if text.text.strip() else ("holds no text",)))
     return Document(
-        id=document_id(declared, text.text, parsed.blocks),
+        id=document_id(declared, text.text, blocks),
         title=declared or file_title,
         text=text.text,
         sentence_ends=ends,
         sources=(source,),
-        notes=(*parsed.notes, *text.notes, *empty),
-        blocks=parsed.blocks,
+        notes=notes,
+        blocks=blocks,
         date=parsed.date,
         date_from=parsed.date_from,
     )

@@ -111,7 +111,6 @@ def _pack_ends(pieces: Sequence[_Piece], limit: int) -> list[int]:
 
 
 def _passage(document: Document, start: int, end: int) -> Unit:
-    """The passage between two offsets, without white space at its ends."""
     span = Span(document.id, *without_space(document.text, start, end))
     unit_id = content_id("p", document.id, str(span.start), str(span.end))
     blocks, ends = document.blocks_within(span), document.sentence_ends_within(span)

@@ -209,7 +209,6 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _target(path: Path) -> Path | None:
-    """Where a path leads; None if nowhere."""
     try:
         return path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
