@@ -50,9 +50,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A parsed file. `title` and `date` are those in its content, or empty; `date_from` is the origin of the date (`mail header`,
-    `front matter`, ...).
-    """
+    """A parsed file. `title` and `date` are those in its content, or empty; `date_from`: `mail header`, `front matter`, ..."""
 
     title: str
     text: str
@@ -141,9 +139,7 @@ class _Writer:
         self.length = start + len(text)
 
     def _lead_of(self, piece: Piece, text: str) -> str:
-        """The lead of a piece: for a nested item the item above it, for another item the sentence before the list if that ends
-        with a colon, for the continuation of an item that item.
-        """
+        """The item above an item, else the sentence before the list if it ends with a colon; the item that a piece continues."""
         if piece.level and self._items and piece.kind in _CONTINUES_AN_ITEM:
             self._items = self._items[: piece.level]
             return self._items[-1]

@@ -42,10 +42,7 @@ _LEFT_OUT = re.compile(
 _LEAST = 3
 _SHARE = 0.3
 """Messages that show that a text is a chat, and their least share of its lines: the others go on with a message."""
-_KEYS = [
-    [b"messages", *keys.split()]
-    for keys in (b"text_entities", b"author channel timestamp", b"sender_name timestamp_ms")
-]
+_KEYS = (b"messages text_entities", b"messages author channel timestamp", b"messages sender_name timestamp_ms")
 """What is in exports of Telegram, Discord and Messenger."""
 _SLACK_LINK = re.compile(
     r"<(?:(?P<user>[@#])(?P<id>\w+)|!(?P<group>\w+)[^<>|]*|(?P<address>[^<>|\s]+))(?:\|(?P<label>[^<>]*))?>"
@@ -74,7 +71,7 @@ def is_chat_json(data: bytes) -> bool:
     """Whether a JSON file is a chat exported from Telegram, Slack, Discord or Messenger."""
     sample = data[:65_536]
     slack = sample.lstrip()[:1] == b"[" and b'"ts":' in sample and re.search(rb'"type":\s*"message"', sample)
-    return bool(slack) or any(all(b'"%b"' % key in sample for key in keys) for keys in _KEYS)
+    return bool(slack) or any(all(b'"%b"' % key in sample for key in keys.split()) for keys in _KEYS)
 
 
 def parse_chat(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -117,9 +114,7 @@ def _sent(match: re.Match[str], lines: list[str], place: str, *, american: bool)
 
 
 def parse_chat_json(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a chat exported as JSON. The title is the name of the chat or channel, if the file has it.
-    Raises: Unreadable: it is not JSON, or has no messages.
-    """
+    """Parse a chat exported as JSON. The title is the name of the chat or channel. Raises: Unreadable: it is not JSON."""
     decoded = decode(data)
     value = parse_json_text(decoded.text, "a chat")
     about = value if isinstance(value, dict) else {}

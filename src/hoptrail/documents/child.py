@@ -76,9 +76,7 @@ def main() -> None:
 
 
 def _reply(request: JsonObject, data: bytes, limits: ReadingLimits) -> _Message:
-    """Draw a page of a PDF file, or parse a file. `retire` in the reply tells the parent to use this process for no further
-    file.
-    """
+    """Draw a page of a PDF file, or parse a file. `retire` tells the parent to use this process for no further file."""
     try:
         if "page" in request:
             from hoptrail.documents.pdf.drawing import draw_page
@@ -101,8 +99,8 @@ def _parsed(parsed: Parsed, limits: ReadingLimits) -> _Message:
     blocks = pack(parsed.blocks).encode("utf-8", "surrogatepass")
     others = len(parsed.notes) - NOTES
     notes = (*parsed.notes[:NOTES], *([f"and {others} more notes like these"] if others > 0 else []))
-    header = {"title": parsed.title[:2000], "notes": notes, "date": [parsed.date, parsed.date_from]}
-    return {**header, "text": len(text)}, text + blocks
+    date = [parsed.date, parsed.date_from]
+    return {"title": parsed.title[:2000], "notes": notes, "date": date, "text": len(text)}, text + blocks
 
 
 def _limit_memory(limits: ReadingLimits) -> None:
@@ -171,9 +169,7 @@ class Parsing:
         return Parsed(header["title"], text, tuple(header["notes"]), unpack(blocks), *header["date"])
 
     def draw(self, data: bytes, page: int, words: str) -> tuple[JsonObject, bytes]:
-        """A page of a PDF file as PNG, and where `words` stand on it (`pdf.drawing`).
-        Raises: Unreadable: it cannot be drawn within the limits.
-        """
+        """A page of a PDF file as PNG, and where `words` stand on it (`pdf.drawing`). Raises: Unreadable: it cannot be drawn."""
         seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
         request = {"page": page, "words": words, "seconds": seconds}
         about, picture = self._answer((request, data), clock, LARGEST_PICTURE)

@@ -54,22 +54,15 @@ _MISPLACED = re.compile(
 )
 _LEAST_FIT = 0.85
 # Encodings that an ASCII-compatible page can declare, by Python's names: https://encoding.spec.whatwg.org/#names-and-labels.
-_DECLARABLE = frozenset(
-    (
-        *(f"cp{number}" for number in (866, 874, 932, 949, *range(1250, 1259))),
-        *(f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
-        *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "gb18030", "big5hkscs", "euc_jp"),
-    )
-)
-_REPLACEMENTS = {  # encodings that the same standard reads as another
-    **dict.fromkeys(("ascii", "iso8859-1"), "cp1252"),
-    **dict.fromkeys(("iso8859-11", "tis-620"), "cp874"),
-    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
-    "iso8859-9": "cp1254",
-    "big5": "big5hkscs",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
+_DECLARABLE = {
+    *(f"cp{number}" for number in (866, 874, 932, 949, *range(1250, 1259))),
+    *(f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
+    *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "gb18030", "big5hkscs", "euc_jp"),
 }
+_REPLACEMENTS = {"iso8859-9": "cp1254", "big5": "big5hkscs", "shift_jis": "cp932", "euc_kr": "cp949"}
+_REPLACEMENTS |= dict.fromkeys(("ascii", "iso8859-1"), "cp1252") | dict.fromkeys(("gb2312", "gbk"), "gb18030")
+_REPLACEMENTS |= dict.fromkeys(("iso8859-11", "tis-620"), "cp874")
+"""Encodings that the same standard reads as another."""
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _GUESSED = "not UTF-8; read as {}, a guess from its bytes"
 _UNSTORABLE = re.compile("[\ud800-\udfff\0]")
@@ -179,9 +172,7 @@ def _lossily(data: bytes, encoding: str, *notes: str, certain: bool = False) -> 
 
 
 def _as_latin(data: bytes) -> Decoded | None:
-    """In the encoding of Latin script in which the letters above ASCII are best those of one language; None if none fits, or if
-    they are most letters.
-    """
+    """In the Latin encoding whose letters above ASCII fit one language best; None if none does, or they are most letters."""
     read = (_strictly(data, encoding, _GUESSED.format(encoding)) for encoding in _LATIN)
     fits = [(_fit(decoded.text[:_SAMPLE]), decoded) for decoded in read if decoded is not None]
     fit, decoded = max(fits, key=itemgetter(0), default=(0.0, None))

@@ -120,9 +120,7 @@ def contents_at(
 def _in_file(
     path: Path, named: bool, limits: ReadingLimits, findings: Findings, mark: FileMark | None
 ) -> Iterator[Content]:
-    """The contents of a file; nothing if it has the size and times of its mark. If it is no document, that is an error when the
-    user named it, and not within a folder.
-    """
+    """The contents of a file; nothing if it is unchanged. What is no document is an error only if the user named it."""
     if mark is not None and mark.has_times_of(path):
         findings.unchanged += 1
         return
@@ -274,9 +272,7 @@ def read_lines(path: Path, limits: ReadingLimits) -> Iterator[JsonlDocument | Do
 
 
 def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:
-    """Yield lines that are not blank with their numbers from 1; None in place of a line over `longest` bytes. `most`: bytes that
-    the whole file may unpack to, None for no limit.
-    """
+    """Lines that are not blank, by number; None for one over `longest` bytes. `most`: bytes of the unpacked file, if limited."""
     total = 0
     for number, line in enumerate(iter(partial(stream.readline, longest + 1), b""), 1):
         too_long = len(line) > longest

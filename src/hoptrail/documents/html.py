@@ -51,9 +51,7 @@ _DATES = (
 
 
 def parse_html(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a page: title (`title` without the name of a site, else the first `h1`), date (`meta`, else that of the only `time`)
-    and blocks with their lines.
-    """
+    """Parse a page: title (`title` without the site's name, else the first `h1`), date (`meta`, else one `time`), blocks."""
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
     charset = _CHARSET.search(data, 0, 4096)
@@ -282,9 +280,7 @@ class _Reader:
             self._rows[-1].cells.append(TableCell(text, tag == "th", *spans))
 
     def _end_row(self, row: _Row, around: LexborNode | None) -> None:
-        """Replace the pieces of the cells with a row, unless the row is a single cell or the table lays out the page: its cells
-        hold headings, code or further rows.
-        """
+        """Make one row of the pieces of its cells, unless it is one cell, or the table lays out the page: cells with headings."""
         if self._rows:
             self._rows[-1].layout = True
         inside = self._flow.pieces[row.start :]

@@ -50,9 +50,7 @@ def unmarked(markup: str) -> str:
 
 
 def marked(markup: str, *, lines: bool = True) -> str:
-    """The markup with its lines marked, if `lines`.
-    Raises: Unreadable: an element has too many attributes, or elements are nested too deep.
-    """
+    """The markup, if `lines` with its lines marked. Raises: Unreadable: too many attributes, or elements nested too deep."""
     markup, shape = unmarked(markup) if lines else markup, _Shape()
     parts: list[str] = []
     line, counted, end = 1, 0, 0

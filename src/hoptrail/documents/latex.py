@@ -251,9 +251,7 @@ def _plain(text: str) -> str:
 
 
 def _noted(text: str, before: int = -1) -> tuple[str, list[str]]:
-    """A text with a number in place of each footnote, and the footnotes after their numbers; `before` is the last number. By
-    default the text gets no numbers.
-    """
+    """A text with a number for each footnote, and the footnotes after theirs. `before`: the last number; -1: none is shown."""
     notes, parts, end = list[str](), list[str](), 0
     closings = _closings(text)
     for footnote in _FOOTNOTE.finditer(text):

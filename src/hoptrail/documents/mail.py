@@ -256,9 +256,7 @@ def _children(part: Message) -> list[Message]:
 
 
 def _preferred(part: Message) -> Message:
-    """Among alternatives, the plain text, else the last. The HTML is preferred to a plain text that lacks much of it, such as
-    `Please view this mail as HTML`.
-    """
+    """The plain text, else the last. A plain text that lacks much of the HTML (`View this mail as HTML`) is not preferred."""
     children = _children(part)
     first = {child.get_content_type(): child for child in reversed(children)}
     plain, page = first.get("text/plain"), first.get("text/html")

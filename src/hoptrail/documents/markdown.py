@@ -84,8 +84,8 @@ def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
     front, fields, end = _front_matter(decoded.text, notes)
     pieces = [front, *markdown_pieces(decoded.text[end:], decoded.text.count("\n", 0, end), notes)]
     title = fields.get("title") or squeeze(first_heading(pieces))
-    dates = (fields.get(key, "") for key in _DATES)
-    date = next((iso for value in dates if (iso := value if _YEAR.fullmatch(value) else find_date(value))), "")
+    values = (fields.get(key, "") for key in _DATES)
+    date = next(filter(None, (value if _YEAR.fullmatch(value) else find_date(value) for value in values)), "")
     return assemble(title, pieces, tuple(notes), limits.text, (date, "front matter"))
 
 
@@ -228,9 +228,7 @@ _DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")
 
 
 def _front_matter(text: str, notes: dict[str, None]) -> tuple[Piece, dict[str, str], int]:
-    """The front matter of a text as a row with its keys as headers, its fields, and its end offset (0: there is none). What is
-    not valid becomes a paragraph, with a note.
-    """
+    """The front matter as a row (a paragraph, with a note, if it is not valid), its fields, and its end (0: there is none)."""
     match = _FRONT_MATTER.match(text) or _TOML.match(text)
     if match is None:
         return Piece(BlockKind.ROW), {}, 0
@@ -248,9 +246,7 @@ def _front_matter(text: str, notes: dict[str, None]) -> tuple[Piece, dict[str, s
 
 
 def _shown(value: object) -> str:
-    """A value of front matter, or those of a list joined, without the markup of links and with characters in place of entities;
-    deeper nesting is ignored.
-    """
+    """A value of front matter, or those of a list, without links and entities; deeper nesting is ignored."""
     parts = value if isinstance(value, list) else [value]
     text = ", ".join(str(part) for part in parts if not isinstance(part, list | dict))
     return unescape(_WIKI_LINK.sub(_shown_link, text))
@@ -260,35 +256,29 @@ def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a notebook: title (of its metadata, else the first heading) and blocks, each with the number of its cell."""
     decoded = decode(data)
     notebook = parse_json_text(decoded.text, "a notebook")
-    cells = _cells_of(notebook)
-    if cells is None:
+    if not isinstance(notebook, dict) or not isinstance(cells := _cells_of(notebook), list):
         raise Unreadable("is not a notebook: it has no list of cells")
     pieces = [piece for number, cell in enumerate(cells, 1) for piece in _cell_pieces(number, cell)]
     metadata = notebook.get("metadata")
-    title = metadata.get("title") if isinstance(metadata, dict) else None
-    title = title if isinstance(title, str) else ""
-    return assemble(title or first_heading(pieces), pieces, decoded.notes, limits.text)
+    declared = metadata.get("title") if isinstance(metadata, dict) else None
+    title = declared if declared and isinstance(declared, str) else first_heading(pieces)
+    return assemble(title, pieces, decoded.notes, limits.text)
 
 
-def _cells_of(notebook: object) -> list[object] | None:
+def _cells_of(notebook: dict[str, Any]) -> object:
     """The cells of format 4, or of the worksheets of earlier formats."""
-    if not isinstance(notebook, dict):
-        return None
     sheets = notebook.get("worksheets")
-    if isinstance(sheets, list):
-        parts = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
-        return [cell for part in parts if isinstance(part, list) for cell in part]
-    cells = notebook.get("cells")
-    return cells if isinstance(cells, list) else None
+    if not isinstance(sheets, list):
+        return notebook.get("cells")
+    parts = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+    return [cell for part in parts if isinstance(part, list) for cell in part]
 
 
 def _cell_pieces(number: int, cell: object) -> Iterator[Piece]:
     if not isinstance(cell, dict):
         return
     place, kind = f"cell {number}", cell.get("cell_type")
-    source = cell.get(
-        "source", cell.get("input", "")
-    )  # a string or a list of strings; the second is of code in format 3
+    source = cell.get("source", cell.get("input", ""))  # a string or a list of them; `input` is of code in format 3
     text = "".join(part for part in (source if isinstance(source, list) else [source]) if isinstance(part, str))
     if kind == "heading":  # of format 3
         level = cell.get("level")

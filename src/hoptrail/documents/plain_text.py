@@ -205,9 +205,7 @@ _LINE = re.compile(rf"^(?:{_ENTRY}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULTIL
 
 
 def _entries(text: str) -> dict[int, _Part]:
-    """The headings of the entries by their start, in order, with the day in the heading or signature; empty if the text does not
-    begin with one.
-    """
+    """The headings of entries by their start, with the day in heading or signature; empty if the text does not begin with one."""
     entries: dict[int, _Part] = {}
     last = -1
     for match in _LINE.finditer(text) if _BEGINS.match(text) else ():

@@ -223,9 +223,7 @@ def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piec
 
 
 def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file, whose elements are records of their attributes and of the elements in them. Nothing that it declares is
-    expanded or fetched.
-    """
+    """Parse a file, whose elements are records of attributes and of the elements in them. It expands and fetches nothing."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
     )
@@ -239,9 +237,7 @@ def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def _of_element(element: Any) -> object:
-    """The text of an element, also of one with elements or names of entities within its text; else its attributes and the
-    values in it by their names. A file in it, as text, is left out.
-    """
+    """The text of an element if it has some beside elements or entities, else its attributes and values; no files."""
     if element.get("encoding") == "base64" or _name(element.tag) == "binary":
         return ""
     children = list(element.iterchildren("*"))

@@ -57,9 +57,7 @@ def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A block, or a sentence of a block above the limit. `block_words`: those of its block if it is the first piece, else 0;
-    `slide_words` likewise of its slide.
-    """
+    """A block, or a sentence of a long one. `block_words`, `slide_words`: of its block or slide, if it is their first piece."""
 
     end: int
     words: int
@@ -119,9 +117,7 @@ def _passage(document: Document, start: int, end: int) -> Unit:
 
 @dataclass(frozen=True, slots=True)
 class CorpusPart:
-    """Part `number`, from 1, of `count` parts of a corpus. A document's part depends on its id, so that equal content is in one
-    part wherever it is read.
-    """
+    """Part `number`, from 1, of `count`. Equal content is in one part wherever it is read: the document's id decides."""
 
     number: int
     count: int

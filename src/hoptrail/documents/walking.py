@@ -237,9 +237,7 @@ def _ignores(patterns: Patterns, path: Path, *, is_folder: bool) -> bool:
 
 
 def _within(folder: Path, above: Patterns) -> Patterns:
-    """The patterns for a folder, given those above it; a repository within another one has only its own.
-    Raises: OSError: its `.gitignore` cannot be read.
-    """
+    """The patterns for a folder; a repository within another one has only its own. Raises: OSError: they cannot be read."""
     above = () if (folder / _REPOSITORY).exists() else above
     file = folder / GITIGNORE
     if not file.is_file():
@@ -248,9 +246,7 @@ def _within(folder: Path, above: Patterns) -> Patterns:
 
 
 def ignored_above(folder: Path) -> Patterns:
-    """The patterns of the repository above a folder. None if they ignore the folder itself, which is read because it was named.
-    Raises: OSError: a `.gitignore` cannot be read.
-    """
+    """The patterns of the repository above a folder; none if they ignore it. Raises: OSError: one cannot be read."""
     patterns: Patterns = ()
     repository = next((place for place in (folder, *folder.parents) if (place / _REPOSITORY).exists()), folder)
     for place in reversed([one for one in folder.parents if one.is_relative_to(repository)]):
