@@ -29,12 +29,12 @@ _CONTINUES_AN_ITEM = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}
 class Piece:
     """A block as a parser yields it: its text without markup, and its place in the file.
 
-    `level` is 1 to 6 for a heading (0 without text: what follows is below none), the depth from 1 for a list item, and for a
-    paragraph, code or quote that continues an item the depth of that item. A table row has no text but `cells`, pairs of column
-    header (empty: none) and value; a header row has `level` 1 and cells without headers. A row is `labelled` if no header row
-    stands above it, as with the fields of a record or mail header: its text then has each header before its value. The `date` of
-    a heading (ISO 8601) applies to the blocks under it and overrides a date in its text. `bold`: all of its text is bold, as far
-    as its format tells.
+    `level` is from 1 for a heading (any deeper than 6 becomes 6; 0 without text: what follows is below none), the depth from 1
+    for a list item, and for a paragraph, code or quote that continues an item the depth of that item. A table row has no text but
+    `cells`, pairs of column header (empty: none) and value; a header row has `level` 1 and cells without headers. A row is
+    `labelled` if no header row stands above it, as with the fields of a record or mail header: its text then has each header
+    before its value. The `date` of a heading (ISO 8601) applies to the blocks under it and overrides a date in its text. `bold`:
+    all of its text is bold, as far as its format tells.
     """
 
     kind: BlockKind
@@ -122,19 +122,20 @@ class _Writer:
             if piece.kind is BlockKind.HEADING and not piece.level:
                 self._headings = []
             return
+        level = min(piece.level, DEEPEST_HEADING) if piece.kind is BlockKind.HEADING else piece.level
         if piece.kind is BlockKind.HEADING:
-            self._headings = [heading for heading in self._headings if heading[0] < piece.level]
+            self._headings = [heading for heading in self._headings if heading[0] < level]
         above = self._headings[-1][2] if self._headings else ""
         path = tuple(heading for _, heading, _ in self._headings)
         self._blocks.append(
             Block(
-                *(piece.kind, start, start + len(text), path, piece.level, piece.ordered),
+                *(piece.kind, start, start + len(text), path, level, piece.ordered),
                 *(self._lead_of(piece, text), cells, piece.place, above),
             )
         )
         if piece.kind is BlockKind.HEADING:
             heading = _line(text)[:LONGEST_LEAD]
-            self._headings.append((piece.level, heading, piece.date or find_date(heading) or above))
+            self._headings.append((level, heading, piece.date or find_date(heading) or above))
         self.parts += (gap, text)
         self.length = start + len(text)
 

@@ -49,15 +49,8 @@ _SLACK_LINK = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
-    """A message, sent on a day at a time (`18:05`); its sender is empty where the program tells of something."""
-
-    day: date | None
-    time: str
-    sender: str
-    text: str
-    place: str
+_Message = tuple[date | None, str, str, str, str]
+"""Day, time (`18:05`), sender (empty where the program tells of something), text and place of a message."""
 
 
 def is_chat(data: bytes) -> bool:
@@ -110,7 +103,7 @@ def _sent(match: re.Match[str], lines: list[str], place: str, *, american: bool)
     if not sender and (sent := _SENDER.match(lines[0])):
         sender, lines = sent["sender"].strip(), [sent["text"], *lines[1:]]
     day = _day(match, american=american)
-    return _Message(day, f"{hour:02}:{match['minute']}", sender, "\n".join(lines).strip(), place)
+    return day, f"{hour:02}:{match['minute']}", sender, "\n".join(lines).strip(), place
 
 
 def parse_chat_json(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -144,7 +137,7 @@ def _message(record: Mapping[str, Any], number: int, users: Mapping[str, str]) -
         text = unescape(_SLACK_LINK.sub(lambda link: _linked(link, users), str(record.get("text") or "")))
     else:
         sender, text = record.get("from") or record.get("actor"), _telegram_text(record.get("text"))
-    return _Message(day, time, str(sender or ""), str(text or ""), f"message {number}")
+    return day, time, str(sender or ""), str(text or ""), f"message {number}"
 
 
 def _moment(record: Mapping[str, Any]) -> datetime | None:
@@ -185,15 +178,15 @@ def _linked(link: re.Match[str], users: Mapping[str, str]) -> str:
 
 
 def _pieces(messages: Iterable[_Message]) -> Iterator[Piece]:
-    day: date | None = None
-    for message in messages:
-        text = _LEFT_OUT.sub("", message.text).strip()
-        shown = f"{message.day.day} {message.day:%B %Y}" if message.day else ""
-        if text and message.day is not None and message.day != day:
-            day = message.day
-            yield Piece(BlockKind.HEADING, shown, 1, place=message.place, date=day.isoformat())
-        about = ", ".join(filter(None, (squeeze(message.sender), shown, message.time)))
-        yield Piece(BlockKind.PARAGRAPH, f"{about}: {text}" if about and text else text, place=message.place)
+    last: date | None = None
+    for day, time, sender, written, place in messages:
+        text = _LEFT_OUT.sub("", written).strip()
+        shown = f"{day.day} {day:%B %Y}" if day else ""
+        if text and day is not None and day != last:
+            last = day
+            yield Piece(BlockKind.HEADING, shown, 1, place=place, date=day.isoformat())
+        about = ", ".join(filter(None, (squeeze(sender), shown, time)))
+        yield Piece(BlockKind.PARAGRAPH, f"{about}: {text}" if about and text else text, place=place)
 
 
 _TIMES = re.compile(

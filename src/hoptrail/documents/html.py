@@ -18,6 +18,7 @@ from hoptrail.documents.decoding import decode
 from hoptrail.documents.html_markup import (
     BLOCKS,
     HEADINGS,
+    VOID,
     hidden_names,
     is_dropped,
     marked,
@@ -40,9 +41,7 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]
 _SEPARATOR = re.compile(r"\s(?:[-–—|·•~/«»‹›]|::?)\s")
 _BOXES = re.compile(r"(?<!\S)checkbox-(on|off)(?!\S)")
 _SPACES = re.compile(r"\s+")
-_EMPTY_ELEMENT = re.compile(
-    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)([A-Za-z][\w:.-]*)(\s[^<>]*?)?/>"
-)
+_EMPTY_ELEMENT = re.compile(rf"<(?!(?:{'|'.join(sorted(VOID))})\b)([A-Za-z][\w:.-]*)(\s[^<>]*?)?/>")
 _AROUND_BREAKS = re.compile(r"[ \n\u2060]*\n[ \n\u2060]*")
 _DATES = (
     *("meta[property='article:published_time' i]", "meta[name='date' i]", "meta[name='dc.date' i]"),
@@ -122,9 +121,7 @@ class _Reader:
     """
 
     def __init__(self, root: LexborNode, hidden: frozenset[str], notes: dict[str, None]) -> None:
-        self._root = root
-        self._hidden = hidden
-        self._notes = notes
+        self._root, self._hidden, self._notes = root, hidden, notes
         self._raised: list[int] = []
         self._text: list[str] = []
         self._place = self._line = ""
@@ -167,7 +164,10 @@ class _Reader:
             self._text.append(f"[{number}]")
             return True
         if tag == "br":
-            self._break_line()
+            if not self._holder and "".join(self._text[-2:]).endswith(("\n", "\n ")):  # two end a paragraph
+                self._end_block()
+            else:
+                self._text.append(" " if self._holder not in ("", "pre") else "\n")
             return True
         if self._is_left_out(node, tag):
             if BLOCKS.fullmatch(tag) and not self._holder:
@@ -224,13 +224,6 @@ class _Reader:
         linked = "".join(map(text_of, links))
         return "".join(linked.split()) == "".join(text_of(node).split())
 
-    def _break_line(self) -> None:
-        """Two breaks in a row end a paragraph."""
-        if not self._holder and "".join(self._text[-2:]).endswith(("\n", "\n ")):
-            self._end_block()
-        else:
-            self._text.append(" " if self._holder not in ("", "pre") else "\n")
-
     def _open(self, tag: str) -> None:
         if self._holder:
             self._nested += 1
@@ -286,11 +279,12 @@ class _Reader:
         inside = self._flow.pieces[row.start :]
         layout = row.layout or any(piece.kind in (BlockKind.HEADING, BlockKind.CODE) for piece in inside)
         if not layout and self._tables:
-            self._tables[-1].in_head = around is not None and around.tag == "thead"
-            piece = self._tables[-1].row(row.cells, inside[0].place if inside else "")
+            table = self._tables[-1]
+            table.in_head = around is not None and around.tag == "thead"
+            piece = table.row(row.cells, inside[0].place if inside else "")
             if piece.kind is BlockKind.ROW:
                 self._flow.pieces[row.start :] = [piece]
-                self._tables[-1].places.append((row.start, all(one.bold for one in inside)))
+                table.places.append((row.start, all(one.bold for one in inside)))
 
     def _end_block(self) -> None:
         text, self._text = "".join(self._text), []

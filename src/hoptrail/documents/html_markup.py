@@ -33,7 +33,7 @@ MOST_ATTRIBUTES = 1000  # per element. The parser compares each attribute with a
 DEEPEST = 10_000
 """Nested open elements. The parser searches them at many tags."""
 _ATTRIBUTE = re.compile(r"""[^\s/=>"']++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?""")
-_VOID = word_set("area base br col embed hr img input link meta param source track wbr")
+VOID = word_set("area base br col embed hr img input link meta param source track wbr")
 _IMPLICITLY_CLOSED = word_set("a dd dt li optgroup option p rp rt tbody td tfoot th thead tr")
 """Elements without a required end tag; the next of them closes the one before."""
 _FOREIGN = ("svg", "math")  # elements in which others may be self-closing: `<path/>`
@@ -90,7 +90,7 @@ class _Shape:
 
     def add(self, tag: re.Match[str]) -> None:
         name, rest, stack, opened = (tag["name"] or "").lower(), tag["rest"], self._stack, self._opened
-        if not name or name in _VOID:
+        if not name or name in VOID:
             return
         if tag["closes"]:
             last = "" if opened[name] else name

@@ -21,7 +21,7 @@ from html import unescape
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, pieces_of
+from hoptrail.documents.blocks import Parsed, Piece, assemble, pieces_of
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.forms import BY_NAME, MAIL, PICTURE, form_of, parser_of, true_form
 from hoptrail.documents.html import html_pieces, parse_html
@@ -118,7 +118,7 @@ def _under(heading: str, place: str, pieces: Iterable[Piece], date: str = "") ->
     """Pieces below a heading: their headings one level deeper, their places prefixed with `place`."""
     yield Piece(BlockKind.HEADING, heading, 1, place=place, date=date)
     for piece in pieces:
-        level = min(piece.level + 1, DEEPEST_HEADING) if piece.kind is BlockKind.HEADING else piece.level
+        level = piece.level + (piece.kind is BlockKind.HEADING)
         yield replace(piece, level=level, place=f"{place}, {piece.place}" if piece.place else place)
 
 

@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Callable
 
-from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, first_heading
+from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import Flow, TableCell, table_rows, unwrapped
@@ -106,7 +106,7 @@ class _Reader:
         self.flow.quotes = 0
         stars, _, text = line.partition(" ")
         text = _visible_text(_PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1)).strip()
-        self.flow.add(Piece(BlockKind.HEADING, text, min(len(stars.rstrip()), DEEPEST_HEADING), place=place))
+        self.flow.add(Piece(BlockKind.HEADING, text, len(stars.rstrip()), place=place))
 
     def _planning(self, place: str, line: str) -> None:
         self.flow.add(Piece(BlockKind.PARAGRAPH, _visible_text(line.strip()), place=place))

@@ -132,7 +132,10 @@ def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_
     if isinstance(content, DocumentError):
         return content
     if isinstance(content, JsonlDocument):
-        return _from_line(content)
+        text = cleaned(content.parsed.text)
+        ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in content.sentences])
+        parsed = replace(content.parsed, notes=text.notes, blocks=plain_blocks(text.text, lines=False))
+        return _build_document(parsed, content.source, "", ends)
     try:
         return _from_file(content, parsing, limits, first_try)
     except (Unreadable, OSError) as error:  # the second: no process, pipe or memory for its parser
@@ -201,13 +204,6 @@ def _with_block_date(block: Block, date: str) -> Block:
     """
     is_dated = block.date or block.kind is BlockKind.QUOTE or date_above(block.path, "")
     return block if is_dated else replace(block, date=date)
-
-
-def _from_line(line: JsonlDocument) -> Document:
-    text = cleaned(line.parsed.text)
-    ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in line.sentences])
-    parsed = replace(line.parsed, notes=text.notes, blocks=plain_blocks(text.text, lines=False))
-    return _build_document(parsed, line.source, "", ends)
 
 
 def _build_document(parsed: Parsed, source: str, file_title: str, ends: tuple[int, ...] | None) -> Document:

@@ -97,11 +97,11 @@ class _Rendering:
         short = tuple(cell for cell in cells if not _is_long(cell[1]))
         by_key = {key.lower(): value for key, value in short}
         heading = next((by_key[name] for name in _NAMES if name in by_key), f"Record {number}")
-        yield Piece(BlockKind.HEADING, heading, min(level, DEEPEST_HEADING), place=place)
+        yield Piece(BlockKind.HEADING, heading, level, place=place)
         yield Piece(BlockKind.ROW, cells=short, place=place, labelled=True)
         for key, text in texts:
             if len(texts) > 1:
-                yield Piece(BlockKind.HEADING, key, min(level + 1, DEEPEST_HEADING), place=place)
+                yield Piece(BlockKind.HEADING, key, level + 1, place=place)
             yield Piece(BlockKind.PARAGRAPH, text, place=f"{place}, {key}")
 
     def _row(self, value: dict[object, object], place: str) -> Piece:
