@@ -124,7 +124,6 @@ def _unfolded(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _shown(name: str, value: str, written: str) -> str:
-    """The value of a field as a person reads it."""
     if name in _MOMENTS:
         return ", ".join(_moment(one) for one in value.split(","))
     if name == "DURATION":

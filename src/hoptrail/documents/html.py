@@ -305,7 +305,6 @@ class _Reader:
 
 
 def _shown(node: LexborNode, tag: str) -> str:
-    """What an input or a picture shows: the state of a box, the words in place of the picture."""
     attributes = node.attributes
     if tag == "img":
         words = squeeze(attributes.get("alt") or "")

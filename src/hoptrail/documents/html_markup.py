@@ -181,7 +181,6 @@ def hidden_names(style: str) -> frozenset[str]:
 
 
 def _is_navigation(node: LexborNode, attributes: Mapping[str, str | None]) -> bool:
-    """Whether an element leads to other pages or parts of this one, by its role or class."""
     classes = attributes.get("class") or ""
     is_banner = _BANNER.search(f"{attributes.get('id') or ''} {classes}")
     if attributes.get("role") == "navigation" or _NAVIGATION.search(classes) or is_banner:

@@ -160,8 +160,6 @@ def _argument(text: str, start: int, closings: Mapping[int, int]) -> tuple[str, 
 
 
 class _Reader:
-    """Turns a text from one offset to another into pieces."""
-
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text, self._at, self._end = text, start, end if end >= 0 else len(text)
         self._closings = _closings(text)

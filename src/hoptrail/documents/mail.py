@@ -335,7 +335,6 @@ def _is_head(lines: list[str]) -> bool:
 
 
 def _with_quotes(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Make the paragraphs from the head of another mail on quotes."""
     below = False
     for piece in pieces:
         below = below or _is_head(piece.text.split("\n")) or _ORIGINAL.match(piece.text) is not None

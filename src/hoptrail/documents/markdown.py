@@ -149,7 +149,6 @@ def _keep_whole_marks(tokens: Sequence[Token]) -> None:
 
 
 def _shown_link(link: re.Match[str]) -> str:
-    """What a wiki link shows; an embedded picture has no words."""
     return "" if link["shows"] and _PICTURE.search(link["page"]) else (link["label"] or link["page"]).strip()
 
 

@@ -20,7 +20,7 @@ items by their bullets or numbers, and headings. A heading is one of these lines
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -112,8 +112,7 @@ def _ranked_parts(text: str) -> Iterator[_Part]:
         if (heading := headings.get(_first_line(text, start))) is not None:
             yield replace(heading, start=start)
             begin = min(end, heading.end)
-        part = _outline_part(text, begin, end) if outlined else None
-        if part is not None:
+        if outlined and (part := _outline_part(text, begin, end)) is not None:
             yield part
             continue
         while (underlined := _underlined_heading(text, begin, end)) is not None:
@@ -165,7 +164,6 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
-    """The blocks of a paragraph: itself, or its list items and the text before them."""
     marks = list(_MARK.finditer(text, start, end))
     begins_listed = bool(marks) and not text[start : marks[0].start()].strip()
     if not begins_listed:
@@ -250,12 +248,10 @@ def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict
     chapters = {start: _UNDERLINED_RANK + _CHAPTERS[kind] for start, kind in kinds.items() if number[kind] > 1}
     shared = (version.group() if (version := _VERSION.match(line)) else line for _, _, line in lines)
     shapes = [_NUMBER.sub("#", line) for line in shared]
-    releases: dict[str, set[str]] = defaultdict(set)
-    for shape, (_, _, line) in zip(shapes, lines, strict=True):
-        releases[shape].add(line)
+    times = Counter(shape for shape, _ in {(shape, line) for shape, (_, _, line) in zip(shapes, lines, strict=True)})
     headings: dict[int, _Part] = {}
     for shape, (start, end, line) in zip(shapes, lines, strict=True):
-        is_shaped = shape != line and len(releases[shape]) > 1 and _WORD.search(shape) is not None
+        is_shaped = shape != line and times[shape] > 1 and _WORD.search(shape) is not None
         is_said = not line[0].isspace() or _RELEASE.search(line) is not None
         if start in sections:
             headings[start] = _heading(start, line.strip().rstrip(":"), _RELEASE_RANK + len(sections[start]), end)
@@ -345,17 +341,17 @@ def code_blocks(text: str) -> tuple[Block, ...]:
     offset, waiting = 0, -1  # where comments and decorators above the next definition begin
     for number, (line, kind, found) in enumerate(_lines_of_code(text), 1):
         if found is not None:
-            indent, name = found
-            around = [(known, above) for known, above in around if known < indent][: DEEPEST_HEADING - 1]
-            around.append((indent, name))
+            around = [*[one for one in around if one[0] < found[0]][: DEEPEST_HEADING - 1], found]
         if line.strip():
             path = tuple(name for _, name in around)
             if found is not None and waiting >= 0:
                 starts[waiting:] = [(*one[:3], path) for one in starts[waiting:]]
             if found is not None or not starts or starts[-1][2:] != (kind, path):
                 starts.append((offset, number, kind, path))
-            is_above = kind is BlockKind.PARAGRAPH and found is None
-            waiting = (waiting if waiting >= 0 else len(starts) - 1) if is_above else -1
+            if kind is not BlockKind.PARAGRAPH:
+                waiting = -1
+            elif waiting < 0:
+                waiting = len(starts) - 1
         offset += len(line)
     ends = [*(start for start, *_ in starts[1:]), len(text)]
     return tuple(

@@ -77,7 +77,6 @@ def _paragraphs(document: Document) -> Iterator[Block]:
 
 
 def _block_pieces(document: Document, block: Block, limit: int) -> Iterator[_Piece]:
-    """The block as one piece if it fits into a passage, else its sentences."""
     headers = sum(words_in(cell.header) for cell in block.cells)
     words = headers + words_in(document.text[block.start : block.end])
     if words <= limit:

@@ -153,7 +153,6 @@ class SourceWalk:
         return IGNORED if _ignores(ignored, place, is_folder=is_folder) else ""
 
     def _is_new(self, place: Path) -> bool:
-        """Whether a folder, or the target of a link, is reached for the first time."""
         target = place.resolve()
         if target in self._reached or (target.is_file() and not self._reached.isdisjoint(target.parents)):
             return False
@@ -174,7 +173,6 @@ class SourceWalk:
             )
 
     def _follows(self, link: Path, root: Path) -> bool:
-        """Whether a link leads out of all sources, and is to be followed."""
         target = _target(link)
         if target is None or not self._selection.follow_links or OF_AN_INDEX in target.parts:
             return False
