@@ -86,11 +86,10 @@ def first_heading(pieces: Iterable[Piece]) -> str:
 def pieces_of(parsed: Parsed) -> Iterator[Piece]:
     """Yield the pieces of a parsed file, for use within another document."""
     for block in parsed.blocks or (Block(BlockKind.PARAGRAPH, 0, len(parsed.text)),):
+        text = parsed.text[block.start : block.end].strip("\n")
         cells = tuple((cell.header, parsed.text[cell.start : cell.end]) for cell in block.cells)
-        text = "" if cells else parsed.text[block.start : block.end].strip("\n")
-        values = sum(cell.end - cell.start for cell in block.cells) + len(block.cells) - 1
-        labelled = bool(cells) and len(parsed.text[block.start : block.end].rstrip("\n")) > values
-        yield Piece(block.kind, text, block.level, block.ordered, cells, block.place, labelled)
+        labelled = bool(cells) and text != "\t".join(value for _, value in cells)
+        yield Piece(block.kind, "" if cells else text, block.level, block.ordered, cells, block.place, labelled)
 
 
 @dataclass(slots=True)
@@ -231,10 +230,8 @@ def unpack(packed: str) -> tuple[Block, ...]:
     return tuple(
         Block(
             *(BlockKind(known[kind]), start, end, tuple(known[heading] for heading in path), level, bool(ordered)),
-            lead=known[lead],
-            cells=tuple(Cell(known[header], start + begin, start + stop) for header, begin, stop in cells),
-            place=known[place],
-            date=known[date],
+            *(known[lead], tuple(Cell(known[header], start + begin, start + stop) for header, begin, stop in cells)),
+            *(known[place], known[date]),
         )
         for start, (kind, end, path, level, ordered, lead, place, date, cells) in zip(starts, rows, strict=False)
     )

@@ -133,7 +133,7 @@ def _in_file(
             findings.seen.discard(source)
             findings.left_out[source] = NO_DOCUMENT
         elif has_lines and not holds_records(path, limits):
-            if (yield from _in_jsonl(path, limits)):
+            if (yield from read_lines(path, limits)):
                 findings.whole.add(source)
         else:
             if has_lines:
@@ -194,20 +194,6 @@ def _unpacked(stream: IO[bytes], most: int) -> bytes:
         raise Unreadable(f"is a damaged gzip file ({error})") from error
 
 
-def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[JsonlDocument | DocumentError, None, bool]:
-    """The lines of a JSONL file. Returns whether there were lines and none failed: an empty file may be about to be written."""
-    before, lines, failures = times_of(path), 0, 0
-    for line in read_lines(path, limits):
-        lines += 1
-        failures += isinstance(line, DocumentError)
-        yield line
-    if times_of(path) == before:
-        return lines > 0 and not failures
-    reason = "changed while it was being read: index it again when it is at rest"
-    yield DocumentError(shown(path), reason, temporary=True)
-    return False
-
-
 def bytes_at_rest(path: Path, largest: int) -> tuple[bytes, tuple[int, int, int]]:
     """The bytes of a file at one moment, and its size and times then. A file that changes meanwhile is read once more; one that
     changed within a tick of a coarse clock is read twice to compare.
@@ -249,26 +235,36 @@ def holds_records(path: Path, limits: ReadingLimits) -> bool:
     return bool(values) and all(isinstance(value, dict) and "text" not in value for value in values)
 
 
-def read_lines(path: Path, limits: ReadingLimits) -> Iterator[JsonlDocument | DocumentError]:
-    """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines."""
+def read_lines(path: Path, limits: ReadingLimits) -> Generator[JsonlDocument | DocumentError, None, bool]:
+    """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines. Returns
+    whether there were lines and none failed: an empty file may be about to be written.
+    """
+    before, good, failed = times_of(path), False, False
     with path.open("rb") as raw:
         packed = raw.peek(2)[:2] == _GZIP_MARK
         stream: BinaryIO = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
         most = max(16 * MIB, path.stat().st_size * limits.expansion) if packed else None
-        number, good = 0, False
+        number = 0
         try:
             for number, line in _numbered_lines(stream, limits.text, most):
                 try:
                     yield _document(path, number, line, limits)
                     good = True
                 except Unreadable as refusal:
+                    failed = True
                     yield DocumentError(f"{shown(path)}, line {number}", str(refusal))
                 if number >= _GIVE_UP_AFTER and not good:
                     yield DocumentError(shown(path), f"none of its first {number} lines is a document: not JSON lines")
-                    return
+                    break
         except (EOFError, gzip.BadGzipFile, zlib.error, Unreadable) as error:
+            failed = True
             reason = str(error) if isinstance(error, Unreadable) else f"is a damaged gzip file ({error})"
             yield DocumentError(shown(path), f"{reason}; the lines before line {number + 1} were read", temporary=True)
+    if times_of(path) != before:
+        failed = True
+        reason = "changed while it was being read: index it again when it is at rest"
+        yield DocumentError(shown(path), reason, temporary=True)
+    return good and not failed
 
 
 def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:
