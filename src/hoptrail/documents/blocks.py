@@ -21,8 +21,7 @@ LONGEST_LEAD = 300  # characters that blocks repeat of the sentence that introdu
 
 DEEPEST_HEADING = 6
 
-_CONTINUES_AN_ITEM = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}
-"""Kinds of blocks that may continue a list item."""
+_CONTINUES_AN_ITEM = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}  # if they have its level
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import reduce
@@ -87,22 +88,17 @@ def _found(text: str) -> Iterator[tuple[re.Match[str], list[str], int]]:
         number += len(run)
 
 
-def _day(match: re.Match[str], *, american: bool) -> date | None:
-    one, two, three = (int(match[part]) for part in ("one", "two", "three"))
-    year, month, day = (one, two, three) if one > 31 else (three, one, two) if american else (three, two, one)
-    try:
-        return date(year + 2000 * (year < 100), month, day)
-    except ValueError:
-        return None
-
-
 def _sent(match: re.Match[str], lines: list[str], place: str, *, american: bool) -> _Message:
     hour, half = int(match["hour"]), match["half"] or match["part"]
     hour = hour % 12 + 12 * (half in _LATER) if half else hour
     sender = match.groupdict().get("sender") or ""
     if not sender and (sent := _SENDER.match(lines[0])):
         sender, lines = sent["sender"].strip(), [sent["text"], *lines[1:]]
-    day = _day(match, american=american)
+    one, two, three = (int(match[part]) for part in ("one", "two", "three"))
+    year, month, number = (one, two, three) if one > 31 else (three, one, two) if american else (three, two, one)
+    day = None
+    with suppress(ValueError):
+        day = date(year + 2000 * (year < 100), month, number)
     return day, f"{hour:02}:{match['minute']}", sender, "\n".join(lines).strip(), place
 
 

@@ -19,8 +19,7 @@ from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.markup import HIDDEN, STRUCK
 from hoptrail.text.lexicon import word_set
 
-_OPENS, _CLOSES = "\ufdd0", "\ufdd1"
-"""Unicode noncharacters, which are not for interchange."""
+_OPENS, _CLOSES = "\ufdd0", "\ufdd1"  # Unicode noncharacters, which are not for interchange
 _MARK = re.compile(f"{_OPENS}([0-9]+){_CLOSES}")
 _RAW = "script|style|textarea|title|xmp|iframe|noembed|noframes"
 _TAGS = re.compile(
@@ -30,8 +29,7 @@ _TAGS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 MOST_ATTRIBUTES = 1000  # per element. The parser compares each attribute with all before it.
-DEEPEST = 10_000
-"""Nested open elements. The parser searches them at many tags."""
+DEEPEST = 10_000  # nested open elements. The parser searches them at many tags.
 _ATTRIBUTE = re.compile(r"""[^\s/=>"']++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?""")
 VOID = word_set("area base br col embed hr img input link meta param source track wbr")
 _IMPLICITLY_CLOSED = word_set("a dd dt li optgroup option p rp rt tbody td tfoot th thead tr")

@@ -25,8 +25,7 @@ _COMMENT = re.compile(
     r"|\\verb\*?(?P<sign>[^\sA-Za-z*])[^\n]*?(?P=sign))|(?<!\\)(?P<even>(?:\\\\)*)%[^\n]*",
     re.DOTALL,
 )
-_MARK = re.compile(r"\0(\d+)\n*\0")
-"""What stands for code: no text that was decoded has this sign."""
+_MARK = re.compile(r"\0(\d+)\n*\0")  # what stands for code: no text that was decoded has this sign
 _SECTIONS = ("part", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _LEVELS = {"chapter": 1, **{name: level for level, name in enumerate(_SECTIONS, 1)}}
 _DRAFT = re.compile(r"\\iffalse(?![A-Za-z]).*?(?:(?P<end>\\fi)(?![A-Za-z])|\Z)", re.DOTALL)

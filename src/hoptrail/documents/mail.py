@@ -46,8 +46,7 @@ _FORMS_OF_TYPES = {
     "text/vcard": "calendar",
 }
 _TAG = re.compile(r"<(style|script|title)\b.*?</\1\b[^>]*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
-_LACKING = 0.25
-"""Share of the words of the HTML that a plain text may lack; programs add some, such as links to unsubscribe."""
+_LACKING = 0.25  # share of the words of the HTML that a plain text may lack; programs add links to unsubscribe, for one
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 """Characters that change how a name is shown: controls, and marks that turn the direction of writing."""
 

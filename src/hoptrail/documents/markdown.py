@@ -222,8 +222,7 @@ _FRONT_MATTER = re.compile(
 )
 _TOML = re.compile(r"\+\+\+[ \t]*\n(?P<toml>.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.MULTILINE | re.DOTALL)
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")
-"""Keys for the date of a text, best first."""
+_DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")  # the best key for a date first
 
 
 def _front_matter(text: str, notes: dict[str, None]) -> tuple[Piece, dict[str, str], int]:

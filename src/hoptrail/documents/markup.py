@@ -105,8 +105,7 @@ HIDDEN = "text that is not shown was left out"
 _RAISED = str.maketrans("0123456789+-−()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁽⁾")
 _LOWERED = str.maketrans("0123456789+-−()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₍₎")
 _NUMBER = re.compile(r"[+−-]?\d{1,4}")
-_SYMBOL = re.compile(r"(?<![^\W\d_])(?<!°)[^\W\d_]{1,2}\Z")
-"""What a power stands behind: the symbol of a variable or a unit."""
+_SYMBOL = re.compile(r"(?<![^\W\d_])(?<!°)[^\W\d_]{1,2}\Z")  # of a variable or unit, behind which a power stands
 
 
 def raised(before: str, text: str) -> str:
@@ -226,8 +225,7 @@ def span_of(attribute: str | None) -> int:
 LONGEST_BOLD_HEADING = 100  # characters of a bold line that can be a heading
 BOLD_SHARE = 0.3  # if a larger share of the text is bold, bold lines are not headings
 _BOLD_LEVEL = 6  # below all other headings
-_IN_CONTENTS = re.compile(r"\t\s*(?:\d+|[ivxlc]+)\Z")
-"""The number of a page at the end of a line of a table of contents."""
+_IN_CONTENTS = re.compile(r"\t\s*(?:\d+|[ivxlc]+)\Z")  # the number of a page, which ends a line of a list of contents
 
 
 def bold_headings(pieces: Iterable[Piece]) -> list[Piece]:

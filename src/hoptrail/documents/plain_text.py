@@ -227,14 +227,13 @@ _VERSION = re.compile(r"\W*(?:[\w.-]+ )?(?:version|release) v?\d[\w.~-]*", re.IG
 _RELEASE = re.compile(r"(?<=\b[vV]ersion )\d+|(?<=\b[vV]ersions )\d+(?: (?:and|to) \d+)?|(?<=\b[rR]elease )\d+")
 _NUMBER = re.compile(rf"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{{4}}-\d\d-\d\d\b|\b[vV]\d+\b|\b\d+\b\W*:$|{_RELEASE.pattern}")
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")
-"""The start of a line that may directly follow a heading."""
+_BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")  # a line that may directly follow a heading
 _ITEM = re.compile(r"(?P<mark>[-*+•‣])+[ \t]")
 _FRAME = " \t*=#-:"
-_RELEASE_RANK = -10
-"""Rank of release headings: after all underlined ones and chapters, and before sections, which follow by depth."""
-_UNDERLINED_RANK = _RELEASE_RANK - 4
-"""All ranks of underlined headings are lower; from here on follow those of chapters."""
+_RELEASE_RANK = -10  # after all underlined headings and chapters, and before sections, which follow by depth
+_UNDERLINED_RANK = (
+    _RELEASE_RANK - 4
+)  # all ranks of underlined headings are lower; from here on follow those of chapters
 _LONGEST = 80
 _NO_HEADING = (".", ",", ";", "!")
 

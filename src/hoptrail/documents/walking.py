@@ -35,8 +35,7 @@ _SKIPPED = re.compile(r"\..*|~\$.*|#.*#|.*\.swp", re.DOTALL)
 """Hidden files, among them `.~lock.NAME#` and `.#NAME`; what Word, Emacs and Vim keep beside an open file."""
 
 GITIGNORE = ".gitignore"
-IGNORED, EXCLUDED = f"ignored by {GITIGNORE}", "excluded"
-"""Reasons why a file or folder is left out."""
+IGNORED, EXCLUDED = f"ignored by {GITIGNORE}", "excluded"  # reasons why a file or folder is left out
 
 
 @dataclass(frozen=True, slots=True)
