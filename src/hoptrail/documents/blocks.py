@@ -74,7 +74,7 @@ def assemble(
         writer.add(piece)
         if largest is not None and writer.length > largest:
             break
-    return Parsed(title, "".join(writer.parts), tuple(notes), writer.blocks, *(dated if dated[0] else ()))
+    return Parsed(title, "".join(writer.parts), tuple(notes), writer.tiled(writer.length), *(dated if dated[0] else ()))
 
 
 def first_heading(pieces: Iterable[Piece]) -> str:
@@ -92,22 +92,40 @@ def pieces_of(parsed: Parsed) -> Iterator[Piece]:
 
 
 @dataclass(slots=True)
-class _Writer:
-    """The text so far, with the open headings and list items."""
+class Outline:
+    """The blocks so far, each under the headings that are open where it begins."""
 
-    length: int = 0
-    parts: list[str] = field(default_factory=list)
     _blocks: list[Block] = field(default_factory=list)
     _headings: list[tuple[int, str, str]] = field(default_factory=list)
     """Level, text, and the date of the heading or of the one above it."""
+
+    def place(self, piece: Piece, start: int, lead: str = "", cells: tuple[Cell, ...] = ()) -> None:
+        """Place a piece at an offset, behind all others."""
+        level = piece.level
+        if piece.kind is BlockKind.HEADING:
+            level = min(level, DEEPEST_HEADING)
+            self._headings = [heading for heading in self._headings if heading[0] < level]
+        path, above = tuple(text for _, text, _ in self._headings), self._headings[-1][2] if self._headings else ""
+        context = (path, level, piece.ordered, lead, cells, piece.place, above)
+        self._blocks.append(Block(piece.kind, start, start, *context))
+        if piece.kind is BlockKind.HEADING:
+            text = _line(piece.text)[:LONGEST_LEAD]
+            self._headings.append((level, text, piece.date or find_date(text) or above))
+
+    def tiled(self, length: int) -> tuple[Block, ...]:
+        """The blocks, each extended to the start of the next, so that they tile a text of this length."""
+        ends = [*(block.start for block in self._blocks), length][1:]
+        return tuple(replace(block, end=end) for block, end in zip(self._blocks, ends, strict=True))
+
+
+@dataclass(slots=True)
+class _Writer(Outline):
+    """The text so far, with the open list items."""
+
+    length: int = 0
+    parts: list[str] = field(default_factory=list)
     _items: list[str] = field(default_factory=list)
     _lead: str = ""
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """The blocks, each extended to the start of the next, so that they tile the text."""
-        ends = [*(block.start for block in self._blocks), self.length][1:]
-        return tuple(replace(block, end=end) for block, end in zip(self._blocks, ends, strict=True))
 
     def add(self, piece: Piece) -> None:
         gap = ""
@@ -120,20 +138,7 @@ class _Writer:
             if piece.kind is BlockKind.HEADING and not piece.level:
                 self._headings = []
             return
-        level = min(piece.level, DEEPEST_HEADING) if piece.kind is BlockKind.HEADING else piece.level
-        if piece.kind is BlockKind.HEADING:
-            self._headings = [heading for heading in self._headings if heading[0] < level]
-        above = self._headings[-1][2] if self._headings else ""
-        path = tuple(heading for _, heading, _ in self._headings)
-        self._blocks.append(
-            Block(
-                *(piece.kind, start, start + len(text), path, level, piece.ordered),
-                *(self._lead_of(piece, text), cells, piece.place, above),
-            )
-        )
-        if piece.kind is BlockKind.HEADING:
-            heading = _line(text)[:LONGEST_LEAD]
-            self._headings.append((level, heading, piece.date or find_date(heading) or above))
+        self.place(piece, start, self._lead_of(piece, text), cells)
         self.parts += (gap, text)
         self.length = start + len(text)
 

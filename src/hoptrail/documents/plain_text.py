@@ -24,12 +24,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from hoptrail.documents.blocks import DEEPEST_HEADING, LONGEST_LEAD, Parsed, lead_in
+from hoptrail.documents.blocks import DEEPEST_HEADING, Outline, Parsed, Piece, lead_in
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import undivided
 from hoptrail.text.dates import find_date
-from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Block, BlockKind
 
 _GAP = re.compile(r"\n[ \t\f\v\r]*(?:\n[ \t\f\v\r]*)+")
@@ -64,7 +63,7 @@ class _Part:
 
 
 def _heading(start: int, title: str, level: int = 1, end: int = 0, date: str = "") -> _Part:
-    return _Part(start, BlockKind.HEADING, level, title=squeeze(title)[:LONGEST_LEAD], date=date, end=end)
+    return _Part(start, BlockKind.HEADING, level, title=title, date=date, end=end)
 
 
 def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
@@ -76,30 +75,18 @@ def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
     if len(parts) < 2:
         return ()
     ranks = sorted({part.level for part in parts if part.level < 0})
-    blocks: list[Block] = []
-    headings: list[tuple[int, str, str]] = []
-    line, counted, lead = 1, 0, ""
+    outline, line, counted, lead = Outline(), 1, 0, ""
     for part, end in zip(parts, [*(part.start for part in parts[1:]), len(text)], strict=True):
-        level = part.level if part.level >= 0 else min(ranks.index(part.level) + 1, DEEPEST_HEADING)
+        level = part.level if part.level >= 0 else ranks.index(part.level) + 1
         body = text[part.start : end]
         first = part.start + len(body) - len(body.lstrip())
         line, counted = line + text.count("\n", counted, first), first
         if part.kind is not BlockKind.ITEM:
             lead = lead_in(body) if part.kind is BlockKind.PARAGRAPH else ""
-        if part.title:
-            headings = [heading for heading in headings if heading[0] < level]
-        path, above = tuple(heading[1] for heading in headings), headings[-1][2] if headings else ""
-        blocks.append(
-            Block(
-                *(part.kind, part.start, end, path, level, part.ordered),
-                lead=lead if part.kind is BlockKind.ITEM else "",
-                place=f"line {line}" if lines else "",
-                date=above,
-            )
-        )
-        if part.title:
-            headings.append((level, part.title, part.date or find_date(part.title) or above))
-    return tuple(blocks)
+        place = f"line {line}" if lines else ""
+        piece = Piece(part.kind, part.title, level, part.ordered, place=place, date=part.date)
+        outline.place(piece, part.start, lead if part.kind is BlockKind.ITEM else "")
+    return outline.tiled(len(text))
 
 
 def _ranked_parts(text: str) -> Iterator[_Part]:
