@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Outline, Parsed, Piece, lead_in
 from hoptrail.documents.decoding import decode
@@ -47,71 +47,57 @@ _STRENGTH = """=*#+-~^"'`_"""
 """Characters of underlines, in order of heading level. Headings with a line above as well rank before all of these."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The start and kind of a block. `level`: the depth of a list item, or of a heading its level or (negative) rank. `date` is
-    that of a changelog entry; other headings may have one in their text. `end`: that of a heading of one line.
-    """
-
-    start: int
-    kind: BlockKind = BlockKind.PARAGRAPH
-    level: int = 0
-    ordered: bool = False
-    title: str = ""
-    date: str = ""
-    end: int = 0
-
-
-def _heading(start: int, title: str, level: int = 1, end: int = 0, date: str = "") -> _Part:
-    return _Part(start, BlockKind.HEADING, level, title=title, date=date, end=end)
+_Part = tuple[int, Piece]
+"""The start of a block, and its kind, level and date; its text is that of a heading."""
+_Headings = dict[int, tuple[Piece, int]]
+"""The headings of one line by where that line starts, with its end."""
 
 
 def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
     """Blocks that tile `text`; none if it is a single paragraph. `lines`: the place of each block is its first line. A paragraph
     that begins with a bullet or number, or has at least two lines that do, consists of list items. Its other lines belong to the
-    item before them. Ranks of headings become levels, counted over the ranks that the text uses.
+    item before them. Ranks of headings, which are negative, become levels, counted over the ranks that the text uses.
     """
     parts = list(_ranked_parts(text))
     if len(parts) < 2:
         return ()
-    ranks = sorted({part.level for part in parts if part.level < 0})
+    ranks = sorted({piece.level for _, piece in parts if piece.level < 0})
     outline, line, counted, lead = Outline(), 1, 0, ""
-    for part, end in zip(parts, [*(part.start for part in parts[1:]), len(text)], strict=True):
-        level = part.level if part.level >= 0 else ranks.index(part.level) + 1
-        body = text[part.start : end]
-        first = part.start + len(body) - len(body.lstrip())
+    for (start, piece), end in zip(parts, [*(start for start, _ in parts[1:]), len(text)], strict=True):
+        body = text[start:end]
+        first = start + len(body) - len(body.lstrip())
         line, counted = line + text.count("\n", counted, first), first
-        if part.kind is not BlockKind.ITEM:
-            lead = lead_in(body) if part.kind is BlockKind.PARAGRAPH else ""
-        place = f"line {line}" if lines else ""
-        piece = Piece(part.kind, part.title, level, part.ordered, place=place, date=part.date)
-        outline.place(piece, part.start, lead if part.kind is BlockKind.ITEM else "")
+        if piece.kind is not BlockKind.ITEM:
+            lead = lead_in(body) if piece.kind is BlockKind.PARAGRAPH else ""
+        level = piece.level if piece.level >= 0 else ranks.index(piece.level) + 1
+        placed = replace(piece, level=level, place=f"line {line}" if lines else "")
+        outline.place(placed, start, lead if piece.kind is BlockKind.ITEM else "")
     return outline.tiled(len(text))
 
 
 def _ranked_parts(text: str) -> Iterator[_Part]:
-    """The blocks in order. Underlined and numbered headings have a negative rank in place of their level."""
+    """The blocks in order. Underlined and numbered headings have a rank in place of their level."""
     outlined = _OUTLINES_ITSELF.search(text) is not None
     paragraphs = list(_paragraphs(text))
     headings = _entries(text) or _numbered_headings(text, paragraphs)
     for start, end in paragraphs:
         begin = start
         if (heading := headings.get(_first_line(text, start))) is not None:
-            yield replace(heading, start=start)
-            begin = min(end, heading.end)
-        if outlined and (part := _outline_part(text, begin, end)) is not None:
-            yield part
+            yield start, heading[0]
+            begin = min(end, heading[1])
+        if outlined and (piece := _outline_piece(text, begin, end)) is not None:
+            yield begin, piece
             continue
         while (underlined := _underlined_heading(text, begin, end)) is not None:
             above, below = (_STRENGTH.index((underlined[name] or "_")[0]) for name in ("above", "below"))
             rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + _UNDERLINED_RANK
-            yield _heading(begin, underlined["title"], rank)
+            yield begin, Piece(BlockKind.HEADING, underlined["title"], rank)
             begin = underlined.end()
         if text[begin:end].strip():
             yield from _paragraph_parts(text, begin, end)
 
 
-def _outline_part(text: str, start: int, end: int) -> _Part | None:
+def _outline_piece(text: str, start: int, end: int) -> Piece | None:
     """The heading or list item of a paragraph that begins with stars; None for other paragraphs, and for lists."""
     stars = _OUTLINED.match(text, start, end)
     if stars is None:
@@ -120,8 +106,8 @@ def _outline_part(text: str, start: int, end: int) -> _Part | None:
     below = _OUTLINED.match(text, end)
     has_body = end < len(text) and (below is None or len(below["stars"]) > depth)
     if is_line and (has_body or (depth == 1 and _NUMBER.search(stars["title"]))):
-        return _heading(start, stars["title"], depth)
-    return _Part(start, BlockKind.ITEM, 1) if is_line or (depth > 1 and "\n*" not in text[start:end]) else None
+        return Piece(BlockKind.HEADING, stars["title"], depth)
+    return Piece(BlockKind.ITEM, level=1) if is_line or (depth > 1 and "\n*" not in text[start:end]) else None
 
 
 def _underlined_heading(text: str, start: int, end: int) -> re.Match[str] | None:
@@ -154,7 +140,7 @@ def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
     marks = list(_MARK.finditer(text, start, end))
     begins_listed = bool(marks) and not text[start : marks[0].start()].strip()
     if not begins_listed:
-        yield _Part(start)
+        yield start, Piece(BlockKind.PARAGRAPH)
         if len(marks) < 2:
             return
     indents: list[int] = []
@@ -162,7 +148,7 @@ def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
         indent = len(mark["indent"].expandtabs(4))
         indents = [known for known in indents if known < indent] + [indent]
         begin = start if begins_listed and not number else mark.start()
-        yield _Part(begin, BlockKind.ITEM, len(indents), mark["number"] is not None)
+        yield begin, Piece(BlockKind.ITEM, level=len(indents), ordered=mark["number"] is not None)
 
 
 def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
@@ -173,7 +159,7 @@ def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     text = undivided(decoded.text)
     blocks = plain_blocks(text)
-    if latest := next(iter(_entries(text).values()), None):
+    if latest := next((heading for heading, _ in _entries(text).values()), None):
         return Parsed("", text, decoded.notes, blocks, latest.date, "latest entry" if latest.date else "")
     tops = [block for block in blocks if block.kind is BlockKind.HEADING and block.level == 1]
     is_title = len(tops) == 1 and tops[0].start == 0
@@ -189,16 +175,20 @@ _BEGINS = re.compile(rf"\s*{_ENTRY}")
 _LINE = re.compile(rf"^(?:{_ENTRY}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULTILINE)
 
 
-def _entries(text: str) -> dict[int, _Part]:
+def _entries(text: str) -> _Headings:
     """The headings of entries by their start, with the day in heading or signature; empty if the text does not begin with one."""
-    entries: dict[int, _Part] = {}
-    last = -1
+    entries: _Headings = {}
+    last, heading = -1, Piece(BlockKind.HEADING)
     for match in _LINE.finditer(text) if _BEGINS.match(text) else ():
         if match["title"]:
-            last = match.start()
-            entries[last] = _heading(last, match["title"], end=match.end(), date=find_date(match["day"] or ""))
-        elif entries and not entries[last].date:
-            entries[last] = replace(entries[last], date=find_date(match["signed"]))
+            last, heading = (
+                match.start(),
+                Piece(BlockKind.HEADING, match["title"], 1, date=find_date(match["day"] or "")),
+            )
+            entries[last] = heading, match.end()
+        elif entries and not heading.date:
+            heading = replace(heading, date=find_date(match["signed"]))
+            entries[last] = heading, entries[last][1]
     return entries
 
 
@@ -225,7 +215,7 @@ _LONGEST = 80
 _NO_HEADING = (".", ",", ";", "!")
 
 
-def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, _Part]:
+def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> _Headings:
     """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
     lines = list(_first_lines(text, paragraphs))
     sections = _sections(lines)
@@ -235,16 +225,17 @@ def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict
     shared = (version.group() if (version := _VERSION.match(line)) else line for _, _, line in lines)
     shapes = [_NUMBER.sub("#", line) for line in shared]
     times = Counter(shape for shape, _ in {(shape, line) for shape, (_, _, line) in zip(shapes, lines, strict=True)})
-    headings: dict[int, _Part] = {}
+    headings: _Headings = {}
     for shape, (start, end, line) in zip(shapes, lines, strict=True):
         is_shaped = shape != line and times[shape] > 1 and _WORD.search(shape) is not None
         is_said = not line[0].isspace() or _RELEASE.search(line) is not None
         if start in sections:
-            headings[start] = _heading(start, line.strip().rstrip(":"), _RELEASE_RANK + len(sections[start]), end)
+            rank = _RELEASE_RANK + len(sections[start])
+            headings[start] = Piece(BlockKind.HEADING, line.strip().rstrip(":"), rank), end
         elif start in chapters:
-            headings[start] = _heading(start, line.strip(_FRAME), chapters[start], end)
+            headings[start] = Piece(BlockKind.HEADING, line.strip(_FRAME), chapters[start]), end
         elif is_shaped and is_said and not line.endswith("?") and not (sections and _section(line)):
-            headings[start] = _heading(start, line.strip(_FRAME), _RELEASE_RANK, end)
+            headings[start] = Piece(BlockKind.HEADING, line.strip(_FRAME), _RELEASE_RANK), end
     return headings
 
 
