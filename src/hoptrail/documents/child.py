@@ -136,11 +136,13 @@ class TookTooLong(NotReadNow):
 
 class Parsing:
     """A context manager for the child process, which starts with the first file, and again after it ended. For one thread.
-    `stopped` is asked whether to stop while a file is parsed.
+    `stopped` is asked whether to stop while a file is parsed. A `first_try` of a file is stopped after FIRST_TRY.
     """
 
-    def __init__(self, limits: ReadingLimits, stopped: Callable[[], bool] = lambda: False) -> None:
-        self._limits, self._stopped = limits, stopped
+    def __init__(
+        self, limits: ReadingLimits, stopped: Callable[[], bool] = lambda: False, *, first_try: bool = False
+    ) -> None:
+        self.limits, self.first_try, self._stopped = limits, first_try, stopped
         self._process: subprocess.Popen[bytes] | None = None
         self._is_late = False
         """Whether the child was killed because its last message took too long."""
@@ -151,26 +153,26 @@ class Parsing:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def parse(self, form: str, data: bytes, *, first_try: bool = False) -> Parsed:
-        """Parse a file of the format with this name. A `first_try` is stopped after FIRST_TRY.
+    def parse(self, form: str, data: bytes) -> Parsed:
+        """Parse a file of the format with this name.
         Raises: TookTooLong: it was stopped at a limit on time. Unreadable: it was refused, or stopped at another limit.
         Interrupted: the caller wants to stop.
         """
-        if first_try and form == PICTURE:
+        if self.first_try and form == PICTURE:
             raise TookTooLong("is read after the other files")
-        seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
+        seconds, clock = self.limits.cpu_seconds(len(data)), float(self.limits.parsing_seconds)
         if form in MAY_HOLD_SCANS and reads_pictures():
             seconds = clock  # a page takes some seconds, however small its file is
-        if first_try:
+        if self.first_try:
             seconds, clock = min(seconds, FIRST_TRY), min(clock, 10 * FIRST_TRY)
-        header, content = self._answer(({"form": form, "seconds": seconds}, data), clock, 16 * self._limits.text)
+        header, content = self._answer(({"form": form, "seconds": seconds}, data), clock, 16 * self.limits.text)
         parts = (content[: header["text"]], content[header["text"] :])
         text, blocks = (part.decode("utf-8", "surrogatepass") for part in parts)
         return Parsed(header["title"], text, tuple(header["notes"]), unpack(blocks), *header["date"])
 
     def draw(self, data: bytes, page: int, words: str) -> tuple[JsonObject, bytes]:
         """A page of a PDF file as PNG, and where `words` stand on it (`pdf.drawing`). Raises: Unreadable: it cannot be drawn."""
-        seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
+        seconds, clock = self.limits.cpu_seconds(len(data)), float(self.limits.parsing_seconds)
         request = {"page": page, "words": words, "seconds": seconds}
         about, picture = self._answer((request, data), clock, LARGEST_PICTURE)
         del about["size"]
@@ -192,7 +194,7 @@ class Parsing:
         if self._process is not None:
             return
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "hoptrail.documents.child", json.dumps(asdict(self._limits))],
+            [sys.executable, "-P", "-m", "hoptrail.documents.child", json.dumps(asdict(self.limits))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -259,5 +261,5 @@ class Parsing:
         if status is not None and -status == getattr(signal, "SIGPROF", None):
             took = f"took longer than {seconds:.3g} seconds of CPU time to parse, too long for its size"
             return TookTooLong(f"{took}: the limit `parsing_seconds`")
-        needs = f"damaged, or in need of more than {self._limits.parsing_memory} bytes"
+        needs = f"damaged, or in need of more than {self.limits.parsing_memory} bytes"
         return NotReadNow(f"ended its parser (exit status {status}): {needs}")

@@ -181,10 +181,8 @@ def _entries(text: str) -> _Headings:
     last, heading = -1, Piece(BlockKind.HEADING)
     for match in _LINE.finditer(text) if _BEGINS.match(text) else ():
         if match["title"]:
-            last, heading = (
-                match.start(),
-                Piece(BlockKind.HEADING, match["title"], 1, date=find_date(match["day"] or "")),
-            )
+            last = match.start()
+            heading = Piece(BlockKind.HEADING, match["title"], 1, date=find_date(match["day"] or ""))
             entries[last] = heading, match.end()
         elif entries and not heading.date:
             heading = replace(heading, date=find_date(match["signed"]))

@@ -103,9 +103,9 @@ def _results(
     contents: Iterator[Content], limits: ReadingLimits, executor: Executor, first_try: bool, stopped: Callable[[], bool]
 ) -> Iterator[_Result]:
     if executor is LOCAL_EXECUTOR:  # one by one, with one parser process for all
-        with Parsing(limits, stopped) as parsing, suppress(Interrupted):
+        with Parsing(limits, stopped, first_try=first_try) as parsing, suppress(Interrupted):
             for content in contents:
-                yield _result_of(content, parsing, limits, first_try)
+                yield _result_of(content, parsing)
         return
     work = Work("reading", partial(_parse_batch, limits, first_try), _sources_of)
     most = BATCH_DOCUMENTS if first_try else 1
@@ -124,11 +124,11 @@ def _sources_of(batch: Sequence[Content]) -> str:
 
 
 def _parse_batch(limits: ReadingLimits, first_try: bool, contents: Sequence[Content]) -> list[_Result]:
-    with Parsing(limits) as parsing:
-        return [_result_of(content, parsing, limits, first_try) for content in contents]
+    with Parsing(limits, first_try=first_try) as parsing:
+        return [_result_of(content, parsing) for content in contents]
 
 
-def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_try: bool) -> _Result:
+def _result_of(content: Content, parsing: Parsing) -> _Result:
     if isinstance(content, DocumentError):
         return content
     if isinstance(content, JsonlDocument):
@@ -137,17 +137,16 @@ def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_
         parsed = replace(content.parsed, notes=text.notes, blocks=plain_blocks(text.text, lines=False))
         return _build_document(parsed, content.source, "", ends)
     try:
-        return _from_file(content, parsing, limits, first_try)
+        return _from_file(content, parsing)
     except (Unreadable, OSError) as error:  # the second: no process, pipe or memory for its parser
-        slow = isinstance(error, TookTooLong) and first_try
+        slow = isinstance(error, TookTooLong) and parsing.first_try
         return content.path if slow else failure(content.path, error)
 
 
-def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first_try: bool) -> Document:
+def _from_file(file: FileContent, parsing: Parsing) -> Document:
     path, data = without_packing(file.path), file.data
     form = true_form(BY_NAME[file.form], data) or BY_NAME[file.form]
-    is_text = form.name == TEXT
-    parsed = parse_plain(data, limits) if is_text else parsing.parse(form.name, data, first_try=first_try)
+    parsed = parse_plain(data, parsing.limits) if form.name == TEXT else parsing.parse(form.name, data)
     if form.name != file.form and form.endings:
         note = f"named {path.suffix or 'without an ending'}, read as {form.name.upper()} by its content"
         parsed = replace(parsed, notes=(note, *parsed.notes))
