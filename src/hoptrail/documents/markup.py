@@ -125,9 +125,6 @@ def lowered(text: str) -> str:
     return text.strip().translate(_LOWERED)
 
 
-_LARGEST_SPAN = 1000  # columns or rows that a cell may span, as in browsers
-
-
 @dataclass(frozen=True, slots=True)
 class TableCell:
     """A cell: whether it is marked as a header, and how many columns and rows it spans."""
@@ -214,12 +211,6 @@ def table_rows(rows: Sequence[tuple[str, Sequence[TableCell]]], heads: int) -> I
     for number, (place, cells) in enumerate(rows):
         table.in_head = number < heads < len(rows)
         yield table.row(cells, place)
-
-
-def span_of(attribute: str | None) -> int:
-    """The value of a `colspan` or `rowspan`, within bounds; 1 if it is no number."""
-    digits = (attribute or "").strip()[:9]
-    return max(1, min(int(digits), _LARGEST_SPAN)) if digits.isascii() and digits.isdecimal() else 1
 
 
 LONGEST_BOLD_HEADING = 100  # characters of a bold line that can be a heading
