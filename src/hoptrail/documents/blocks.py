@@ -96,8 +96,7 @@ class Outline:
     """The blocks so far, each under the headings that are open where it begins."""
 
     _blocks: list[Block] = field(default_factory=list)
-    _headings: list[tuple[int, str, str]] = field(default_factory=list)
-    """Level, text, and the date of the heading or of the one above it."""
+    _headings: list[tuple[int, str, str]] = field(default_factory=list)  # level, text, own date or that above
 
     def place(self, piece: Piece, start: int, lead: str = "", cells: tuple[Cell, ...] = ()) -> None:
         """Place a piece at an offset, behind all others."""

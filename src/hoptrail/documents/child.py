@@ -144,8 +144,7 @@ class Parsing:
     ) -> None:
         self.limits, self.first_try, self._stopped = limits, first_try, stopped
         self._process: subprocess.Popen[bytes] | None = None
-        self._is_late = False
-        """Whether the child was killed because its last message took too long."""
+        self._is_late = False  # whether the child was killed because its last message took too long
 
     def __enter__(self) -> Parsing:
         return self

@@ -59,24 +59,19 @@ USUAL_SELECTION = Selection()
 class Findings:
     """Results of reading beside documents and failures. Files are source strings."""
 
-    notes: list[str] = field(default_factory=list)
-    """Decisions made."""
-    left_out: dict[str, str] = field(default_factory=dict)
-    """Files and folders (with a slash at their end) that are not read, with the reason."""
+    notes: list[str] = field(default_factory=list)  # decisions made
+    left_out: dict[str, str] = field(
+        default_factory=dict
+    )  # files, and folders with a slash behind them, with the reason
     whole: set[str] = field(default_factory=set)
     """JSONL files read to their end without a failure, or as one document: a line that is missing now was deleted."""
-    seen: set[str] = field(default_factory=set)
-    """The files found that are documents, unless they turn out to be unreadable."""
+    seen: set[str] = field(default_factory=set)  # the files found that are documents, unless they turn out unreadable
     closed: list[str] = field(default_factory=list)
     """Places that could not be listed or reached, so that their files are unknown, as behind links that lead nowhere now."""
-    unchanged: int = 0
-    """Number of known files with the same content as before."""
-    compared: dict[str, FileMark] = field(default_factory=dict)
-    """Marks of unchanged files whose bytes had to be compared."""
-    marks: dict[str, FileMark] = field(default_factory=dict)
-    """Marks of files that were read."""
-    redated: dict[str, str] = field(default_factory=dict)
-    """The new day of files with the same bytes and another time."""
+    unchanged: int = 0  # number of known files with the same content as before
+    compared: dict[str, FileMark] = field(default_factory=dict)  # of unchanged files whose bytes had to be compared
+    marks: dict[str, FileMark] = field(default_factory=dict)  # of files that were read
+    redated: dict[str, str] = field(default_factory=dict)  # the new day of files with the same bytes and another time
 
 
 def shown(path: Path) -> str:
@@ -99,8 +94,7 @@ class SourceWalk:
         self._selection = selection
         self._findings = findings
         self._roots = set(filter(None, map(_target, map(Path, sources))))
-        self._reached: set[Path] = set()
-        """The folders listed, and the files outside of them that links led to."""
+        self._reached: set[Path] = set()  # the folders listed, and the files outside of them that links led to
 
     def files_of(self, source: Path) -> Iterator[Path | DocumentError]:
         """Yield the files of one of the sources that were not found before."""
