@@ -189,9 +189,8 @@ def ends_within(text: str, blocks: Sequence[Block], longest: int = LONGEST_SENTE
             body_ends = shortened_ends(body, [len(body)], longest)
         elif block.kind is BlockKind.CODE:
             lines = body.splitlines(keepends=True)
-            starts = zip(
-                accumulate(map(len, lines), initial=0), lines, strict=False
-            )  # a blank line belongs to that before it
+            # A blank line belongs to the line before it.
+            starts = zip(accumulate(map(len, lines), initial=0), lines, strict=False)
             body_ends = shortened_ends(body, [*(at for at, line in starts if at and line.strip()), len(body)], longest)
         else:
             body_ends = sentence_ends(body, longest)

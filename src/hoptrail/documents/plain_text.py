@@ -206,9 +206,7 @@ _BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")  # a line th
 _ITEM = re.compile(r"(?P<mark>[-*+•‣])+[ \t]")
 _FRAME = " \t*=#-:"
 _RELEASE_RANK = -10  # after all underlined headings and chapters, and before sections, which follow by depth
-_UNDERLINED_RANK = (
-    _RELEASE_RANK - 4
-)  # all ranks of underlined headings are lower; from here on follow those of chapters
+_UNDERLINED_RANK = _RELEASE_RANK - 4  # those of underlined headings are lower; from here on follow those of chapters
 _LONGEST = 80
 _NO_HEADING = (".", ",", ";", "!")
 

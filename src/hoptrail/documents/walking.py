@@ -60,9 +60,7 @@ class Findings:
     """Results of reading beside documents and failures. Files are source strings."""
 
     notes: list[str] = field(default_factory=list)  # decisions made
-    left_out: dict[str, str] = field(
-        default_factory=dict
-    )  # files, and folders with a slash behind them, with the reason
+    left_out: dict[str, str] = field(default_factory=dict)  # files, and folders with a slash behind them, with reason
     whole: set[str] = field(default_factory=set)
     """JSONL files read to their end without a failure, or as one document: a line that is missing now was deleted."""
     seen: set[str] = field(default_factory=set)  # the files found that are documents, unless they turn out unreadable
