@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
 
 from hoptrail.documents.decoding import cleaned
 from hoptrail.text.dates import find_date
@@ -95,7 +96,8 @@ def pieces_of(parsed: Parsed) -> Iterator[Piece]:
 class Outline:
     """The blocks so far, each under the headings that are open where it begins."""
 
-    _blocks: list[Block] = field(default_factory=list)
+    _placed: list[tuple[BlockKind, int, tuple[Any, ...]]] = field(default_factory=list)
+    """Of each block its kind, its start, and the fields behind its end."""
     _headings: list[tuple[int, str, str]] = field(default_factory=list)  # level, text, own date or that above
 
     def place(self, piece: Piece, start: int, lead: str = "", cells: tuple[Cell, ...] = ()) -> None:
@@ -105,16 +107,17 @@ class Outline:
             level = min(level, DEEPEST_HEADING)
             self._headings = [heading for heading in self._headings if heading[0] < level]
         path, above = tuple(text for _, text, _ in self._headings), self._headings[-1][2] if self._headings else ""
-        context = (path, level, piece.ordered, lead, cells, piece.place, above)
-        self._blocks.append(Block(piece.kind, start, start, *context))
+        self._placed.append((piece.kind, start, (path, level, piece.ordered, lead, cells, piece.place, above)))
         if piece.kind is BlockKind.HEADING:
             text = _line(piece.text)[:LONGEST_LEAD]
             self._headings.append((level, text, piece.date or find_date(text) or above))
 
     def tiled(self, length: int) -> tuple[Block, ...]:
-        """The blocks, each extended to the start of the next, so that they tile a text of this length."""
-        ends = [*(block.start for block in self._blocks), length][1:]
-        return tuple(replace(block, end=end) for block, end in zip(self._blocks, ends, strict=True))
+        """The blocks, each up to the start of the next, so that they tile a text of this length."""
+        ends = [*(start for _, start, _ in self._placed), length][1:]
+        return tuple(
+            Block(kind, start, end, *more) for (kind, start, more), end in zip(self._placed, ends, strict=True)
+        )
 
 
 @dataclass(slots=True)
@@ -128,8 +131,8 @@ class _Writer(Outline):
 
     def add(self, piece: Piece) -> None:
         gap = ""
-        if self._blocks:  # a line break between rows of a table and items of a list, a blank line between other blocks
-            together = piece.kind in {BlockKind.ROW, BlockKind.ITEM} and self._blocks[-1].kind is piece.kind
+        if self._placed:  # a line break between rows of a table and items of a list, a blank line between other blocks
+            together = piece.kind in {BlockKind.ROW, BlockKind.ITEM} and self._placed[-1][0] is piece.kind
             gap = "\n" if together else "\n\n"
         start = self.length + len(gap)
         text, cells = _row(piece, start) if piece.cells else (cleaned(piece.text).text.strip("\n").rstrip(), ())

@@ -47,6 +47,7 @@ _STRENGTH = """=*#+-~^"'`_"""
 """Characters of underlines, in order of heading level. Headings with a line above as well rank before all of these."""
 
 
+_PARAGRAPH = Piece(BlockKind.PARAGRAPH)
 _Part = tuple[int, Piece]
 """The start of a block, and its kind, level and date; its text is that of a heading."""
 _Headings = dict[int, tuple[Piece, int]]
@@ -70,7 +71,8 @@ def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
         if piece.kind is not BlockKind.ITEM:
             lead = lead_in(body) if piece.kind is BlockKind.PARAGRAPH else ""
         level = piece.level if piece.level >= 0 else ranks.index(piece.level) + 1
-        placed = replace(piece, level=level, place=f"line {line}" if lines else "")
+        changed = lines or level != piece.level
+        placed = replace(piece, level=level, place=f"line {line}" if lines else "") if changed else piece
         outline.place(placed, start, lead if piece.kind is BlockKind.ITEM else "")
     return outline.tiled(len(text))
 
@@ -140,7 +142,7 @@ def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
     marks = list(_MARK.finditer(text, start, end))
     begins_listed = bool(marks) and not text[start : marks[0].start()].strip()
     if not begins_listed:
-        yield start, Piece(BlockKind.PARAGRAPH)
+        yield start, _PARAGRAPH
         if len(marks) < 2:
             return
     indents: list[int] = []
