@@ -57,9 +57,7 @@ _FIRST_UNSEEN = re.compile(
 _SHOWN = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]]*\])?\{([^{}]*)\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]\n]*\])?[ ]?")
 _ACCENT = re.compile(r"\\(?:([`'^\"~=.])\s*|([cvuHk])(?![A-Za-z])\s*)(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
-_ACCENTS = dict(
-    zip("`'^\"~=.cvuHk", "\u0300\u0301\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328", strict=True)
-)
+_ACCENTS = str.maketrans("`'^\"~=.cvuHk", "\u0300\u0301\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328")
 _WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", "pm": "±", "times": "×"}
 _WORDS |= dict.fromkeys(("dots", "ldots"), "…")
 _WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?[ ]?")
@@ -265,11 +263,13 @@ def _formula(text: str) -> str:
     return _POWER.sub(r"\1\2", _WORD.sub(lambda word: _WORDS[word[1]], text))
 
 
+def _accented(found: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", (found[3] or found[4]) + (found[1] or found[2]).translate(_ACCENTS))
+
+
 def _prose(text: str) -> str:
     text = _VERBATIM.sub(r"\2", text)
-    text = _ACCENT.sub(
-        lambda found: unicodedata.normalize("NFC", (found[3] or found[4]) + _ACCENTS[found[1] or found[2]]), text
-    )
+    text = _ACCENT.sub(_accented, text)
     text = _UNSEEN.sub("", _FIRST_UNSEEN.sub(r"\\text", _WORD.sub(lambda word: _WORDS[word[1]], text)))
     for _ in range(_DEEPEST):
         text = _SHOWN.sub(r"\1", text)

@@ -158,10 +158,9 @@ class SourceWalk:
         self._findings.left_out |= dict.fromkeys(names, f"beside {corpus.name} in a data folder")
         if number := sum(bool(known_ending(name.lower().removesuffix(".gz"))) for name in names):
             what = "another file" if number == 1 else f"{number:,} other files"
+            about = f"{shown(corpus.parent)}: a data folder, of which {corpus.name} is read"
             left = f"{what} that could be read {'was' if number == 1 else 'were'} left out"
-            self._findings.notes.append(
-                f"{shown(corpus.parent)}: a data folder, of which {corpus.name} is read; {left}"
-            )
+            self._findings.notes.append(f"{about}; {left}")
 
     def _follows(self, link: Path, root: Path) -> bool:
         target = _target(link)
