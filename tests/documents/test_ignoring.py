@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hoptrail.documents.walking import IgnoredByGit, Selection, check_pattern, files_in, ignored_above
+from hoptrail.documents.walking import Selection, check_pattern, files_in, ignored_above
 from hoptrail.errors import UsageError
 
 FILES = (
@@ -96,7 +96,7 @@ def test_the_lists_of_the_repository_above_count(tmp_path: Path) -> None:
     assert not {"b.txt", "logs/today.log"} & kept(folder)
     (tmp_path / ".gitignore").write_text("deep/\n*.txt\n")
     assert "b.txt" in kept(folder), "a folder that is named is read although it is ignored"
-    assert ignored_above(folder) == IgnoredByGit()
+    assert ignored_above(folder) == ()
 
 
 def test_outside_a_repository_only_the_folders_own_lists_count(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
 
 from hoptrail.documents.decoding import cleaned
 from hoptrail.text.dates import find_date
@@ -17,25 +18,23 @@ from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import LONGEST_SENTENCE, sentence_ends, shortened_ends
 from hoptrail.types import Block, BlockKind, Cell, content_id
 
-LONGEST_LEAD = 300
-"""Characters that blocks repeat of the sentence that introduces their list, and of a heading."""
+LONGEST_LEAD = 300  # characters that blocks repeat of the sentence that introduces their list, and of a heading
 
 DEEPEST_HEADING = 6
 
-_CONTINUES_AN_ITEM = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}
-"""Kinds of blocks that may continue a list item."""
+_CONTINUES_AN_ITEM = {BlockKind.PARAGRAPH, BlockKind.CODE, BlockKind.QUOTE}  # if they have its level
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A block as a parser yields it: its text without markup, and its place in the file.
 
-    `level` is 1 to 6 for a heading (0 without text: what follows is below none), the depth from 1 for a list item, and for a
-    paragraph, code or quote that continues an item the depth of that item. A table row has no text but `cells`, pairs of column
-    header (empty: none) and value; a header row has `level` 1 and cells without headers. A row is `labelled` if no header row
-    stands above it, as with the fields of a record or mail header: its text then has each header before its value. The `date` of
-    a heading (ISO 8601) applies to the blocks under it and overrides a date in its text. `bold`: all of its text is bold, as far
-    as its format tells.
+    `level` is from 1 for a heading (any deeper than 6 becomes 6; 0 without text: what follows is below none), the depth from 1
+    for a list item, and for a paragraph, code or quote that continues an item the depth of that item. A table row has no text but
+    `cells`, pairs of column header (empty: none) and value; a header row has `level` 1 and cells without headers. A row is
+    `labelled` if no header row stands above it, as with the fields of a record or mail header: its text then has each header
+    before its value. The `date` of a heading (ISO 8601) applies to the blocks under it and overrides a date in its text. `bold`:
+    all of its text is bold, as far as its format tells.
     """
 
     kind: BlockKind
@@ -51,9 +50,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A parsed file. `title` and `date` are those in its content, or empty; `date_from` is the origin of the date (`mail header`,
-    `front matter`, ...).
-    """
+    """A parsed file. `title` and `date` are those in its content, or empty; `date_from`: `mail header`, `front matter`, ..."""
 
     title: str
     text: str
@@ -78,7 +75,7 @@ def assemble(
         writer.add(piece)
         if largest is not None and writer.length > largest:
             break
-    return Parsed(title, "".join(writer.parts), tuple(notes), writer.blocks, *(dated if dated[0] else ()))
+    return Parsed(title, "".join(writer.parts), tuple(notes), writer.tiled(writer.length), *(dated if dated[0] else ()))
 
 
 def first_heading(pieces: Iterable[Piece]) -> str:
@@ -89,69 +86,66 @@ def first_heading(pieces: Iterable[Piece]) -> str:
 def pieces_of(parsed: Parsed) -> Iterator[Piece]:
     """Yield the pieces of a parsed file, for use within another document."""
     for block in parsed.blocks or (Block(BlockKind.PARAGRAPH, 0, len(parsed.text)),):
+        text = parsed.text[block.start : block.end].strip("\n")
         cells = tuple((cell.header, parsed.text[cell.start : cell.end]) for cell in block.cells)
-        text = "" if cells else parsed.text[block.start : block.end].strip("\n")
-        values = sum(cell.end - cell.start for cell in block.cells) + len(block.cells) - 1
-        labelled = bool(cells) and len(parsed.text[block.start : block.end].rstrip("\n")) > values
-        yield Piece(block.kind, text, block.level, block.ordered, cells, block.place, labelled)
+        labelled = bool(cells) and text != "\t".join(value for _, value in cells)
+        yield Piece(block.kind, "" if cells else text, block.level, block.ordered, cells, block.place, labelled)
 
 
 @dataclass(slots=True)
-class _Writer:
-    """The text so far, with the open headings and list items."""
+class Outline:
+    """The blocks so far, each under the headings that are open where it begins."""
+
+    _placed: list[tuple[BlockKind, int, tuple[Any, ...]]] = field(default_factory=list)
+    """Of each block its kind, its start, and the fields behind its end."""
+    _headings: list[tuple[int, str, str]] = field(default_factory=list)  # level, text, own date or that above
+
+    def place(self, piece: Piece, start: int, lead: str = "", cells: tuple[Cell, ...] = ()) -> None:
+        """Place a piece at an offset, behind all others."""
+        level = piece.level
+        if piece.kind is BlockKind.HEADING:
+            level = min(level, DEEPEST_HEADING)
+            self._headings = [heading for heading in self._headings if heading[0] < level]
+        path, above = tuple(text for _, text, _ in self._headings), self._headings[-1][2] if self._headings else ""
+        self._placed.append((piece.kind, start, (path, level, piece.ordered, lead, cells, piece.place, above)))
+        if piece.kind is BlockKind.HEADING:
+            text = _line(piece.text)[:LONGEST_LEAD]
+            self._headings.append((level, text, piece.date or find_date(text) or above))
+
+    def tiled(self, length: int) -> tuple[Block, ...]:
+        """The blocks, each up to the start of the next, so that they tile a text of this length."""
+        ends = [*(start for _, start, _ in self._placed), length][1:]
+        return tuple(
+            Block(kind, start, end, *more) for (kind, start, more), end in zip(self._placed, ends, strict=True)
+        )
+
+
+@dataclass(slots=True)
+class _Writer(Outline):
+    """The text so far, with the open list items."""
 
     length: int = 0
     parts: list[str] = field(default_factory=list)
-    _blocks: list[Block] = field(default_factory=list)
-    _headings: list[tuple[int, str, str]] = field(default_factory=list)
-    """Level, text, and the date of the heading or of the one above it."""
     _items: list[str] = field(default_factory=list)
     _lead: str = ""
 
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """The blocks, each extended to the start of the next, so that they tile the text."""
-        ends = [*(block.start for block in self._blocks), self.length][1:]
-        return tuple(replace(block, end=end) for block, end in zip(self._blocks, ends, strict=True))
-
     def add(self, piece: Piece) -> None:
-        labels = [f"{_line(header)}: " if piece.labelled and header else "" for header, _ in piece.cells]
-        values = [_line(value) for _, value in piece.cells]
-        row = "\t".join(label + value for label, value in zip(labels, values, strict=True))
-        text = row if piece.cells else cleaned(piece.text).text.strip("\n").rstrip()
+        gap = ""
+        if self._placed:  # a line break between rows of a table and items of a list, a blank line between other blocks
+            together = piece.kind in {BlockKind.ROW, BlockKind.ITEM} and self._placed[-1][0] is piece.kind
+            gap = "\n" if together else "\n\n"
+        start = self.length + len(gap)
+        text, cells = _row(piece, start) if piece.cells else (cleaned(piece.text).text.strip("\n").rstrip(), ())
         if not text.strip():
             if piece.kind is BlockKind.HEADING and not piece.level:
                 self._headings = []
             return
-        if self._blocks:  # a line break between rows of a table and items of a list, a blank line between other blocks
-            together = piece.kind in {BlockKind.ROW, BlockKind.ITEM} and self._blocks[-1].kind is piece.kind
-            self._write("\n" if together else "\n\n")
-        if piece.kind is BlockKind.HEADING:
-            self._headings = [heading for heading in self._headings if heading[0] < piece.level]
-        above = self._headings[-1][2] if self._headings else ""
-        self._blocks.append(
-            Block(
-                *(piece.kind, self.length, self.length + len(text)),
-                *(tuple(heading for _, heading, _ in self._headings), piece.level, piece.ordered),
-                lead=self._lead_of(piece, text),
-                cells=_cells(piece, labels, values, self.length),
-                place=piece.place,
-                date=above,
-            )
-        )
-        if piece.kind is BlockKind.HEADING:
-            heading = _line(text)[:LONGEST_LEAD]
-            self._headings.append((piece.level, heading, piece.date or find_date(heading) or above))
-        self._write(text)
-
-    def _write(self, text: str) -> None:
-        self.parts.append(text)
-        self.length += len(text)
+        self.place(piece, start, self._lead_of(piece, text), cells)
+        self.parts += (gap, text)
+        self.length = start + len(text)
 
     def _lead_of(self, piece: Piece, text: str) -> str:
-        """The lead of a piece: for a nested item the item above it, for another item the sentence before the list if that ends
-        with a colon, for the continuation of an item that item.
-        """
+        """The item above an item, else the sentence before the list if it ends with a colon; the item that a piece continues."""
         if piece.level and self._items and piece.kind in _CONTINUES_AN_ITEM:
             self._items = self._items[: piece.level]
             return self._items[-1]
@@ -174,13 +168,15 @@ def lead_in(paragraph: str) -> str:
     return _line(text[last_start:])[-LONGEST_LEAD:]
 
 
-def _cells(piece: Piece, labels: Sequence[str], values: Sequence[str], start: int) -> tuple[Cell, ...]:
-    cells = []
-    for (header, _), label, value in zip(piece.cells, labels, values, strict=True):
-        start += len(label)
-        cells.append(Cell(_line(header), start, start + len(value)))
-        start += len(value) + 1
-    return tuple(cells)
+def _row(piece: Piece, start: int) -> tuple[str, tuple[Cell, ...]]:
+    """The text of a row that begins at this offset, and its cells."""
+    parts, cells = [], []
+    for header, value in piece.cells:
+        label = f"{_line(header)}: " if piece.labelled and header else ""
+        parts.append(label + _line(value))
+        cells.append(Cell(_line(header), start + len(label), start + len(parts[-1])))
+        start += len(parts[-1]) + 1
+    return "\t".join(parts), tuple(cells)
 
 
 def _line(text: str) -> str:
@@ -195,18 +191,14 @@ def ends_within(text: str, blocks: Sequence[Block], longest: int = LONGEST_SENTE
         if block.kind in {BlockKind.HEADING, BlockKind.ROW}:
             body_ends = shortened_ends(body, [len(body)], longest)
         elif block.kind is BlockKind.CODE:
-            body_ends = shortened_ends(body, _line_ends(body), longest)
+            lines = body.splitlines(keepends=True)
+            # A blank line belongs to the line before it.
+            starts = zip(accumulate(map(len, lines), initial=0), lines, strict=False)
+            body_ends = shortened_ends(body, [*(at for at, line in starts if at and line.strip()), len(body)], longest)
         else:
             body_ends = sentence_ends(body, longest)
         ends += [block.start + end for end in body_ends]
     return tuple(ends)
-
-
-def _line_ends(text: str) -> list[int]:
-    """The ends of the lines; a blank line belongs to the line before it."""
-    lines = text.splitlines(keepends=True)
-    starts = accumulate(map(len, lines), initial=0)
-    return [*(start for start, line in zip(starts, lines, strict=False) if start and line.strip()), len(text)]
 
 
 def document_id(declared: str, text: str, blocks: Sequence[Block]) -> str:
@@ -243,10 +235,8 @@ def unpack(packed: str) -> tuple[Block, ...]:
     return tuple(
         Block(
             *(BlockKind(known[kind]), start, end, tuple(known[heading] for heading in path), level, bool(ordered)),
-            lead=known[lead],
-            cells=tuple(Cell(known[header], start + begin, start + stop) for header, begin, stop in cells),
-            place=known[place],
-            date=known[date],
+            *(known[lead], tuple(Cell(known[header], start + begin, start + stop) for header, begin, stop in cells)),
+            *(known[place], known[date]),
         )
         for start, (kind, end, path, level, ordered, lead, place, date, cells) in zip(starts, rows, strict=False)
     )

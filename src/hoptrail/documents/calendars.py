@@ -46,9 +46,7 @@ _KINDS = frozenset(("home", "work", "cell", "mobile", "fax", "pager"))
 
 @dataclass(slots=True)
 class _Entry:
-    """An event, task or contact (`kind`; empty for a part that is left out): its name, fields and longer texts; `written`: the
-    fields by their names in the file, as they are there.
-    """
+    """An event, task or contact (an empty `kind` is left out). `written`: fields by their names in the file, as they are."""
 
     kind: str
     place: str
@@ -91,9 +89,7 @@ class _Entry:
 
 
 def parse_calendar(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a calendar or contacts; the title of a calendar is the name that programs give it.
-    Raises: Unreadable: the file has no entries.
-    """
+    """Parse a calendar, whose title is the name that programs give it, or contacts. Raises: Unreadable: it has no entries."""
     decoded = decode(data)
     title, opened, entries = "", list[_Entry](), list[_Entry]()
     for number, line in _unfolded(decoded.text):
@@ -114,9 +110,7 @@ def parse_calendar(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def _unfolded(text: str) -> Iterator[tuple[int, str]]:
-    """The lines with their numbers. A line that begins with a space goes on with the one before, as does one in quoted-printable
-    after a line that ends with `=`.
-    """
+    """The lines with their numbers. One goes on with the line before after a space, and in quoted-printable after a `=`."""
     last, first = "", 1
     for number, line in enumerate(text.split("\n"), 1):
         if line[:1] in (" ", "\t") and last:
@@ -130,7 +124,6 @@ def _unfolded(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _shown(name: str, value: str, written: str) -> str:
-    """The value of a field as a person reads it."""
     if name in _MOMENTS:
         return ", ".join(_moment(one) for one in value.split(","))
     if name == "DURATION":

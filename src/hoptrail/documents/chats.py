@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import reduce
@@ -42,25 +43,15 @@ _LEFT_OUT = re.compile(
 _LEAST = 3
 _SHARE = 0.3
 """Messages that show that a text is a chat, and their least share of its lines: the others go on with a message."""
-_KEYS = [
-    [b"messages", *keys.split()]
-    for keys in (b"text_entities", b"author channel timestamp", b"sender_name timestamp_ms")
-]
+_KEYS = (b"messages text_entities", b"messages author channel timestamp", b"messages sender_name timestamp_ms")
 """What is in exports of Telegram, Discord and Messenger."""
 _SLACK_LINK = re.compile(
     r"<(?:(?P<user>[@#])(?P<id>\w+)|!(?P<group>\w+)[^<>|]*|(?P<address>[^<>|\s]+))(?:\|(?P<label>[^<>]*))?>"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
-    """A message, sent on a day at a time (`18:05`); its sender is empty where the program tells of something."""
-
-    day: date | None
-    time: str
-    sender: str
-    text: str
-    place: str
+_Message = tuple[date | None, str, str, str, str]
+"""Day, time (`18:05`), sender (empty where the program tells of something), text and place of a message."""
 
 
 def is_chat(data: bytes) -> bool:
@@ -74,7 +65,7 @@ def is_chat_json(data: bytes) -> bool:
     """Whether a JSON file is a chat exported from Telegram, Slack, Discord or Messenger."""
     sample = data[:65_536]
     slack = sample.lstrip()[:1] == b"[" and b'"ts":' in sample and re.search(rb'"type":\s*"message"', sample)
-    return bool(slack) or any(all(b'"%b"' % key in sample for key in keys) for keys in _KEYS)
+    return bool(slack) or any(all(b'"%b"' % key in sample for key in keys.split()) for keys in _KEYS)
 
 
 def parse_chat(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -97,29 +88,22 @@ def _found(text: str) -> Iterator[tuple[re.Match[str], list[str], int]]:
         number += len(run)
 
 
-def _day(match: re.Match[str], *, american: bool) -> date | None:
-    one, two, three = (int(match[part]) for part in ("one", "two", "three"))
-    year, month, day = (one, two, three) if one > 31 else (three, one, two) if american else (three, two, one)
-    try:
-        return date(year + 2000 * (year < 100), month, day)
-    except ValueError:
-        return None
-
-
 def _sent(match: re.Match[str], lines: list[str], place: str, *, american: bool) -> _Message:
     hour, half = int(match["hour"]), match["half"] or match["part"]
     hour = hour % 12 + 12 * (half in _LATER) if half else hour
     sender = match.groupdict().get("sender") or ""
     if not sender and (sent := _SENDER.match(lines[0])):
         sender, lines = sent["sender"].strip(), [sent["text"], *lines[1:]]
-    day = _day(match, american=american)
-    return _Message(day, f"{hour:02}:{match['minute']}", sender, "\n".join(lines).strip(), place)
+    one, two, three = (int(match[part]) for part in ("one", "two", "three"))
+    year, month, number = (one, two, three) if one > 31 else (three, one, two) if american else (three, two, one)
+    day = None
+    with suppress(ValueError):
+        day = date(year + 2000 * (year < 100), month, number)
+    return day, f"{hour:02}:{match['minute']}", sender, "\n".join(lines).strip(), place
 
 
 def parse_chat_json(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a chat exported as JSON. The title is the name of the chat or channel, if the file has it.
-    Raises: Unreadable: it is not JSON, or has no messages.
-    """
+    """Parse a chat exported as JSON. The title is the name of the chat or channel. Raises: Unreadable: it is not JSON."""
     decoded = decode(data)
     value = parse_json_text(decoded.text, "a chat")
     about = value if isinstance(value, dict) else {}
@@ -149,7 +133,7 @@ def _message(record: Mapping[str, Any], number: int, users: Mapping[str, str]) -
         text = unescape(_SLACK_LINK.sub(lambda link: _linked(link, users), str(record.get("text") or "")))
     else:
         sender, text = record.get("from") or record.get("actor"), _telegram_text(record.get("text"))
-    return _Message(day, time, str(sender or ""), str(text or ""), f"message {number}")
+    return day, time, str(sender or ""), str(text or ""), f"message {number}"
 
 
 def _moment(record: Mapping[str, Any]) -> datetime | None:
@@ -190,17 +174,15 @@ def _linked(link: re.Match[str], users: Mapping[str, str]) -> str:
 
 
 def _pieces(messages: Iterable[_Message]) -> Iterator[Piece]:
-    day: date | None = None
-    for message in messages:
-        text = _LEFT_OUT.sub("", message.text).strip()
-        if not text:
-            continue
-        shown = f"{message.day.day} {message.day:%B %Y}" if message.day else ""
-        if message.day is not None and message.day != day:
-            day = message.day
-            yield Piece(BlockKind.HEADING, shown, 1, place=message.place, date=day.isoformat())
-        about = ", ".join(filter(None, (squeeze(message.sender), shown, message.time)))
-        yield Piece(BlockKind.PARAGRAPH, f"{about}: {text}" if about else text, place=message.place)
+    last: date | None = None
+    for day, time, sender, written, place in messages:
+        text = _LEFT_OUT.sub("", written).strip()
+        shown = f"{day.day} {day:%B %Y}" if day else ""
+        if text and day is not None and day != last:
+            last = day
+            yield Piece(BlockKind.HEADING, shown, 1, place=place, date=day.isoformat())
+        about = ", ".join(filter(None, (squeeze(sender), shown, time)))
+        yield Piece(BlockKind.PARAGRAPH, f"{about}: {text}" if about and text else text, place=place)
 
 
 _TIMES = re.compile(
@@ -210,10 +192,8 @@ _VOICE = re.compile(r"<v(?:\.[\w.]+)?[ \t]+([^<>\n]{1,100})>")
 _TAG = re.compile(r"<[^<>\n]{0,200}>|\{\\[^{}\n]{0,100}\}")
 _SPEAKER = re.compile(r"(?:-|>>+)?[ \t]*(?P<name>[^\W\d_a-z][\w.'’ -]{0,40}):[ \t]+(?=\S)")
 _ENDED = re.compile(r"[.!?…。！？][\"”’»)\]]*$")
-_PAUSE = 4
-"""Seconds without speech that end a sentence."""
-_LONGEST = 400
-"""Characters after which a text without punctuation is divided."""
+_PAUSE = 4  # seconds without speech that end a sentence
+_LONGEST = 400  # characters after which a text without punctuation is divided
 
 
 @dataclass(slots=True)
@@ -234,8 +214,10 @@ def parse_subtitles(data: bytes, limits: ReadingLimits) -> Parsed:
     said = _sentences(_cues(rest if head.startswith("WEBVTT") else decoded.text))
     if not said:
         raise Unreadable("holds no subtitles: no line has a time from which to which something is shown")
-    texts = ((f"{one.speaker}: {one.text}" if one.speaker else one.text, one.start) for one in said)
-    pieces = (Piece(BlockKind.PARAGRAPH, text, place=place) for text, place in texts)
+    pieces = (
+        Piece(BlockKind.PARAGRAPH, f"{one.speaker}: {one.text}" if one.speaker else one.text, place=one.start)
+        for one in said
+    )
     return assemble(title, pieces, decoded.notes, limits.text)
 
 

@@ -32,14 +32,10 @@ from hoptrail.documents.limits import NotReadNow, ReadingLimits, Unreadable
 from hoptrail.errors import Interrupted
 from hoptrail.types.json_object import JsonObject
 
-NOTES = 20
-"""Notes on a file that are passed on; further notes are only counted."""
-LARGEST_PICTURE = 32 << 20
-"""Bytes of a drawn page."""
-_LOOK = 0.2
-"""Seconds between two looks at the clock and whether to stop, while a file is parsed."""
-_STARTING_SECONDS = 120
-"""For Python to start and to import the parsers."""
+NOTES = 20  # notes on a file that are passed on; further notes are only counted
+LARGEST_PICTURE = 32 << 20  # bytes of a drawn page
+_LOOK = 0.2  # seconds between two looks at the clock and whether to stop, while a file is parsed
+_STARTING_SECONDS = 120  # for Python to start and to import the parsers
 
 _Message = tuple[JsonObject, bytes]
 
@@ -80,9 +76,7 @@ def main() -> None:
 
 
 def _reply(request: JsonObject, data: bytes, limits: ReadingLimits) -> _Message:
-    """Draw a page of a PDF file, or parse a file. `retire` in the reply tells the parent to use this process for no further
-    file.
-    """
+    """Draw a page of a PDF file, or parse a file. `retire` tells the parent to use this process for no further file."""
     try:
         if "page" in request:
             from hoptrail.documents.pdf.drawing import draw_page
@@ -105,14 +99,14 @@ def _parsed(parsed: Parsed, limits: ReadingLimits) -> _Message:
     blocks = pack(parsed.blocks).encode("utf-8", "surrogatepass")
     others = len(parsed.notes) - NOTES
     notes = (*parsed.notes[:NOTES], *([f"and {others} more notes like these"] if others > 0 else []))
-    header = {"title": parsed.title[:2000], "notes": notes, "date": [parsed.date, parsed.date_from]}
-    return {**header, "text": len(text)}, text + blocks
+    date = [parsed.date, parsed.date_from]
+    return {"title": parsed.title[:2000], "notes": notes, "date": date, "text": len(text)}, text + blocks
 
 
 def _limit_memory(limits: ReadingLimits) -> None:
     try:
         import resource
-    except ImportError:
+    except ImportError:  # on Windows
         return
     mapped = 0  # before anything is parsed; libraries with threads map far more than they use
     with contextlib.suppress(OSError, ValueError):
@@ -142,14 +136,15 @@ class TookTooLong(NotReadNow):
 
 class Parsing:
     """A context manager for the child process, which starts with the first file, and again after it ended. For one thread.
-    `stopped` is asked whether to stop while a file is parsed.
+    `stopped` is asked whether to stop while a file is parsed. A `first_try` of a file is stopped after FIRST_TRY.
     """
 
-    def __init__(self, limits: ReadingLimits, stopped: Callable[[], bool] = lambda: False) -> None:
-        self._limits, self._stopped = limits, stopped
+    def __init__(
+        self, limits: ReadingLimits, stopped: Callable[[], bool] = lambda: False, *, first_try: bool = False
+    ) -> None:
+        self.limits, self.first_try, self._stopped = limits, first_try, stopped
         self._process: subprocess.Popen[bytes] | None = None
-        self._is_late = False
-        """Whether the child was killed because its last message took too long."""
+        self._is_late = False  # whether the child was killed because its last message took too long
 
     def __enter__(self) -> Parsing:
         return self
@@ -157,36 +152,33 @@ class Parsing:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def parse(self, form: str, data: bytes, *, first_try: bool = False) -> Parsed:
-        """Parse a file of the format with this name. A `first_try` is stopped after FIRST_TRY.
+    def parse(self, form: str, data: bytes) -> Parsed:
+        """Parse a file of the format with this name.
         Raises: TookTooLong: it was stopped at a limit on time. Unreadable: it was refused, or stopped at another limit.
         Interrupted: the caller wants to stop.
         """
-        if first_try and form == PICTURE:
+        if self.first_try and form == PICTURE:
             raise TookTooLong("is read after the other files")
-        self._start()  # does not count against the time of the file
-        seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
+        seconds, clock = self.limits.cpu_seconds(len(data)), float(self.limits.parsing_seconds)
         if form in MAY_HOLD_SCANS and reads_pictures():
             seconds = clock  # a page takes some seconds, however small its file is
-        if first_try:
+        if self.first_try:
             seconds, clock = min(seconds, FIRST_TRY), min(clock, 10 * FIRST_TRY)
-        header, content = self._answer(({"form": form, "seconds": seconds}, data), clock, 16 * self._limits.text)
+        header, content = self._answer(({"form": form, "seconds": seconds}, data), clock, 16 * self.limits.text)
         parts = (content[: header["text"]], content[header["text"] :])
         text, blocks = (part.decode("utf-8", "surrogatepass") for part in parts)
         return Parsed(header["title"], text, tuple(header["notes"]), unpack(blocks), *header["date"])
 
     def draw(self, data: bytes, page: int, words: str) -> tuple[JsonObject, bytes]:
-        """A page of a PDF file as PNG, and where `words` stand on it (`pdf.drawing`).
-        Raises: Unreadable: it cannot be drawn within the limits.
-        """
-        self._start()
-        seconds, clock = self._limits.cpu_seconds(len(data)), float(self._limits.parsing_seconds)
+        """A page of a PDF file as PNG, and where `words` stand on it (`pdf.drawing`). Raises: Unreadable: it cannot be drawn."""
+        seconds, clock = self.limits.cpu_seconds(len(data)), float(self.limits.parsing_seconds)
         request = {"page": page, "words": words, "seconds": seconds}
         about, picture = self._answer((request, data), clock, LARGEST_PICTURE)
         del about["size"]
         return about, picture
 
     def _answer(self, request: _Message, clock: float, largest: int) -> _Message:
+        self._start()  # does not count against the time of the file
         reply = self._ask(request, clock, largest)
         if reply is None:
             self._check_stopped()
@@ -201,7 +193,7 @@ class Parsing:
         if self._process is not None:
             return
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "hoptrail.documents.child", json.dumps(asdict(self._limits))],
+            [sys.executable, "-P", "-m", "hoptrail.documents.child", json.dumps(asdict(self.limits))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -268,5 +260,5 @@ class Parsing:
         if status is not None and -status == getattr(signal, "SIGPROF", None):
             took = f"took longer than {seconds:.3g} seconds of CPU time to parse, too long for its size"
             return TookTooLong(f"{took}: the limit `parsing_seconds`")
-        needs = f"damaged, or in need of more than {self._limits.parsing_memory} bytes"
+        needs = f"damaged, or in need of more than {self.limits.parsing_memory} bytes"
         return NotReadNow(f"ended its parser (exit status {status}): {needs}")

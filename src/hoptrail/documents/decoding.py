@@ -14,6 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from hoptrail.documents.limits import Unreadable
@@ -53,22 +54,15 @@ _MISPLACED = re.compile(
 )
 _LEAST_FIT = 0.85
 # Encodings that an ASCII-compatible page can declare, by Python's names: https://encoding.spec.whatwg.org/#names-and-labels.
-_DECLARABLE = frozenset(
-    (
-        *(f"cp{number}" for number in (866, 874, 932, 949, *range(1250, 1259))),
-        *(f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
-        *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "gb18030", "big5hkscs", "euc_jp"),
-    )
-)
-_REPLACEMENTS = {  # encodings that the same standard reads as another
-    **dict.fromkeys(("ascii", "iso8859-1"), "cp1252"),
-    **dict.fromkeys(("iso8859-11", "tis-620"), "cp874"),
-    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
-    "iso8859-9": "cp1254",
-    "big5": "big5hkscs",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
+_DECLARABLE = {
+    *(f"cp{number}" for number in (866, 874, 932, 949, *range(1250, 1259))),
+    *(f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
+    *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "gb18030", "big5hkscs", "euc_jp"),
 }
+_REPLACEMENTS = {"iso8859-9": "cp1254", "big5": "big5hkscs", "shift_jis": "cp932", "euc_kr": "cp949"}
+_REPLACEMENTS |= dict.fromkeys(("ascii", "iso8859-1"), "cp1252") | dict.fromkeys(("gb2312", "gbk"), "gb18030")
+_REPLACEMENTS |= dict.fromkeys(("iso8859-11", "tis-620"), "cp874")
+"""Encodings that the same standard reads as another."""
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _GUESSED = "not UTF-8; read as {}, a guess from its bytes"
 _UNSTORABLE = re.compile("[\ud800-\udfff\0]")
@@ -91,8 +85,8 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     Raises: Unreadable: the bytes are binary data, or text in no known encoding.
     """
     signed = _by_mark(data) or _by_nul_bytes(data) or _by_escapes(data)
-    certain = signed or _strictly(data, "utf-8") or _as_declared(data, declared)
-    decoded = certain or _lossily(data, "UTF-8") or _as_latin(data) or _guess(data)
+    named = signed or _strictly(data, "utf-8") or _as_declared(data, declared)
+    decoded = named or _lossily(data, "UTF-8") or _as_latin(data) or _guess(data)
     if len(_CONTROL.findall(decoded.text, 0, _SAMPLE)) > max(8, min(len(decoded.text), _SAMPLE) // 100):
         raise Unreadable("is full of control characters: binary data, not text")
     clean = cleaned(decoded.text)
@@ -117,10 +111,11 @@ def _strictly(data: bytes, encoding: str, *notes: str) -> Decoded | None:
 def _by_mark(data: bytes) -> Decoded | None:
     if data.startswith(codecs.BOM_UTF8):
         return _lossily(data.removeprefix(codecs.BOM_UTF8), "UTF-8", certain=True)
-    marks = ((mark, encoding) for mark, encoding in _MARKS if data.startswith(mark))
-    notes = "read as {} by its byte order mark"
-    found = (_strictly(data[len(mark) :], encoding, notes.format(encoding.upper())) for mark, encoding in marks)
-    return next(filter(None, found), None)
+    for mark, encoding in _MARKS:
+        note = f"read as {encoding.upper()} by its byte order mark"
+        if data.startswith(mark) and (decoded := _strictly(data.removeprefix(mark), encoding, note)):
+            return decoded
+    return None
 
 
 def _by_nul_bytes(data: bytes) -> Decoded | None:
@@ -177,12 +172,10 @@ def _lossily(data: bytes, encoding: str, *notes: str, certain: bool = False) -> 
 
 
 def _as_latin(data: bytes) -> Decoded | None:
-    """In the encoding of Latin script in which the letters above ASCII are best those of one language; None if none fits, or if
-    they are most letters.
-    """
-    read = ((encoding, _strictly(data, encoding, _GUESSED.format(encoding))) for encoding in _LATIN)
-    fits = {encoding: (_fit(decoded.text[:_SAMPLE]), decoded) for encoding, decoded in read if decoded is not None}
-    fit, decoded = max(fits.values(), key=lambda known: known[0], default=(0.0, None))
+    """In the Latin encoding whose letters above ASCII fit one language best; None if none does, or they are most letters."""
+    read = (_strictly(data, encoding, _GUESSED.format(encoding)) for encoding in _LATIN)
+    fits = [(_fit(decoded.text[:_SAMPLE]), decoded) for decoded in read if decoded is not None]
+    fit, decoded = max(fits, key=itemgetter(0), default=(0.0, None))
     return decoded if fit >= _LEAST_FIT else None
 
 
@@ -198,7 +191,6 @@ def _fit(text: str) -> float:
 
 
 def _guess(data: bytes) -> Decoded:
-    """The guess of charset-normalizer."""
     from charset_normalizer import from_bytes
 
     # Whole lines, so that the sample does not end inside a character.
@@ -216,8 +208,7 @@ _BROKEN_SHARE = 0.1
 _WORD = re.compile(r"[^\W\d_]+")
 # Scripts that put no space between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-_LEAST_LETTERS = 200
-"""Shorter prose is not judged."""
+_LEAST_LETTERS = 200  # shorter prose is not judged
 
 
 def doubts(text: str, blocks: Sequence[Block]) -> Iterator[str]:

@@ -11,8 +11,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+from selectolax.lexbor import LexborHTMLParser
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
@@ -22,9 +23,6 @@ from hoptrail.documents.office_package import opened_archive
 from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
-
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")

@@ -22,7 +22,7 @@ from typing import IO, BinaryIO
 
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.decoding import cleaned, decode
-from hoptrail.documents.forms import JSON, JSONL, TEXT, Form, form_of, known_ending, name_of, true_form
+from hoptrail.documents.forms import BY_NAME, JSON, JSONL, TEXT, form_of, known_ending, name_of, true_form
 from hoptrail.documents.limits import MIB, NotReadNow, ReadingLimits, Unreadable
 from hoptrail.documents.marks import TICK, FileMark, Known, day_of, mark_of, times_of
 from hoptrail.documents.walking import Findings, Selection, SourceWalk, shown
@@ -30,16 +30,12 @@ from hoptrail.errors import DocumentError
 from hoptrail.execution.executor import batched
 from hoptrail.text.dates import find_date
 
-NO_DOCUMENT = "neither text nor of a known format"
-"""The reason why a picture or a program is left out."""
+NO_DOCUMENT = "neither text nor of a known format"  # the reason why a picture or a program is left out
 _GZIP = ".gz"
 _GZIP_MARK = b"\x1f\x8b"
-_BEGINNING = 8192
-"""Bytes of a file with an unknown ending that show whether it is text."""
-_LOOKUP_BATCH = 1000
-"""Files whose marks are looked up at once."""
-_POSTSCRIPT = (b"%!PS", b"%!FontType")
-"""How PostScript begins: drawing programs, in which words are split up."""
+_BEGINNING = 8192  # bytes of a file with an unknown ending that show whether it is text
+_LOOKUP_BATCH = 1000  # files whose marks are looked up at once
+_POSTSCRIPT = (b"%!PS", b"%!FontType")  # how PostScript begins: drawing programs, in which words are split up
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,42 +112,41 @@ def contents_at(
                 if isinstance(entry, DocumentError):
                     findings.closed.append(entry.source)
                     yield entry
-                elif shown(entry) not in findings.seen:
-                    findings.seen.add(shown(entry))
-                    yield from _in_file(entry, named, limits, findings, marks.get(shown(entry)))
+                elif (source := shown(entry)) not in findings.seen:
+                    findings.seen.add(source)
+                    yield from _in_file(entry, named, limits, findings, marks.get(source))
 
 
 def _in_file(
     path: Path, named: bool, limits: ReadingLimits, findings: Findings, mark: FileMark | None
 ) -> Iterator[Content]:
-    """The contents of a file; nothing if it has the size and times of its mark. If it is no document, that is an error when the
-    user named it, and not within a folder.
-    """
+    """The contents of a file; nothing if it is unchanged. What is no document is an error only if the user named it."""
     if mark is not None and mark.has_times_of(path):
         findings.unchanged += 1
         return
-    form = form_of(without_packing(path))
+    source, form = shown(path), form_of(without_packing(path))
+    has_lines = form is not None and form.name == JSONL
     try:
         if not is_readable(path):
             if named:
                 raise Unreadable("is not text, and of no known format: `hoptrail index --help` lists them")
-            findings.seen.discard(shown(path))
-            findings.left_out[shown(path)] = NO_DOCUMENT
-        elif form is not None and form.name == JSONL and not holds_records(path, limits):
-            if (yield from _in_jsonl(path, limits)):
-                findings.whole.add(shown(path))
+            findings.seen.discard(source)
+            findings.left_out[source] = NO_DOCUMENT
+        elif has_lines and not holds_records(path, limits):
+            if (yield from read_lines(path, limits)):
+                findings.whole.add(source)
         else:
-            if form is not None and form.name == JSONL:
-                findings.whole.add(shown(path))
-            content = _whole_file(path, form, limits, findings)
-            now = findings.marks.get(shown(path))
-            if mark is not None and now is not None and now.digest == mark.digest:
-                findings.compared[shown(path)] = findings.marks.pop(shown(path))
-                findings.unchanged += 1
-                if day_of(now.modified) != day_of(mark.modified):
-                    findings.redated[shown(path)] = day_of(now.modified)
-            else:
+            if has_lines:
+                findings.whole.add(source)
+            content = _whole_file(path, limits, findings)
+            now = findings.marks[source]
+            if mark is None or now.digest != mark.digest:
                 yield content
+                return
+            findings.compared[source] = findings.marks.pop(source)
+            findings.unchanged += 1
+            if day_of(now.modified) != day_of(mark.modified):
+                findings.redated[source] = day_of(now.modified)
     except (Unreadable, OSError) as error:
         yield failure(path, error)
 
@@ -165,24 +160,23 @@ def failure(path: Path, error: Unreadable | OSError) -> DocumentError:
 def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileContent | DocumentError:
     """Read a file again, for a second parse."""
     try:
-        return _whole_file(path, form_of(without_packing(path)), limits, findings)
+        return _whole_file(path, limits, findings)
     except (Unreadable, OSError) as error:
         return failure(path, error)
 
 
-def _whole_file(path: Path, form: Form | None, limits: ReadingLimits, findings: Findings) -> FileContent:
+def _whole_file(path: Path, limits: ReadingLimits, findings: Findings) -> FileContent:
     """A file without a known form is text; a JSONL file read as a whole holds records, like JSON."""
-    largest = limits.file if form is not None and form.packed else limits.text
+    form = form_of(without_packing(path)) or BY_NAME[TEXT]
+    largest = limits.file if form.packed else limits.text
     data, times = bytes_at_rest(path, largest)
     findings.marks[shown(path)] = mark_of(times, data)
     if without_packing(path) != path and data.startswith(_GZIP_MARK):
         data = _gunzip(data, largest, limits)
-    name = TEXT if form is None else JSON if form.name == JSONL else form.name
-    return FileContent(path, name, data, day_of(times[1]))
+    return FileContent(path, JSON if form.name == JSONL else form.name, data, day_of(times[1]))
 
 
 def _gunzip(data: bytes, largest: int, limits: ReadingLimits) -> bytes:
-    """Unpack a gzip file of at most `largest` bytes, within the limit `expansion`."""
     most = min(largest, max(16 * MIB, limits.expansion * len(data)))
     content = _unpacked(io.BytesIO(data), most + 1)
     if len(content) <= most:
@@ -198,20 +192,6 @@ def _unpacked(stream: IO[bytes], most: int) -> bytes:
             return packed.read(most)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise Unreadable(f"is a damaged gzip file ({error})") from error
-
-
-def _in_jsonl(path: Path, limits: ReadingLimits) -> Generator[JsonlDocument | DocumentError, None, bool]:
-    """The lines of a JSONL file. Returns whether there were lines and none failed: an empty file may be about to be written."""
-    before, has_lines, failed = times_of(path), False, False
-    for line in read_lines(path, limits):
-        has_lines = True
-        failed = failed or isinstance(line, DocumentError)
-        yield line
-    if times_of(path) != before:
-        failed = True
-        reason = "changed while it was being read: index it again when it is at rest"
-        yield DocumentError(shown(path), reason, temporary=True)
-    return has_lines and not failed
 
 
 def bytes_at_rest(path: Path, largest: int) -> tuple[bytes, tuple[int, int, int]]:
@@ -255,32 +235,40 @@ def holds_records(path: Path, limits: ReadingLimits) -> bool:
     return bool(values) and all(isinstance(value, dict) and "text" not in value for value in values)
 
 
-def read_lines(path: Path, limits: ReadingLimits) -> Iterator[JsonlDocument | DocumentError]:
-    """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines."""
+def read_lines(path: Path, limits: ReadingLimits) -> Generator[JsonlDocument | DocumentError, None, bool]:
+    """Yield the documents of a JSONL file, plain or gzipped (detected by content), and errors for the other lines. Returns
+    whether there were lines and none failed: an empty file may be about to be written.
+    """
+    before, good, failed = times_of(path), False, False
     with path.open("rb") as raw:
         packed = raw.peek(2)[:2] == _GZIP_MARK
         stream: BinaryIO = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
         most = max(16 * MIB, path.stat().st_size * limits.expansion) if packed else None
-        number, good = 0, False
+        number = 0
         try:
             for number, line in _numbered_lines(stream, limits.text, most):
                 try:
                     yield _document(path, number, line, limits)
                     good = True
                 except Unreadable as refusal:
+                    failed = True
                     yield DocumentError(f"{shown(path)}, line {number}", str(refusal))
                 if number >= _GIVE_UP_AFTER and not good:
                     yield DocumentError(shown(path), f"none of its first {number} lines is a document: not JSON lines")
-                    return
+                    break
         except (EOFError, gzip.BadGzipFile, zlib.error, Unreadable) as error:
+            failed = True
             reason = str(error) if isinstance(error, Unreadable) else f"is a damaged gzip file ({error})"
             yield DocumentError(shown(path), f"{reason}; the lines before line {number + 1} were read", temporary=True)
+    if times_of(path) != before:
+        failed = True
+        reason = "changed while it was being read: index it again when it is at rest"
+        yield DocumentError(shown(path), reason, temporary=True)
+    return good and not failed
 
 
 def _numbered_lines(stream: BinaryIO, longest: int, most: int | None) -> Iterator[tuple[int, bytes | None]]:
-    """Yield lines that are not blank with their numbers from 1; None in place of a line over `longest` bytes. `most`: bytes that
-    the whole file may unpack to, None for no limit.
-    """
+    """Lines that are not blank, by number; None for one over `longest` bytes. `most`: bytes of the unpacked file, if limited."""
     total = 0
     for number, line in enumerate(iter(partial(stream.readline, longest + 1), b""), 1):
         too_long = len(line) > longest
@@ -325,13 +313,11 @@ def tiling_ends(text: str, sentences: Sequence[str]) -> tuple[int, ...] | None:
     """
     ends: list[int] = []
     place = len(text) - len(text.lstrip())
-    for sentence in map(str.strip, sentences):
-        if not sentence:
-            continue
+    for sentence in filter(None, map(str.strip, sentences)):
         if not text.startswith(sentence, place):
             return None
         place += len(sentence)
-        while place < len(text) and text[place].isspace():
+        while text[place : place + 1].isspace():
             place += 1
         ends.append(place)
     return tuple(ends) if place == len(text) and ends else None

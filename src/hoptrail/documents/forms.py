@@ -84,10 +84,8 @@ FORMS = (
 _BY_ENDING = {ending: form for form in FORMS for ending in form.endings}
 ENDINGS = tuple(_BY_ENDING)
 BY_NAME = {form.name: form for form in FORMS}
-_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
-"""How PNG, JPEG and TIFF begin."""
-_BEGINNING = 65536
-"""Bytes that hold the title of a manual page: before it may stand a licence and definitions of macros."""
+_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*")  # how PNG, JPEG and TIFF begin
+_BEGINNING = 65536  # bytes that hold the title of a manual page: a licence and definitions of macros may precede it
 _COMMENT = re.compile(rb"""(?:[ \t]|\\t)*(?:[.'][ \t]*(?:\\?["#'].*)?|'''.*|\\["#].*)?\Z""", re.DOTALL)
 _TITLE = re.compile(rb"""[.'][ \t]*(?:TH[ \t]+["\w@\\]|Dd[ \t]|Dt[ \t]+["\w])""")
 _REFERENCE = re.compile(rb"\.so[ \t]+\S+[ \t]*\Z")

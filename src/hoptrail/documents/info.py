@@ -16,8 +16,7 @@ from hoptrail.documents.plain_text import plain_blocks
 
 _MARK = re.compile(rb"\0\x08\[([^\x08]*)\0\x08\]")
 _SHOWN = re.compile(rb'image .*?(?:text|alt)="((?:[^"\\]|\\.)*)"', re.DOTALL)
-_INDEX = b"\x0e"
-"""Stands for the mark of an index until the node that contains it is left out."""
+_INDEX = b"\x0e"  # stands for the mark of an index until the node that contains it is left out
 _TAGS = re.compile(rb"\n[\x1f\x0c]\nTag Table:")
 _CODING = re.compile(rb"\ncoding: ([\w-]{1,40})\nEnd:")
 _HEADER = re.compile(r"File: (?P<file>[^,\n]+),[ \t]+Node: (?P<node>[^,\n]+)")
@@ -42,7 +41,10 @@ def parse_info(data: bytes, _limits: ReadingLimits) -> Parsed:
     decoded = decode(data, coding[1].decode() if coding else None)
     nodes, title, kept = decoded.text.split("\x0c\n"), "", list[str]()
     if not _HEADER.match(nodes[0]):
-        kept = _unrepeated(nodes[0], "\n".join(nodes := nodes[1:]))
+        before, nodes = nodes[0], nodes[1:]
+        after = "\n".join(nodes)
+        before = _BEFORE.sub(lambda part: _blank(part[0]) if part["entry"] or part[0] in after else part[0], before)
+        kept = before.split("\n")
     for node in nodes:
         first, *lines = node.split("\n")
         header = _HEADER.match(first)
@@ -56,19 +58,13 @@ def parse_info(data: bytes, _limits: ReadingLimits) -> Parsed:
 
 
 def _shown(mark: re.Match[bytes]) -> bytes:
-    """What a mark shows: the words in place of a picture."""
     if mark[1].startswith(b"index"):
         return _INDEX
     return shown[1].replace(b'\\"', b'"') if (shown := _SHOWN.match(mark[1])) else b""
 
 
-def _unrepeated(before: str, after: str) -> list[str]:
-    """The lines before the first node, with blank ones in place of the entry for the directory and of what a node repeats."""
-
-    def shown(part: re.Match[str]) -> str:
-        return "\n" * part[0].count("\n") if part["entry"] or part[0] in after else part[0]
-
-    return _BEFORE.sub(shown, before).split("\n")
+def _blank(text: str) -> str:
+    return "\n" * text.count("\n")  # so that all lines keep their numbers
 
 
 def _without_menu(lines: list[str]) -> list[str]:
@@ -80,6 +76,5 @@ def _without_menu(lines: list[str]) -> list[str]:
 
 
 def _referred(reference: re.Match[str]) -> str:
-    """A reference as it is read, on as many lines."""
-    see = f"See{reference['gap']}" if reference["note"] == "Note" else "\n" * reference["gap"].count("\n")
-    return see + reference["text"] + "\n" * reference["end"].count("\n")
+    see = f"See{reference['gap']}" if reference["note"] == "Note" else _blank(reference["gap"])
+    return see + reference["text"] + _blank(reference["end"])

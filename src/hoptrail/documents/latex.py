@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
@@ -19,15 +19,15 @@ from hoptrail.text.dates import find_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
+_CODE = ("verbatim", "Verbatim", "lstlisting", "minted")
 _COMMENT = re.compile(
-    r"(?P<code>\\begin\{(?P<name>verbatim|Verbatim|lstlisting|minted)\}.*?(?:\\end\{(?P=name)\}|\Z)"
+    rf"(?P<code>\\begin\{{(?P<name>{'|'.join(_CODE)})\}}.*?(?:\\end\{{(?P=name)\}}|\Z)"
     r"|\\verb\*?(?P<sign>[^\sA-Za-z*])[^\n]*?(?P=sign))|(?<!\\)(?P<even>(?:\\\\)*)%[^\n]*",
     re.DOTALL,
 )
-_MARK = re.compile(r"\0(\d+)\n*\0")
-"""What stands for code: no text that was decoded has this sign."""
-_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
-_LEVELS["subparagraph"] = 6
+_MARK = re.compile(r"\0(\d+)\n*\0")  # what stands for code: no text that was decoded has this sign
+_SECTIONS = ("part", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
+_LEVELS = {"chapter": 1, **{name: level for level, name in enumerate(_SECTIONS, 1)}}
 _DRAFT = re.compile(r"\\iffalse(?![A-Za-z]).*?(?:(?P<end>\\fi)(?![A-Za-z])|\Z)", re.DOTALL)
 _DEFINED = re.compile(
     r"\\(?:(?:re|provide)?new|provide)command\*?[ ]*\{?\\(?P<command>[A-Za-z]+)\}?[ ]*(?:\[(?P<number>\d)\])?(?=\{)"
@@ -39,7 +39,6 @@ _DEFINED = re.compile(
 _FORMULAS = ("equation", "align", "gather", "multline", "eqnarray", "displaymath")
 _FOOTNOTE = re.compile(r"\\(?:footnote|thanks)(?:\[\d*\])?(?=\{)")
 _LISTS = {"itemize": False, "enumerate": True, "description": False}
-_CODE = ("verbatim", "Verbatim", "lstlisting", "minted")
 _LEFT_OUT = ("comment", "tikzpicture", "thebibliography", "filecontents", "CCSXML")
 _TABLES = ("tabular", "tabularx", "tabulary", "longtable")
 _STRUCTURE = re.compile(
@@ -58,20 +57,18 @@ _FIRST_UNSEEN = re.compile(
 _SHOWN = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]]*\])?\{([^{}]*)\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]\n]*\])?[ ]?")
 _ACCENT = re.compile(r"\\(?:([`'^\"~=.])\s*|([cvuHk])(?![A-Za-z])\s*)(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
-_ACCENTS = dict(
-    zip("`'^\"~=.cvuHk", "\u0300\u0301\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328", strict=True)
-)
+_ACCENTS = str.maketrans("`'^\"~=.cvuHk", "\u0300\u0301\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328")
 _WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", "pm": "±", "times": "×"}
 _WORDS |= dict.fromkeys(("dots", "ldots"), "…")
 _WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?[ ]?")
 _MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[]((?:[^\\]|\\\\|\\[^(\[)\]\\])*)\\[)\]]", re.DOTALL)
 _VERBATIM = re.compile(r"\\verb\*?([^\sA-Za-z*])(.*?)\1")
 _POWER = re.compile(r"([\^_])\{(\w+)\}")
-_DEEPEST = 8
-"""Commands within commands."""
+_DEEPEST = 8  # commands within commands
 _BRACE = re.compile(r"(?<!\\)[{}]")
 _OPTION = re.compile(r"(?:\[[^\]]{0,500}\])?\s*")
 _HEAD_ENDS = re.compile(r"\\(?:hline|midrule)\b")
+_COLUMNS = re.compile(r"\\multicolumn\{(\d{1,2})\}")
 _RULE = re.compile(
     r"\\(?:hline|toprule|midrule|bottomrule|(?:cmidrule|cline)(?:\([^()]*\))?\{[^{}]*\}|rowcolor\{[^{}]*\})"
 )
@@ -85,11 +82,11 @@ _ESCAPED = re.compile(
 def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title and date (of its commands) and blocks."""
     decoded = decode(data)
-    text = _outside_code(decoded.text, lambda text: _expanded(_DRAFT.sub(_without, text)))
-    closings = _closings(text)
-    about = {match[1]: _argument(text, match.end(), closings)[0] for match in _ABOUT.finditer(text)}
-    about = {name: value.replace("\\and", ", ") for name, value in about.items()}
-    about = {name: squeeze(_plain(_noted(value)[0])).replace(" ,", ",") for name, value in about.items()}
+    text = _outside_code(decoded.text)
+    closings, about = _closings(text), dict[str, str]()
+    for match in _ABOUT.finditer(text):
+        value = _argument(text, match.end(), closings)[0].replace("\\and", ", ")
+        about[match[1]] = squeeze(_plain(_noted(value)[0])).replace(" ,", ",")
     start = text.find("\\begin{document}")
     pieces = _Reader(text, max(0, start), text.find("\\end{document}", start) if start >= 0 else -1).read()
     if author := about.get("author"):
@@ -99,8 +96,10 @@ def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
     return assemble(about.get("title", ""), pieces, decoded.notes, limits.text, dated)
 
 
-def _outside_code(text: str, change: Callable[[str], str]) -> str:
-    """The text without comments and after this change, neither of which touches code: a mark on as many lines stands for it."""
+def _outside_code(text: str) -> str:
+    """The text without comments and drafts and with its own commands expanded, none of which touches code: a mark on as many
+    lines stands for it. Of a draft its line breaks stay; one that never ends stays whole.
+    """
     codes: list[str] = []
 
     def marked(found: re.Match[str]) -> str:
@@ -110,12 +109,9 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
         lines = "\n" * found["code"].count("\n")
         return f"\0{len(codes) - 1}{lines}\0"
 
-    return _MARK.sub(lambda mark: codes[int(mark[1])], change(_COMMENT.sub(marked, text)))
-
-
-def _without(draft: re.Match[str]) -> str:
-    """What stays of a draft: its line breaks. One that never ends stays."""
-    return "\n" * draft[0].count("\n") if draft["end"] else draft[0]
+    text = _COMMENT.sub(marked, text)
+    text = _DRAFT.sub(lambda draft: "\n" * draft[0].count("\n") if draft["end"] else draft[0], text)
+    return _MARK.sub(lambda mark: codes[int(mark[1])], _expanded(text))
 
 
 def _expanded(text: str) -> str:
@@ -161,8 +157,6 @@ def _argument(text: str, start: int, closings: Mapping[int, int]) -> tuple[str, 
 
 
 class _Reader:
-    """Turns a text from one offset to another into pieces."""
-
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text, self._at, self._end = text, start, end if end >= 0 else len(text)
         self._closings = _closings(text)
@@ -217,7 +211,8 @@ class _Reader:
         for row in re.finditer(r"((?:[^\\]|\\(?!\\))*)(?:\\\\|\Z)", self._text[start:end]):
             if _HEAD_ENDS.search(row[1]) and rows and not heads:
                 heads = len(rows)
-            cells = [_cell(cell) for cell in re.split(r"(?<!\\)&", _RULE.sub("", row[1]))]
+            written = [(text, _COLUMNS.search(text)) for text in re.split(r"(?<!\\)&", _RULE.sub("", row[1]))]
+            cells = [TableCell(squeeze(_plain(text)), columns=int(spans[1]) if spans else 1) for text, spans in written]
             if any(cell.text for cell in cells):
                 rows.append((self._place(start + row.start()), cells))
         self._flow.pieces += table_rows(rows, heads)
@@ -231,7 +226,6 @@ class _Reader:
         self._flow.pieces += [replace(note, place=place) for note in notes]
 
     def _shown(self, text: str) -> tuple[str, list[Piece]]:
-        """A text as it is printed, and its footnotes."""
         text, notes = _noted(text, self._notes)
         self._notes += len(notes)
         return squeeze(_plain(text)), [Piece(BlockKind.PARAGRAPH, squeeze(_plain(note))) for note in notes]
@@ -240,11 +234,6 @@ class _Reader:
         if at >= self._counted:
             self._lines, self._counted = self._lines + self._text.count("\n", self._counted, at), at
         return f"line {self._lines}"
-
-
-def _cell(text: str) -> TableCell:
-    spans = re.search(r"\\multicolumn\{(\d{1,2})\}", text)
-    return TableCell(squeeze(_plain(text)), columns=int(spans[1]) if spans else 1)
 
 
 def _plain(text: str) -> str:
@@ -257,9 +246,7 @@ def _plain(text: str) -> str:
 
 
 def _noted(text: str, before: int = -1) -> tuple[str, list[str]]:
-    """A text with a number in place of each footnote, and the footnotes after their numbers; `before` is the last number. By
-    default the text gets no numbers.
-    """
+    """A text with a number for each footnote, and the footnotes after theirs. `before`: the last number; -1: none is shown."""
     notes, parts, end = list[str](), list[str](), 0
     closings = _closings(text)
     for footnote in _FOOTNOTE.finditer(text):
@@ -276,15 +263,14 @@ def _formula(text: str) -> str:
     return _POWER.sub(r"\1\2", _WORD.sub(lambda word: _WORDS[word[1]], text))
 
 
+def _accented(found: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", (found[3] or found[4]) + (found[1] or found[2]).translate(_ACCENTS))
+
+
 def _prose(text: str) -> str:
     text = _VERBATIM.sub(r"\2", text)
-    text = _ACCENT.sub(
-        lambda found: unicodedata.normalize("NFC", (found[3] or found[4]) + _ACCENTS[found[1] or found[2]]), text
-    )
+    text = _ACCENT.sub(_accented, text)
     text = _UNSEEN.sub("", _FIRST_UNSEEN.sub(r"\\text", _WORD.sub(lambda word: _WORDS[word[1]], text)))
     for _ in range(_DEEPEST):
-        text, shown = _SHOWN.subn(r"\1", text)
-        if not shown:
-            break
-    text = _COMMAND.sub("", text)
-    return _ESCAPED.sub(lambda escape: escape[1] or _ESCAPES.get(escape[0], " "), text)
+        text = _SHOWN.sub(r"\1", text)
+    return _ESCAPED.sub(lambda escape: escape[1] or _ESCAPES.get(escape[0], " "), _COMMAND.sub("", text))

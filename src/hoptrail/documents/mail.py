@@ -12,16 +12,16 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from email import message_from_bytes, policy
+from email import message_from_bytes
 from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from html import unescape
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
-from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, pieces_of
+from hoptrail.documents.blocks import Parsed, Piece, assemble, pieces_of
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.forms import BY_NAME, MAIL, PICTURE, form_of, parser_of, true_form
 from hoptrail.documents.html import html_pieces, parse_html
@@ -30,8 +30,7 @@ from hoptrail.documents.plain_text import plain_blocks
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-_DEEPEST_MAIL = 4
-"""Mails within mails."""
+_DEEPEST_MAIL = 4  # mails within mails
 _MOST_ATTACHMENTS = 200
 _LONGEST_NAME = 120
 _SEPARATOR = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
@@ -46,11 +45,10 @@ _FORMS_OF_TYPES = {
     "text/plain": "text",
     "text/vcard": "calendar",
 }
-# Characters that change how a name is shown: controls, and marks that turn the direction of writing.
 _TAG = re.compile(r"<(style|script|title)\b.*?</\1\b[^>]*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
-_LACKING = 0.25
-"""Share of the words of the HTML that a plain text may lack; programs add some, such as links to unsubscribe."""
+_LACKING = 0.25  # share of the words of the HTML that a plain text may lack; programs add links to unsubscribe, for one
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
+"""Characters that change how a name is shown: controls, and marks that turn the direction of writing."""
 
 
 def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -58,7 +56,7 @@ def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
     data = _in_bytes(data).lstrip()
     if not _HEADER_LINE.match(data):
         raise Unreadable("is not a mail: it does not begin with a header")
-    return parse_message(message_from_bytes(data, policy=policy.compat32), limits)
+    return parse_message(message_from_bytes(data), limits)
 
 
 def parse_message(message: Message, limits: ReadingLimits) -> Parsed:
@@ -95,18 +93,16 @@ def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
 
 def parse_web_archive(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a page that a browser saved as one file (MHTML): its first HTML part. Raises: Unreadable: it has none."""
-    parts = message_from_bytes(data.lstrip(), policy=policy.compat32).walk()
+    parts = message_from_bytes(data.lstrip()).walk()
     page = next((part for part in parts if part.get_content_type() == "text/html"), None)
     if page is None:
         raise Unreadable("is not a saved web page: it has no HTML part")
-    text = decode(_payload(page), page.get_content_charset()).text
-    return parse_html(text.encode("utf-8", "surrogatepass"), limits)
+    return parse_html(_text(page).encode("utf-8", "surrogatepass"), limits)
 
 
 def _mails(data: bytes, starts: list[int], reader: _Reader, dates: list[datetime]) -> Iterator[Piece]:
-    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)], strict=True), 1):
-        raw = re.sub(rb"^>(>*From )", rb"\1", data[start:end], flags=re.MULTILINE)
-        message = message_from_bytes(raw, policy=policy.compat32)
+    for number, (start, end) in enumerate(pairwise([*starts, len(data)]), 1):
+        message = message_from_bytes(re.sub(rb"^>(>*From )", rb"\1", data[start:end], flags=re.MULTILINE))
         date = _date(message)
         dates += [date] if date else []
         subject = _header(message, "Subject") or f"Mail {number}"
@@ -121,7 +117,7 @@ def _under(heading: str, place: str, pieces: Iterable[Piece], date: str = "") ->
     """Pieces below a heading: their headings one level deeper, their places prefixed with `place`."""
     yield Piece(BlockKind.HEADING, heading, 1, place=place, date=date)
     for piece in pieces:
-        level = min(piece.level + 1, DEEPEST_HEADING) if piece.kind is BlockKind.HEADING else piece.level
+        level = piece.level + (piece.kind is BlockKind.HEADING)
         yield replace(piece, level=level, place=f"{place}, {piece.place}" if piece.place else place)
 
 
@@ -133,7 +129,6 @@ def _header(message: Message, name: str) -> str:
 
 
 def _decoded(raw: str, other: str) -> str:
-    """The text of a header; `other` if it cannot be decoded."""
     try:
         return str(make_header(decode_header(raw)))
     except (LookupError, ValueError, TypeError, MessageError):
@@ -141,7 +136,6 @@ def _decoded(raw: str, other: str) -> str:
 
 
 def _whole(text: str) -> str:
-    """A text with bytes that are not ASCII read as UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -175,13 +169,12 @@ class _Reader:
 
     def _body(self, part: Message) -> Iterator[Piece]:
         try:
-            text = decode(_payload(part), part.get_content_charset()).text
+            text = _text(part)
         except Unreadable as refusal:
             self.notes.append(f"the text {refusal}")
             return
-        notes: dict[str, None] = {}
-        pieces: Iterable[Piece]
         if part.get_content_type() == "text/html":
+            notes: dict[str, None] = {}
             pieces = _with_quotes(html_pieces(text, lines=True, notes=notes))
             self.notes += notes
         else:
@@ -207,8 +200,7 @@ class _Reader:
             yield from _under(name, f"attachment {name}", pieces)
 
     def _read(self, part: Message, name: str, depth: int) -> Iterator[Piece]:
-        inner = _inner(part)
-        data = b"" if inner is not None else _payload(part)
+        inner, data = _inner(part), _payload(part)
         by_type = BY_NAME.get(_FORMS_OF_TYPES.get(part.get_content_type(), ""))
         form = BY_NAME[MAIL] if inner is not None else true_form(form_of(Path(name)) or by_type, data)
         if form is None or not form.parser:
@@ -222,8 +214,7 @@ class _Reader:
         elif depth >= _DEEPEST_MAIL:
             raise Unreadable(f"is a mail within {depth} others, and was left out")
         else:
-            message = message_from_bytes(data, policy=policy.compat32) if inner is None else inner
-            yield from self.pieces(message, depth + 1)
+            yield from self.pieces(message_from_bytes(data) if inner is None else inner, depth + 1)
 
 
 def _inner(part: Message) -> Message | None:
@@ -233,6 +224,10 @@ def _inner(part: Message) -> Message | None:
 def _payload(part: Message) -> bytes:
     data = part.get_payload(decode=True)
     return data if isinstance(data, bytes) else b""
+
+
+def _text(part: Message) -> str:
+    return decode(_payload(part), part.get_content_charset()).text
 
 
 def _split_parts(message: Message) -> tuple[list[Message], list[Message]]:
@@ -255,32 +250,27 @@ def _split_parts(message: Message) -> tuple[list[Message], list[Message]]:
 
 
 def _children(part: Message) -> list[Message]:
-    """The parts of a mail or of one of its parts."""
     payload = part.get_payload()
     return [child for child in payload if isinstance(child, Message)] if isinstance(payload, list) else []
 
 
 def _preferred(part: Message) -> Message:
-    """Among alternatives, the plain text, else the last. The HTML is preferred to a plain text that lacks much of it, such as
-    `Please view this mail as HTML`.
-    """
+    """The plain text, else the last. A plain text that lacks much of the HTML (`View this mail as HTML`) is not preferred."""
     children = _children(part)
-    plain = next((child for child in children if child.get_content_type() == "text/plain"), None)
-    page = next((child for child in children if child.get_content_type() == "text/html"), None)
+    first = {child.get_content_type(): child for child in reversed(children)}
+    plain, page = first.get("text/plain"), first.get("text/html")
     if plain is None or page is None:
         return plain if plain is not None and _payload(plain).strip() else children[-1] if children else part
-    written, shown = _words(_text(plain)), _words(_TAG.sub(" ", _text(page)))
-    return page if len(shown - written) > _LACKING * len(shown) else plain
+    shown = _words(page)
+    return page if len(shown - _words(plain)) > _LACKING * len(shown) else plain
 
 
-def _text(part: Message) -> str:
+def _words(part: Message) -> set[str]:
     try:
-        return decode(_payload(part), part.get_content_charset()).text
+        text = _text(part)
     except Unreadable:
-        return ""
-
-
-def _words(text: str) -> set[str]:
+        return set()
+    text = _TAG.sub(" ", text) if part.get_content_type() == "text/html" else text
     return set(re.findall(r"\w+", unescape(text).casefold()))
 
 
@@ -344,7 +334,6 @@ def _is_head(lines: list[str]) -> bool:
 
 
 def _with_quotes(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Make the paragraphs from the head of another mail on quotes."""
     below = False
     for piece in pieces:
         below = below or _is_head(piece.text.split("\n")) or _ORIGINAL.match(piece.text) is not None

@@ -14,9 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from html import escape, unescape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.newline import newline
+from markdown_it.token import Token
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode, parse_json_text
@@ -29,13 +35,7 @@ from hoptrail.text.lexicon import word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import BlockKind
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_inline import StateInline
-    from markdown_it.token import Token
-
-_DEEPEST = 60
-"""Nested lists (which count twice), items and quotes; the parser is recursive."""
+_DEEPEST = 60  # nested lists (which count twice), items and quotes; the parser is recursive
 _WIKI_LINK = re.compile(
     r"(?P<shows>!?)\[\[(?!\s)(?=[^\[\]\n|]*[^\W\d_]|\d{4}-)(?P<page>[^\[\]\n|]+)(?:\|(?P<label>[^\[\]\n|]+))?\]\](?!\()"
 )
@@ -69,8 +69,7 @@ _DIRECTIVE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """A box of MyST, whose content is not indented, and other code, which may show one."""
-_NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")
-"""What a tag of a template is about: `{% channel "tock" %}`."""
+_NAMED = re.compile(r"""["']([\w #@&+-]+)["']""")  # what a tag of a template is about: `{% channel "tock" %}`
 _UNRESOLVED = re.compile(
     r"\[([^\[\]\n]+)\](?:\[[^\[\]\n]*\]|\([^()\n]*\))|(?<![=\w])==(?=[^\s=])([^=\n]+)(?<=\S)==(?!=)"
 )
@@ -85,8 +84,8 @@ def parse_markdown(data: bytes, limits: ReadingLimits) -> Parsed:
     front, fields, end = _front_matter(decoded.text, notes)
     pieces = [front, *markdown_pieces(decoded.text[end:], decoded.text.count("\n", 0, end), notes)]
     title = fields.get("title") or squeeze(first_heading(pieces))
-    dates = (fields.get(key, "") for key in _DATES)
-    date = next((iso for value in dates if (iso := value if _YEAR.fullmatch(value) else find_date(value))), "")
+    values = (fields.get(key, "") for key in _DATES)
+    date = next(filter(None, (value if _YEAR.fullmatch(value) else find_date(value) for value in values)), "")
     return assemble(title, pieces, tuple(notes), limits.text, (date, "front matter"))
 
 
@@ -150,7 +149,6 @@ def _keep_whole_marks(tokens: Sequence[Token]) -> None:
 
 
 def _shown_link(link: re.Match[str]) -> str:
-    """What a wiki link shows; an embedded picture has no words."""
     return "" if link["shows"] and _PICTURE.search(link["page"]) else (link["label"] or link["page"]).strip()
 
 
@@ -181,10 +179,6 @@ def _seen(unseen: re.Match[str]) -> str:
 @cache
 def _parser() -> MarkdownIt:
     """Footnotes stay where they are written, even without a reference."""
-    from markdown_it import MarkdownIt
-    from mdit_py_plugins.deflist import deflist_plugin
-    from mdit_py_plugins.footnote import footnote_plugin
-
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
     parser.use(footnote_plugin, inline=False, move_to_end=False).use(deflist_plugin)
     parser.inline.ruler.at("newline", _newline)
@@ -204,14 +198,11 @@ _RULES: dict[str, Callable[[Token], str]] = {
 
 
 def _text(tokens: Iterable[Token]) -> str:
-    """The words in place of a picture."""
     return "".join(_text(token.children) if token.children else token.content for token in tokens)
 
 
 def _newline(state: StateInline, silent: bool) -> bool:
     """The parser's rule for line breaks, but the content of the token is the text of the break."""
-    from markdown_it.rules_inline.newline import newline
-
     place = state.pos
     text = state.src
     line, end = text[text.rfind("\n", 0, place) + 1 : place], text.find("\n", place + 1)
@@ -231,14 +222,11 @@ _FRONT_MATTER = re.compile(
 )
 _TOML = re.compile(r"\+\+\+[ \t]*\n(?P<toml>.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.MULTILINE | re.DOTALL)
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")
-"""Keys for the date of a text, best first."""
+_DATES = ("date", "updated", "lastmod", "last_modified", "modified", "created")  # the best key for a date first
 
 
 def _front_matter(text: str, notes: dict[str, None]) -> tuple[Piece, dict[str, str], int]:
-    """The front matter of a text as a row with its keys as headers, its fields, and its end offset (0: there is none). What is
-    not valid becomes a paragraph, with a note.
-    """
+    """The front matter as a row (a paragraph, with a note, if it is not valid), its fields, and its end (0: there is none)."""
     match = _FRONT_MATTER.match(text) or _TOML.match(text)
     if match is None:
         return Piece(BlockKind.ROW), {}, 0
@@ -256,9 +244,7 @@ def _front_matter(text: str, notes: dict[str, None]) -> tuple[Piece, dict[str, s
 
 
 def _shown(value: object) -> str:
-    """A value of front matter, or those of a list joined, without the markup of links and with characters in place of entities;
-    deeper nesting is ignored.
-    """
+    """A value of front matter, or those of a list, without links and entities; deeper nesting is ignored."""
     parts = value if isinstance(value, list) else [value]
     text = ", ".join(str(part) for part in parts if not isinstance(part, list | dict))
     return unescape(_WIKI_LINK.sub(_shown_link, text))
@@ -268,35 +254,29 @@ def parse_ipynb(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a notebook: title (of its metadata, else the first heading) and blocks, each with the number of its cell."""
     decoded = decode(data)
     notebook = parse_json_text(decoded.text, "a notebook")
-    cells = _cells_of(notebook)
-    if cells is None:
+    if not isinstance(notebook, dict) or not isinstance(cells := _cells_of(notebook), list):
         raise Unreadable("is not a notebook: it has no list of cells")
     pieces = [piece for number, cell in enumerate(cells, 1) for piece in _cell_pieces(number, cell)]
     metadata = notebook.get("metadata")
-    title = metadata.get("title") if isinstance(metadata, dict) else None
-    title = title if isinstance(title, str) else ""
-    return assemble(title or first_heading(pieces), pieces, decoded.notes, limits.text)
+    declared = metadata.get("title") if isinstance(metadata, dict) else None
+    title = declared if declared and isinstance(declared, str) else first_heading(pieces)
+    return assemble(title, pieces, decoded.notes, limits.text)
 
 
-def _cells_of(notebook: object) -> list[object] | None:
+def _cells_of(notebook: dict[str, Any]) -> object:
     """The cells of format 4, or of the worksheets of earlier formats."""
-    if not isinstance(notebook, dict):
-        return None
     sheets = notebook.get("worksheets")
-    if isinstance(sheets, list):
-        parts = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
-        return [cell for part in parts if isinstance(part, list) for cell in part]
-    cells = notebook.get("cells")
-    return cells if isinstance(cells, list) else None
+    if not isinstance(sheets, list):
+        return notebook.get("cells")
+    parts = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+    return [cell for part in parts if isinstance(part, list) for cell in part]
 
 
 def _cell_pieces(number: int, cell: object) -> Iterator[Piece]:
     if not isinstance(cell, dict):
         return
     place, kind = f"cell {number}", cell.get("cell_type")
-    source = cell.get(
-        "source", cell.get("input", "")
-    )  # a string or a list of strings; the second is of code in format 3
+    source = cell.get("source", cell.get("input", ""))  # a string or a list of them; `input` is of code in format 3
     text = "".join(part for part in (source if isinstance(source, list) else [source]) if isinstance(part, str))
     if kind == "heading":  # of format 3
         level = cell.get("level")

@@ -14,11 +14,9 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
-FILE_TIME = "file time"
-"""The origin of a document's date that is only the time of its file's last change."""
+FILE_TIME = "file time"  # the origin of a document's date that is only the time of its file's last change
 
-TICK = 2_000_000_000
-"""Nanoseconds: the coarsest clock of a file system."""
+TICK = 2_000_000_000  # nanoseconds: the coarsest clock of a file system
 
 
 @dataclass(frozen=True, slots=True)

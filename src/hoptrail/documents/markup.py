@@ -105,8 +105,7 @@ HIDDEN = "text that is not shown was left out"
 _RAISED = str.maketrans("0123456789+-−()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁽⁾")
 _LOWERED = str.maketrans("0123456789+-−()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₍₎")
 _NUMBER = re.compile(r"[+−-]?\d{1,4}")
-_SYMBOL = re.compile(r"(?<![^\W\d_])(?<!°)[^\W\d_]{1,2}\Z")
-"""What a power stands behind: the symbol of a variable or a unit."""
+_SYMBOL = re.compile(r"(?<![^\W\d_])(?<!°)[^\W\d_]{1,2}\Z")  # of a variable or unit, behind which a power stands
 
 
 def raised(before: str, text: str) -> str:
@@ -124,10 +123,6 @@ def raised(before: str, text: str) -> str:
 def lowered(text: str) -> str:
     """How subscript text is written: `H₂O`."""
     return text.strip().translate(_LOWERED)
-
-
-_LARGEST_SPAN = 1000
-"""Columns or rows that a cell may span, as in browsers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,19 +213,10 @@ def table_rows(rows: Sequence[tuple[str, Sequence[TableCell]]], heads: int) -> I
         yield table.row(cells, place)
 
 
-def span_of(attribute: str | None) -> int:
-    """The value of a `colspan` or `rowspan`, within bounds; 1 if it is no number."""
-    digits = (attribute or "").strip()[:9]
-    return max(1, min(int(digits), _LARGEST_SPAN)) if digits.isascii() and digits.isdecimal() else 1
-
-
-LONGEST_BOLD_HEADING = 100
-"""Characters of a bold line that can be a heading."""
-BOLD_SHARE = 0.3
-"""If a larger share of the text is bold, bold lines are not headings."""
+LONGEST_BOLD_HEADING = 100  # characters of a bold line that can be a heading
+BOLD_SHARE = 0.3  # if a larger share of the text is bold, bold lines are not headings
 _BOLD_LEVEL = 6  # below all other headings
-_IN_CONTENTS = re.compile(r"\t\s*(?:\d+|[ivxlc]+)\Z")
-"""The number of a page at the end of a line of a table of contents."""
+_IN_CONTENTS = re.compile(r"\t\s*(?:\d+|[ivxlc]+)\Z")  # the number of a page, which ends a line of a list of contents
 
 
 def bold_headings(pieces: Iterable[Piece]) -> list[Piece]:
@@ -283,8 +269,7 @@ def unwrapped(text: str, source: str = "") -> str:
 
 HYPHENS = ("-", "\xad", "\u2010")
 _DIVIDED = re.compile(r"(?<!\S)(?P<head>\S*[^\W\d_]{2})[-\u2010]\n(?P<indent>[ \t]*)(?P<tail>[^\W\d_]\S*)[ \t]?")
-_COMPOUND = word_set("cross full half high long low quasi self short well")
-"""Words that begin compounds with a hyphen."""
+_COMPOUND = word_set("cross full half high long low quasi self short well")  # words that begin compounds with a hyphen
 _ENDING = word_set("age bow er est evity fil fish hand ing ish itude ity land light ly most ness roads time way")
 """What follows on such a word without a hyphen: `highway`, `shortage`."""
 _AROUND = ".,;:!?()[]“”\"'"

@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Callable
 
-from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble, first_heading
+from hoptrail.documents.blocks import Parsed, Piece, assemble, first_heading
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import Flow, TableCell, table_rows, unwrapped
@@ -48,10 +48,8 @@ _ESCAPED = re.compile(r"^([ \t]*),(?=\*|#\+|,)", re.MULTILINE)
 _CODE = frozenset(("src", "example"))
 _LEFT_OUT = frozenset(("comment", "export"))
 _QUOTES = frozenset(("quote", "verse"))
-_SHOWN_KEYWORDS = ("author", "date", "subtitle", "description", "filetags")
-"""Keywords with information about the file."""
-_NAMES = frozenset(("id", "custom_id"))
-"""Properties that only identify a heading."""
+_SHOWN_KEYWORDS = ("author", "date", "subtitle", "description", "filetags")  # keywords with information about the file
+_NAMES = frozenset(("id", "custom_id"))  # properties that only identify a heading
 
 
 def parse_org(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -87,7 +85,6 @@ class _Reader:
         return self.flow.pieces
 
     def _taker(self, line: str) -> Callable[[_Reader, str, str], None] | None:
-        """The method for a line; None for a line of a paragraph."""
         return next((take for pattern, take in self._TAKERS if pattern.match(line)), None)
 
     def _take(self, goes_on: Callable[[str], object]) -> list[str]:
@@ -109,7 +106,7 @@ class _Reader:
         self.flow.quotes = 0
         stars, _, text = line.partition(" ")
         text = _visible_text(_PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1)).strip()
-        self.flow.add(Piece(BlockKind.HEADING, text, min(len(stars.rstrip()), DEEPEST_HEADING), place=place))
+        self.flow.add(Piece(BlockKind.HEADING, text, len(stars.rstrip()), place=place))
 
     def _planning(self, place: str, line: str) -> None:
         self.flow.add(Piece(BlockKind.PARAGRAPH, _visible_text(line.strip()), place=place))
@@ -139,7 +136,6 @@ class _Reader:
             self.place_of_keywords = self.place_of_keywords or place
 
     def _skip(self, _place: str, line: str) -> None:
-        """Skip a line; it may end a quote."""
         if self._quotes and line.strip().lower() == f"#+end_{self._quotes[-1]}":
             self._quotes.pop()
             self.flow.quotes -= 1

@@ -20,16 +20,15 @@ items by their bullets or numbers, and headings. A heading is one of these lines
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from hoptrail.documents.blocks import DEEPEST_HEADING, LONGEST_LEAD, Parsed, lead_in
+from hoptrail.documents.blocks import DEEPEST_HEADING, Outline, Parsed, Piece, lead_in
 from hoptrail.documents.decoding import decode
 from hoptrail.documents.limits import ReadingLimits
 from hoptrail.documents.markup import undivided
 from hoptrail.text.dates import find_date
-from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Block, BlockKind
 
 _GAP = re.compile(r"\n[ \t\f\v\r]*(?:\n[ \t\f\v\r]*)+")
@@ -48,84 +47,59 @@ _STRENGTH = """=*#+-~^"'`_"""
 """Characters of underlines, in order of heading level. Headings with a line above as well rank before all of these."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The start and kind of a block. `level`: the depth of a list item, or of a heading its level or (negative) rank. `date` is
-    that of a changelog entry; other headings may have one in their text. `end`: that of a heading of one line.
-    """
-
-    start: int
-    kind: BlockKind = BlockKind.PARAGRAPH
-    level: int = 0
-    ordered: bool = False
-    title: str = ""
-    date: str = ""
-    end: int = 0
-
-
-def _heading(start: int, title: str, level: int = 1, end: int = 0, date: str = "") -> _Part:
-    return _Part(start, BlockKind.HEADING, level, title=squeeze(title)[:LONGEST_LEAD], date=date, end=end)
+_PARAGRAPH = Piece(BlockKind.PARAGRAPH)
+_Part = tuple[int, Piece]
+"""The start of a block, and its kind, level and date; its text is that of a heading."""
+_Headings = dict[int, tuple[Piece, int]]
+"""The headings of one line by where that line starts, with its end."""
 
 
 def plain_blocks(text: str, *, lines: bool = True) -> tuple[Block, ...]:
     """Blocks that tile `text`; none if it is a single paragraph. `lines`: the place of each block is its first line. A paragraph
     that begins with a bullet or number, or has at least two lines that do, consists of list items. Its other lines belong to the
-    item before them. Ranks of headings become levels, counted over the ranks that the text uses.
+    item before them. Ranks of headings, which are negative, become levels, counted over the ranks that the text uses.
     """
     parts = list(_ranked_parts(text))
     if len(parts) < 2:
         return ()
-    ranks = sorted({part.level for part in parts if part.level < 0})
-    blocks: list[Block] = []
-    headings: list[tuple[int, str, str]] = []
-    line, counted, lead = 1, 0, ""
-    for part, end in zip(parts, [*(part.start for part in parts[1:]), len(text)], strict=True):
-        level = part.level if part.level >= 0 else min(ranks.index(part.level) + 1, DEEPEST_HEADING)
-        body = text[part.start : end]
-        first = part.start + len(body) - len(body.lstrip())
+    ranks = sorted({piece.level for _, piece in parts if piece.level < 0})
+    outline, line, counted, lead = Outline(), 1, 0, ""
+    for (start, piece), end in zip(parts, [*(start for start, _ in parts[1:]), len(text)], strict=True):
+        body = text[start:end]
+        first = start + len(body) - len(body.lstrip())
         line, counted = line + text.count("\n", counted, first), first
-        if part.kind is not BlockKind.ITEM:
-            lead = lead_in(body) if part.kind is BlockKind.PARAGRAPH else ""
-        if part.title:
-            headings = [heading for heading in headings if heading[0] < level]
-        path, above = tuple(heading[1] for heading in headings), headings[-1][2] if headings else ""
-        blocks.append(
-            Block(
-                *(part.kind, part.start, end, path, level, part.ordered),
-                lead=lead if part.kind is BlockKind.ITEM else "",
-                place=f"line {line}" if lines else "",
-                date=above,
-            )
-        )
-        if part.title:
-            headings.append((level, part.title, part.date or find_date(part.title) or above))
-    return tuple(blocks)
+        if piece.kind is not BlockKind.ITEM:
+            lead = lead_in(body) if piece.kind is BlockKind.PARAGRAPH else ""
+        level = piece.level if piece.level >= 0 else ranks.index(piece.level) + 1
+        changed = lines or level != piece.level
+        placed = replace(piece, level=level, place=f"line {line}" if lines else "") if changed else piece
+        outline.place(placed, start, lead if piece.kind is BlockKind.ITEM else "")
+    return outline.tiled(len(text))
 
 
 def _ranked_parts(text: str) -> Iterator[_Part]:
-    """The blocks in order. Underlined and numbered headings have a negative rank in place of their level."""
+    """The blocks in order. Underlined and numbered headings have a rank in place of their level."""
     outlined = _OUTLINES_ITSELF.search(text) is not None
     paragraphs = list(_paragraphs(text))
     headings = _entries(text) or _numbered_headings(text, paragraphs)
     for start, end in paragraphs:
         begin = start
         if (heading := headings.get(_first_line(text, start))) is not None:
-            yield replace(heading, start=start)
-            begin = min(end, heading.end)
-        part = _outline_part(text, begin, end) if outlined else None
-        if part is not None:
-            yield part
+            yield start, heading[0]
+            begin = min(end, heading[1])
+        if outlined and (piece := _outline_piece(text, begin, end)) is not None:
+            yield begin, piece
             continue
         while (underlined := _underlined_heading(text, begin, end)) is not None:
             above, below = (_STRENGTH.index((underlined[name] or "_")[0]) for name in ("above", "below"))
             rank = (above if underlined["above"] else below + len(_STRENGTH)) - 2 * len(_STRENGTH) + _UNDERLINED_RANK
-            yield _heading(begin, underlined["title"], rank)
+            yield begin, Piece(BlockKind.HEADING, underlined["title"], rank)
             begin = underlined.end()
         if text[begin:end].strip():
             yield from _paragraph_parts(text, begin, end)
 
 
-def _outline_part(text: str, start: int, end: int) -> _Part | None:
+def _outline_piece(text: str, start: int, end: int) -> Piece | None:
     """The heading or list item of a paragraph that begins with stars; None for other paragraphs, and for lists."""
     stars = _OUTLINED.match(text, start, end)
     if stars is None:
@@ -134,8 +108,8 @@ def _outline_part(text: str, start: int, end: int) -> _Part | None:
     below = _OUTLINED.match(text, end)
     has_body = end < len(text) and (below is None or len(below["stars"]) > depth)
     if is_line and (has_body or (depth == 1 and _NUMBER.search(stars["title"]))):
-        return _heading(start, stars["title"], depth)
-    return _Part(start, BlockKind.ITEM, 1) if is_line or (depth > 1 and "\n*" not in text[start:end]) else None
+        return Piece(BlockKind.HEADING, stars["title"], depth)
+    return Piece(BlockKind.ITEM, level=1) if is_line or (depth > 1 and "\n*" not in text[start:end]) else None
 
 
 def _underlined_heading(text: str, start: int, end: int) -> re.Match[str] | None:
@@ -165,11 +139,10 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
-    """The blocks of a paragraph: itself, or its list items and the text before them."""
     marks = list(_MARK.finditer(text, start, end))
     begins_listed = bool(marks) and not text[start : marks[0].start()].strip()
     if not begins_listed:
-        yield _Part(start)
+        yield start, _PARAGRAPH
         if len(marks) < 2:
             return
     indents: list[int] = []
@@ -177,7 +150,7 @@ def _paragraph_parts(text: str, start: int, end: int) -> Iterator[_Part]:
         indent = len(mark["indent"].expandtabs(4))
         indents = [known for known in indents if known < indent] + [indent]
         begin = start if begins_listed and not number else mark.start()
-        yield _Part(begin, BlockKind.ITEM, len(indents), mark["number"] is not None)
+        yield begin, Piece(BlockKind.ITEM, level=len(indents), ordered=mark["number"] is not None)
 
 
 def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
@@ -188,7 +161,7 @@ def parse_plain(data: bytes, _limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     text = undivided(decoded.text)
     blocks = plain_blocks(text)
-    if latest := next(iter(_entries(text).values()), None):
+    if latest := next((heading for heading, _ in _entries(text).values()), None):
         return Parsed("", text, decoded.notes, blocks, latest.date, "latest entry" if latest.date else "")
     tops = [block for block in blocks if block.kind is BlockKind.HEADING and block.level == 1]
     is_title = len(tops) == 1 and tops[0].start == 0
@@ -204,48 +177,43 @@ _BEGINS = re.compile(rf"\s*{_ENTRY}")
 _LINE = re.compile(rf"^(?:{_ENTRY}| -- [^\n]*>  ?(?P<signed>[^\n]*))", re.MULTILINE)
 
 
-def _entries(text: str) -> dict[int, _Part]:
-    """The headings of the entries by their start, in order, with the day in the heading or signature; empty if the text does not
-    begin with one.
-    """
-    entries: dict[int, _Part] = {}
-    last = -1
+def _entries(text: str) -> _Headings:
+    """The headings of entries by their start, with the day in heading or signature; empty if the text does not begin with one."""
+    entries: _Headings = {}
+    last, heading = -1, Piece(BlockKind.HEADING)
     for match in _LINE.finditer(text) if _BEGINS.match(text) else ():
         if match["title"]:
             last = match.start()
-            entries[last] = _heading(last, match["title"], end=match.end(), date=find_date(match["day"] or ""))
-        elif entries and not entries[last].date:
-            entries[last] = replace(entries[last], date=find_date(match["signed"]))
+            heading = Piece(BlockKind.HEADING, match["title"], 1, date=find_date(match["day"] or ""))
+            entries[last] = heading, match.end()
+        elif entries and not heading.date:
+            heading = replace(heading, date=find_date(match["signed"]))
+            entries[last] = heading, entries[last][1]
     return entries
 
 
 _SECTION = re.compile(r"\s*(?P<number>\d{1,2}(?:\.\d{1,2}){0,5})\.?[ \t]+(?=[A-Z/])")
-_TOP = re.compile(r"(\s*)\d{1,2}\.[ \t]")
-"""The start of a section that is in no other one, or of a list item."""
+_TOP = re.compile(r"(\s*)\d{1,2}\.[ \t]")  # the start of a section that is in no other one, or of a list item
 _CHAPTER = re.compile(
     r"\s*(?P<kind>Part|Chapter|Appendix|Article|Section) (?:\d{1,3}|[IVXL]{1,7}|[A-Z])(?![\w-])", re.IGNORECASE
 )
-_CHAPTERS = {"part": 0, "chapter": 1, "appendix": 1, "article": 2, "section": 3}
-"""By depth."""
+_CHAPTERS = {"part": 0, "chapter": 1, "appendix": 1, "article": 2, "section": 3}  # by depth
 _MOST_SKIPPED = 3  # by which the first part of a section number may rise, because other chapters have no sections
 _VERSION = re.compile(r"\W*(?:[\w.-]+ )?(?:version|release) v?\d[\w.~-]*", re.IGNORECASE)
 """What the lines of releases have in common may end with the number: `Version 2.1 - 4 May 2024 (security)`."""
 _RELEASE = re.compile(r"(?<=\b[vV]ersion )\d+|(?<=\b[vV]ersions )\d+(?: (?:and|to) \d+)?|(?<=\b[rR]elease )\d+")
 _NUMBER = re.compile(rf"\bv?\d+(?:\.\d+)+[\w.+~-]*|\b\d{{4}}-\d\d-\d\d\b|\b[vV]\d+\b|\b\d+\b\W*:$|{_RELEASE.pattern}")
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")
-"""The start of a line that may directly follow a heading."""
+_BELOW = re.compile(r"[ \t]+\S|[-*+o][ \t]+\S|\(?\d{1,3}[.)][ \t]")  # a line that may directly follow a heading
 _ITEM = re.compile(r"(?P<mark>[-*+•‣])+[ \t]")
 _FRAME = " \t*=#-:"
-_RELEASE_RANK = -10
-"""Rank of release headings: after all underlined ones and chapters, and before sections, which follow by depth."""
-_UNDERLINED_RANK = _RELEASE_RANK - 4
-"""All ranks of underlined headings are lower; from here on follow those of chapters."""
+_RELEASE_RANK = -10  # after all underlined headings and chapters, and before sections, which follow by depth
+_UNDERLINED_RANK = _RELEASE_RANK - 4  # those of underlined headings are lower; from here on follow those of chapters
 _LONGEST = 80
 _NO_HEADING = (".", ",", ";", "!")
 
 
-def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict[int, _Part]:
+def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> _Headings:
     """The headings by start offset, in order. `paragraphs`: start and end of each paragraph."""
     lines = list(_first_lines(text, paragraphs))
     sections = _sections(lines)
@@ -254,26 +222,23 @@ def _numbered_headings(text: str, paragraphs: Iterable[tuple[int, int]]) -> dict
     chapters = {start: _UNDERLINED_RANK + _CHAPTERS[kind] for start, kind in kinds.items() if number[kind] > 1}
     shared = (version.group() if (version := _VERSION.match(line)) else line for _, _, line in lines)
     shapes = [_NUMBER.sub("#", line) for line in shared]
-    releases: dict[str, set[str]] = defaultdict(set)
-    for shape, (_, _, line) in zip(shapes, lines, strict=True):
-        releases[shape].add(line)
-    headings: dict[int, _Part] = {}
+    times = Counter(shape for shape, _ in {(shape, line) for shape, (_, _, line) in zip(shapes, lines, strict=True)})
+    headings: _Headings = {}
     for shape, (start, end, line) in zip(shapes, lines, strict=True):
-        is_shaped = shape != line and len(releases[shape]) > 1 and _WORD.search(shape) is not None
+        is_shaped = shape != line and times[shape] > 1 and _WORD.search(shape) is not None
         is_said = not line[0].isspace() or _RELEASE.search(line) is not None
         if start in sections:
-            headings[start] = _heading(start, line.strip().rstrip(":"), _RELEASE_RANK + len(sections[start]), end)
+            rank = _RELEASE_RANK + len(sections[start])
+            headings[start] = Piece(BlockKind.HEADING, line.strip().rstrip(":"), rank), end
         elif start in chapters:
-            headings[start] = _heading(start, line.strip(_FRAME), chapters[start], end)
+            headings[start] = Piece(BlockKind.HEADING, line.strip(_FRAME), chapters[start]), end
         elif is_shaped and is_said and not line.endswith("?") and not (sections and _section(line)):
-            headings[start] = _heading(start, line.strip(_FRAME), _RELEASE_RANK, end)
+            headings[start] = Piece(BlockKind.HEADING, line.strip(_FRAME), _RELEASE_RANK), end
     return headings
 
 
-_Line = tuple[int, int, str]
-"""The start of a paragraph, the end of its first line, and that line."""
-_Section = tuple[int, ...]
-"""The parts of a section number."""
+_Line = tuple[int, int, str]  # the start of a paragraph, the end of its first line, and that line
+_Section = tuple[int, ...]  # the parts of a section number
 
 
 def _first_lines(text: str, paragraphs: Iterable[tuple[int, int]]) -> Iterator[_Line]:
@@ -351,17 +316,17 @@ def code_blocks(text: str) -> tuple[Block, ...]:
     offset, waiting = 0, -1  # where comments and decorators above the next definition begin
     for number, (line, kind, found) in enumerate(_lines_of_code(text), 1):
         if found is not None:
-            indent, name = found
-            around = [(known, above) for known, above in around if known < indent][: DEEPEST_HEADING - 1]
-            around.append((indent, name))
+            around = [*[one for one in around if one[0] < found[0]][: DEEPEST_HEADING - 1], found]
         if line.strip():
             path = tuple(name for _, name in around)
             if found is not None and waiting >= 0:
                 starts[waiting:] = [(*one[:3], path) for one in starts[waiting:]]
             if found is not None or not starts or starts[-1][2:] != (kind, path):
                 starts.append((offset, number, kind, path))
-            is_above = kind is BlockKind.PARAGRAPH and found is None
-            waiting = (waiting if waiting >= 0 else len(starts) - 1) if is_above else -1
+            if kind is not BlockKind.PARAGRAPH:
+                waiting = -1
+            elif waiting < 0:
+                waiting = len(starts) - 1
         offset += len(line)
     ends = [*(start for start, *_ in starts[1:]), len(text)]
     return tuple(

@@ -52,12 +52,10 @@ BATCH_DOCUMENTS = 64
 BATCH_BYTES = 8_000_000
 """Contents of a batch for another process: at most this many, or about this many bytes."""
 
-FILE_NAME = "file name"
-"""The origin of a document's date if only its file name has one."""
+FILE_NAME = "file name"  # the origin of a document's date if only its file name has one
 
 _LONGEST_TITLE = 300
-_OF_NOTES = ("markdown", "org", TEXT)
-"""Formats of notes, whose file names are the names by which notes call each other."""
+_OF_NOTES = ("markdown", "org", TEXT)  # formats of notes, whose file names are the names by which notes call each other
 _NAMED = re.compile(r"(?!\w*\d)[^\W\d_a-z][^\W\d_]*[^\W\d_A-Z][^\W\d_]*(?:[ -][^\W\d_]+){0,5}")
 """Words without digits, the first with a capital letter and not in capitals."""
 _UNTELLING = word_set("index home main notes note overview introduction untitled document readme contents page")
@@ -68,8 +66,7 @@ _DUE = re.compile(r"(?:^|\s)\[[ xX]\]\s|[☐☑📅⏳🛫✅]|\b(?:DEADLINE|SCH
 _STATING_LINES = 8  # that may state the date of the document, however long
 
 
-_Result = Document | DocumentError | Path
-"""A path is that of a file that takes too long for a first try."""
+_Result = Document | DocumentError | Path  # a path is that of a file that takes too long for a first try
 
 
 def read_sources(
@@ -106,9 +103,9 @@ def _results(
     contents: Iterator[Content], limits: ReadingLimits, executor: Executor, first_try: bool, stopped: Callable[[], bool]
 ) -> Iterator[_Result]:
     if executor is LOCAL_EXECUTOR:  # one by one, with one parser process for all
-        with Parsing(limits, stopped) as parsing, suppress(Interrupted):
+        with Parsing(limits, stopped, first_try=first_try) as parsing, suppress(Interrupted):
             for content in contents:
-                yield _result_of(content, parsing, limits, first_try)
+                yield _result_of(content, parsing)
         return
     work = Work("reading", partial(_parse_batch, limits, first_try), _sources_of)
     most = BATCH_DOCUMENTS if first_try else 1
@@ -127,27 +124,29 @@ def _sources_of(batch: Sequence[Content]) -> str:
 
 
 def _parse_batch(limits: ReadingLimits, first_try: bool, contents: Sequence[Content]) -> list[_Result]:
-    with Parsing(limits) as parsing:
-        return [_result_of(content, parsing, limits, first_try) for content in contents]
+    with Parsing(limits, first_try=first_try) as parsing:
+        return [_result_of(content, parsing) for content in contents]
 
 
-def _result_of(content: Content, parsing: Parsing, limits: ReadingLimits, first_try: bool) -> _Result:
+def _result_of(content: Content, parsing: Parsing) -> _Result:
     if isinstance(content, DocumentError):
         return content
     if isinstance(content, JsonlDocument):
-        return _from_line(content)
+        text = cleaned(content.parsed.text)
+        ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in content.sentences])
+        parsed = replace(content.parsed, notes=text.notes, blocks=plain_blocks(text.text, lines=False))
+        return _build_document(parsed, content.source, "", ends)
     try:
-        return _from_file(content, parsing, limits, first_try)
+        return _from_file(content, parsing)
     except (Unreadable, OSError) as error:  # the second: no process, pipe or memory for its parser
-        slow = isinstance(error, TookTooLong) and first_try
+        slow = isinstance(error, TookTooLong) and parsing.first_try
         return content.path if slow else failure(content.path, error)
 
 
-def _from_file(file: FileContent, parsing: Parsing, limits: ReadingLimits, first_try: bool) -> Document:
+def _from_file(file: FileContent, parsing: Parsing) -> Document:
     path, data = without_packing(file.path), file.data
     form = true_form(BY_NAME[file.form], data) or BY_NAME[file.form]
-    is_text = form.name == TEXT
-    parsed = parse_plain(data, limits) if is_text else parsing.parse(form.name, data, first_try=first_try)
+    parsed = parse_plain(data, parsing.limits) if form.name == TEXT else parsing.parse(form.name, data)
     if form.name != file.form and form.endings:
         note = f"named {path.suffix or 'without an ending'}, read as {form.name.upper()} by its content"
         parsed = replace(parsed, notes=(note, *parsed.notes))
@@ -178,18 +177,18 @@ def _with_date(parsed: Parsed, name: str, modified: str) -> Parsed:
     ends before tables and dated headings below level 1, whose dates are of a part only. Only a date that the document states as
     its own is also that of its blocks: a biography begins with a date of birth.
     """
-    if parsed.date:
-        return replace(parsed, blocks=tuple(_with_block_date(block, parsed.date) for block in parsed.blocks))
-    end = next((block.start for block in parsed.blocks if _dates_a_part(block, parsed.text)), len(parsed.text))
-    first = parsed.text[: min(end, 1000)].splitlines()
-    if date := next(filter(None, map(stated_date, first[:_STATING_LINES])), ""):
-        blocks = tuple(_with_block_date(block, date) for block in parsed.blocks)
-        return replace(parsed, blocks=blocks, date=date, date_from="first lines")
-    lines = [line for line in first[:_FIRST_LINES] if len(line) <= _DATE_LINE and not _DUE.search(line)]
-    places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
-    dates = ((date, place) for text, place in places if (date := find_date(text)))
-    date, place = next(dates, (modified, FILE_TIME if modified else ""))
-    return replace(parsed, date=date, date_from=place)
+    if not parsed.date:
+        end = next((block.start for block in parsed.blocks if _dates_a_part(block, parsed.text)), len(parsed.text))
+        first = parsed.text[: min(end, 1000)].splitlines()
+        date = next(filter(None, map(stated_date, first[:_STATING_LINES])), "")
+        if not date:
+            lines = [line for line in first[:_FIRST_LINES] if len(line) <= _DATE_LINE and not _DUE.search(line)]
+            places = ((parsed.title, "title"), (" ".join(lines), "first lines"), (name, FILE_NAME))
+            dates = ((date, place) for text, place in places if (date := find_date(text)))
+            date, place = next(dates, (modified, FILE_TIME if modified else ""))
+            return replace(parsed, date=date, date_from=place)
+        parsed = replace(parsed, date=date, date_from="first lines")
+    return replace(parsed, blocks=tuple(_with_block_date(block, parsed.date) for block in parsed.blocks))
 
 
 def _dates_a_part(block: Block, text: str) -> bool:
@@ -206,31 +205,23 @@ def _with_block_date(block: Block, date: str) -> Block:
     return block if is_dated else replace(block, date=date)
 
 
-def _from_line(line: JsonlDocument) -> Document:
-    text = cleaned(line.parsed.text)
-    ends = tiling_ends(text.text, [cleaned(sentence).text for sentence in line.sentences])
-    parsed = replace(line.parsed, notes=text.notes, blocks=plain_blocks(text.text, lines=False))
-    return _build_document(parsed, line.source, "", ends)
-
-
 def _build_document(parsed: Parsed, source: str, file_title: str, ends: tuple[int, ...] | None) -> Document:
     """`file_title` replaces a missing title; `ends` are the sentence ends that the content gives, None if it gives none."""
-    text = cleaned(parsed.text)
+    text, blocks = cleaned(parsed.text), parsed.blocks
     declared = squeeze(cleaned(parsed.title).text)[:_LONGEST_TITLE]
     if ends is None:
-        ends = ends_within(text.text, parsed.blocks)
+        ends = ends_within(text.text, blocks)
     else:
-        whole = sorted({*ends, *(block.end for block in parsed.blocks)})
-        ends = shortened_ends(text.text, whole)
-    empty = () if text.text.strip() else ("holds no text",)
+        ends = shortened_ends(text.text, sorted({*ends, *(block.end for block in blocks)}))
+    notes = (*parsed.notes, *text.notes, *(() if text.text.strip() else ("holds no text",)))
     return Document(
-        id=document_id(declared, text.text, parsed.blocks),
+        id=document_id(declared, text.text, blocks),
         title=declared or file_title,
         text=text.text,
         sentence_ends=ends,
         sources=(source,),
-        notes=(*parsed.notes, *text.notes, *empty),
-        blocks=parsed.blocks,
+        notes=notes,
+        blocks=blocks,
         date=parsed.date,
         date_from=parsed.date_from,
     )

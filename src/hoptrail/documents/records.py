@@ -14,12 +14,14 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, ClassVar, TypeGuard
+from functools import partial
+from itertools import chain, islice
+from typing import Any, ClassVar
 
 import yaml
+from lxml import etree  # type: ignore[import-untyped]
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -29,14 +31,14 @@ from hoptrail.documents.markup import unwrapped
 from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
 from hoptrail.types import BlockKind
 
-_LONG = 200
-"""Characters. A longer value becomes a paragraph, not a cell."""
-_NAMES = ("title", "name", "subject", "label", "id", "_id", "key")
-"""Keys that name a record, best first."""
+_LONG = 200  # characters. A longer value becomes a paragraph, not a cell.
+_NAMES = ("title", "name", "subject", "label", "id", "_id", "key")  # keys that name a record, best first
 _TAG = re.compile(r"</[A-Za-z][\w:-]*\s*>|<(?:br|hr|img|li|p)\b[^<>]*>", re.IGNORECASE)
 """What shows that a text is a page, as in feeds; `List<String>` is none."""
-_VALUES_PER_ROW = 50
-"""Values visited at most per row of the limit: YAML aliases can make a short file endless."""
+_VALUES_PER_ROW = 50  # values visited at most per row of the limit: YAML aliases can make a short file endless
+
+
+_NESTED = (dict, list)
 
 
 @dataclass(slots=True)
@@ -46,18 +48,18 @@ class _Rendering:
 
     def pieces(self, value: object, path: str = "", level: int = 1) -> Iterator[Piece]:
         """The pieces of the value of any shape at `path`; a heading within it has `level`."""
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield from self._object(value, path, level)
-        elif _is_list(value):
+        elif isinstance(value, list):
             yield from self._list(value, path, level)
         elif text := self._scalar(value):
             yield Piece(BlockKind.PARAGRAPH, text, place=path or "value")
 
-    def _object(self, value: Mapping[object, object], path: str, level: int) -> Iterator[Piece]:
+    def _object(self, value: dict[object, object], path: str, level: int) -> Iterator[Piece]:
         """A row for each plain value, then the nested and the long values, each under a heading."""
         later = []
         for key, inner in value.items():
-            text = "" if _is_nested(inner) else self._scalar(inner)
+            text = "" if isinstance(inner, _NESTED) else self._scalar(inner)
             if text and not _is_long(text):
                 yield Piece(BlockKind.ROW, cells=((str(key), text),), place=_under(path, str(key)), labelled=True)
             else:
@@ -72,68 +74,55 @@ class _Rendering:
                     yield Piece(BlockKind.HEADING, name, level, place=place)
                 yield piece
 
-    def _list(self, value: Sequence[object], path: str, level: int) -> Iterator[Piece]:
+    def _list(self, value: list[object], path: str, level: int) -> Iterator[Piece]:
         if len(value) > self.limits.rows:
             raise Unreadable(f"has more than {self.limits.rows} records: split it, or raise the limit `rows`")
-        records = (inner.values() for inner in value if isinstance(inner, Mapping))
-        texts = any(isinstance(text, str) and _is_long(text.strip()) for record in records for text in record)
+        values = chain.from_iterable(inner.values() for inner in value if isinstance(inner, dict))
+        texts = any(isinstance(text, str) and _is_long(text.strip()) for text in values)
         for number, inner in enumerate(value, 1):
             place = f"{path}, record {number}" if path else f"record {number}"
-            if isinstance(inner, Mapping) and texts:
+            if isinstance(inner, dict) and texts:
                 yield from self._section(inner, place, number, level)
-            elif _is_nested(inner):
-                row = self._row(inner if isinstance(inner, Mapping) else {"": inner}, place)
+            elif isinstance(inner, _NESTED):
+                row = self._row(inner if isinstance(inner, dict) else {"": inner}, place)
                 if row.cells:
                     yield row
             elif text := self._scalar(inner):
                 yield Piece(BlockKind.ITEM, text, 1, place=place)
 
-    def _section(self, record: Mapping[object, object], place: str, number: int, level: int) -> Iterator[Piece]:
+    def _section(self, record: dict[object, object], place: str, number: int, level: int) -> Iterator[Piece]:
         """A record in a list with long texts: a heading with its name, a row of its short values, and paragraphs."""
         cells = list(self._flat(record, ""))
         texts = [cell for cell in cells if _is_long(cell[1])]
         short = tuple(cell for cell in cells if not _is_long(cell[1]))
         by_key = {key.lower(): value for key, value in short}
         heading = next((by_key[name] for name in _NAMES if name in by_key), f"Record {number}")
-        yield Piece(BlockKind.HEADING, heading, min(level, DEEPEST_HEADING), place=place)
-        if short:
-            yield Piece(BlockKind.ROW, cells=short, place=place, labelled=True)
+        yield Piece(BlockKind.HEADING, heading, level, place=place)
+        yield Piece(BlockKind.ROW, cells=short, place=place, labelled=True)
         for key, text in texts:
             if len(texts) > 1:
-                yield Piece(BlockKind.HEADING, key, min(level + 1, DEEPEST_HEADING), place=place)
+                yield Piece(BlockKind.HEADING, key, level + 1, place=place)
             yield Piece(BlockKind.PARAGRAPH, text, place=f"{place}, {key}")
 
-    def _row(self, value: Mapping[object, object], place: str) -> Piece:
+    def _row(self, value: dict[object, object], place: str) -> Piece:
         return Piece(BlockKind.ROW, cells=tuple(self._flat(value, "")), place=place, labelled=True)
 
     def _flat(self, value: object, path: str) -> Iterator[tuple[str, str]]:
         """Yield the path and text of every value within; a list of plain values is one value."""
-        if isinstance(value, Mapping):
+        if isinstance(value, list) and any(isinstance(inner, _NESTED) for inner in value):
+            value = dict(enumerate(value, 1))
+        if isinstance(value, dict):
             for key, inner in value.items():
                 yield from self._flat(inner, _under(path, str(key)))
-        elif _is_list(value):
-            if any(map(_is_nested, value)):
-                for number, inner in enumerate(value, 1):
-                    yield from self._flat(inner, _under(path, str(number)))
-            elif text := ", ".join(filter(None, map(self._scalar, value))):
-                yield path, text
-        elif text := self._scalar(value):
+        elif text := ", ".join(filter(None, map(self._scalar, value if isinstance(value, list) else [value]))):
             yield path, text
 
     def _scalar(self, value: object) -> str:
         self._visited += 1
-        if self._visited > _VALUES_PER_ROW * self.limits.rows:
-            most = _VALUES_PER_ROW * self.limits.rows
+        most = _VALUES_PER_ROW * self.limits.rows
+        if self._visited > most:
             raise Unreadable(f"gives more than {most} values: the limit `rows`, 50 values each")
         return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
-
-
-def _is_list(value: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _is_nested(value: object) -> bool:
-    return isinstance(value, Mapping) or _is_list(value)
 
 
 def _is_long(text: str) -> bool:
@@ -145,7 +134,6 @@ def _under(path: str, key: str) -> str:
 
 
 def _title(value: object) -> str:
-    """The `title` or `name` of an object; empty if it has none, or one that is no text."""
     name = (value.get("title") or value.get("name")) if isinstance(value, dict) else ""
     return name if isinstance(name, str) else ""
 
@@ -192,7 +180,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def _key(value: Any) -> Hashable:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = [f"{key}: {inner}" for key, inner in value.items()]
     key: Hashable = ", ".join(map(str, value)) if isinstance(value, list) else value
     return key
@@ -227,7 +215,6 @@ def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piece]:
-    """The pieces of all documents; each of several stands under a heading with its number."""
     level = 1 if len(documents) == 1 else 2
     for number, document in enumerate(documents, 1):
         if level > 1:
@@ -236,13 +223,10 @@ def _pieces(documents: Sequence[object], limits: ReadingLimits) -> Iterator[Piec
 
 
 def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
-    """Parse a file, whose elements are records of their attributes and of the elements in them. Nothing that it declares is
-    expanded or fetched.
-    """
-    from lxml import etree  # type: ignore[import-untyped]
-
-    safe = {"resolve_entities": False, "no_network": True, "huge_tree": True}
-    parser = etree.XMLParser(**safe, remove_comments=True, remove_pis=True)
+    """Parse a file, whose elements are records of attributes and of the elements in them. It expands and fetches nothing."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
+    )
     try:
         value = _of_element(etree.fromstring(data.lstrip(), parser))
         return assemble(_title(value), _Rendering(limits).pieces(value), (), limits.text)
@@ -253,9 +237,7 @@ def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def _of_element(element: Any) -> object:
-    """The text of an element, also of one with elements or names of entities within its text; else its attributes and the
-    values in it by their names. A file in it, as text, is left out.
-    """
+    """The text of an element if it has some beside elements or entities, else its attributes and values; no files."""
     if element.get("encoding") == "base64" or _name(element.tag) == "binary":
         return ""
     children = list(element.iterchildren("*"))
@@ -274,17 +256,13 @@ def _of_element(element: Any) -> object:
 
 
 def _name(tag: str) -> str:
-    """The name of an element or attribute without its namespace."""
-    return tag.rpartition("}")[2]
+    return tag.rpartition("}")[2]  # without its namespace
 
 
 _DELIMITERS = ",;\t|"
-_SAMPLE = 100
-"""Rows examined to detect the delimiter."""
-_DECLARATION = "sep="
-"""The start of a first line that declares the delimiter to Excel."""
-_LONGEST_CELL = 20
-"""Lines in a cell. More mean that a quotation mark was literal (as for inches) and never closed."""
+_SAMPLE = 100  # rows examined to detect the delimiter
+_DECLARATION = "sep="  # the start of a first line that declares the delimiter to Excel
+_LONGEST_CELL = 20  # lines in a cell. More mean that a quotation mark was literal (as for inches) and never closed.
 
 
 def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -293,7 +271,7 @@ def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     text, declared = decoded.text, ""
     if text.lower().startswith(_DECLARATION) and text[5:6] == "\n":
         text, declared = text[6:], text[4]
-    delimiter = declared or max(_DELIMITERS, key=lambda known: _regularity(text, known))
+    delimiter = declared or max(_DELIMITERS, key=partial(_regularity, text))
     closed = all(cell.count("\n") <= _LONGEST_CELL for row in _cells_of(text, delimiter) for cell in row)
     notes = decoded.notes if closed else (*decoded.notes, "a quotation mark is never closed: all were read literally")
     return assemble("", _rows(_cells_of(text, delimiter, quoted=closed), "row", limits), notes, limits.text)

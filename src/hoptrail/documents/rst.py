@@ -26,10 +26,8 @@ from hoptrail.text.lexicon import word_set
 
 _DIRECTIVE = re.compile(r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w.:+-]+?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
 _ROLE = re.compile(r":([A-Za-z][\w.:+-]{0,60}?):`|`:([A-Za-z][\w.:+-]{0,60}?):")
-_NUMBERED = ("pep", "rfc")
-"""Roles whose text docutils restricts to a number, and Sphinx does not."""
-_MOST_NAMES = 1000
-"""Unknown directives, and unknown roles, that a file may have; more are errors."""
+_NUMBERED = ("pep", "rfc")  # roles whose text docutils restricts to a number, and Sphinx does not
+_MOST_NAMES = 1000  # unknown directives, and unknown roles, that a file may have; more are errors
 
 _WITHOUT_TEXT = word_set(
     "toctree index highlight module currentmodule include literalinclude raw contents sectnum tabularcolumns default-domain meta "
@@ -45,23 +43,16 @@ _SETTINGS = {
     "_disable_config": True,
     "input_encoding": "unicode",
 }
-_SINCE = {
-    "versionadded": "Added in version",
-    "versionchanged": "Changed in version",
-    "deprecated": "Deprecated since version",
-}
+_SINCE = {"versionadded": "Added in", "versionchanged": "Changed in", "deprecated": "Deprecated since"}
 
 
 def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title (the first heading), date (the field `date`) and blocks."""
     decoded = decode(data)
     _register_unknown(decoded.text)
+    writer, settings = _Writer(), {**_SETTINGS, "line_length_limit": limits.text}
     try:
-        tree = publish_doctree(
-            unmarked(decoded.text), settings_overrides={**_SETTINGS, "line_length_limit": limits.text}
-        )
-        writer = _Writer()
-        writer.write(tree)
+        writer.write(publish_doctree(unmarked(decoded.text), settings_overrides=settings))
     except RecursionError as error:
         raise Unreadable("has lists or quotes nested too deep") from error
     pieces = html_pieces("".join(writer.parts))
@@ -71,13 +62,10 @@ def parse_rst(data: bytes, limits: ReadingLimits) -> Parsed:
 def _register_unknown(text: str) -> None:
     """Register the unknown directives and roles that the file uses with docutils. Names from earlier files do no harm."""
     used = sorted({match[1].lower() for match in _DIRECTIVE.finditer(text)})
-    ours = _WITHOUT_TEXT | _LITERAL
-    for name in [name for name in used if name not in en.directives or name in ours][:_MOST_NAMES]:
+    for name in [name for name in used if name not in en.directives or name in _WITHOUT_TEXT | _LITERAL][:_MOST_NAMES]:
         directives.register_directive(name, _Unknown)
     used = sorted({(match[1] or match[2]).lower() for match in _ROLE.finditer(text)})
-    for name in [name for name in used if name not in en.roles][:_MOST_NAMES]:
-        roles.register_local_role(name, _role)
-    for name in _NUMBERED:
+    for name in (*[name for name in used if name not in en.roles][:_MOST_NAMES], *_NUMBERED):
         roles.register_local_role(name, _role)
 
 
@@ -120,7 +108,7 @@ class _Unknown(Directive):
         argument = " ".join(self.arguments)
         if self.name in _SINCE:
             version, _, change = argument.partition("\n")
-            argument = f"{_SINCE[self.name]} {version}: {change}".rstrip(": ")
+            argument = f"{_SINCE[self.name]} version {version}: {change}".rstrip(": ")
         inline, messages = self.state.inline_text(argument, self.lineno)
         paragraph = nodes.paragraph(argument, "", *inline)
         paragraph.line = self.lineno
@@ -189,10 +177,9 @@ class _Writer:
             return f"h{min(self._sections, DEEPEST_HEADING)}", _visible_text(node)
         if isinstance(node, nodes.entry):
             spans = f"td colspan={1 + node.get('morecols', 0)} rowspan={1 + node.get('morerows', 0)}"
-            parts = (
+            return spans, " ".join(
                 _visible_text(one) if isinstance(one, nodes.TextElement) else one.astext() for one in node.children
             )
-            return spans, " ".join(parts)
         if isinstance(node, nodes.field_name):
             value = node.parent.children[-1].astext()
             self.date = self.date or (find_date(value) if node.astext().lower() == "date" else "")

@@ -57,9 +57,7 @@ def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A block, or a sentence of a block above the limit. `block_words`: those of its block if it is the first piece, else 0;
-    `slide_words` likewise of its slide.
-    """
+    """A block, or a sentence of a long one. `block_words`, `slide_words`: of its block or slide, if it is their first piece."""
 
     end: int
     words: int
@@ -79,7 +77,6 @@ def _paragraphs(document: Document) -> Iterator[Block]:
 
 
 def _block_pieces(document: Document, block: Block, limit: int) -> Iterator[_Piece]:
-    """The block as one piece if it fits into a passage, else its sentences."""
     headers = sum(words_in(cell.header) for cell in block.cells)
     words = headers + words_in(document.text[block.start : block.end])
     if words <= limit:
@@ -111,7 +108,6 @@ def _pack_ends(pieces: Sequence[_Piece], limit: int) -> list[int]:
 
 
 def _passage(document: Document, start: int, end: int) -> Unit:
-    """The passage between two offsets, without white space at its ends."""
     span = Span(document.id, *without_space(document.text, start, end))
     unit_id = content_id("p", document.id, str(span.start), str(span.end))
     blocks, ends = document.blocks_within(span), document.sentence_ends_within(span)
@@ -120,9 +116,7 @@ def _passage(document: Document, start: int, end: int) -> Unit:
 
 @dataclass(frozen=True, slots=True)
 class CorpusPart:
-    """Part `number`, from 1, of `count` parts of a corpus. A document's part depends on its id, so that equal content is in one
-    part wherever it is read.
-    """
+    """Part `number`, from 1, of `count`. Equal content is in one part wherever it is read: the document's id decides."""
 
     number: int
     count: int

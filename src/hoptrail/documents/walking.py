@@ -28,17 +28,14 @@ from hoptrail.types.sources import UPLOADS
 
 _CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
 _BESIDE_A_CORPUS = re.compile(r"(questions|queries|qrels|extra_|openie).*\.(jsonl|jsonl\.gz|tsv|json)|qrels")
-OF_AN_INDEX = ".hoptrail"
-"""The default folder of an index, beside the documents."""
-_SIGNS_OF_AN_INDEX = frozenset({"index.sqlite", "head.lance"})
-"""In the current format, and in that of version 0.1."""
+OF_AN_INDEX = ".hoptrail"  # the default folder of an index, beside the documents
+_SIGNS_OF_AN_INDEX = frozenset({"index.sqlite", "head.lance"})  # in the current format, and in that of version 0.1
 _INDEX_FILE = re.compile(r"(index|replies)\.sqlite.*|arrays|.+\.lance|(writer|readers)\.lock|writer\.json")
 _SKIPPED = re.compile(r"\..*|~\$.*|#.*#|.*\.swp", re.DOTALL)
 """Hidden files, among them `.~lock.NAME#` and `.#NAME`; what Word, Emacs and Vim keep beside an open file."""
 
 GITIGNORE = ".gitignore"
-IGNORED, EXCLUDED = f"ignored by {GITIGNORE}", "excluded"
-"""Reasons why a file or folder is left out."""
+IGNORED, EXCLUDED = f"ignored by {GITIGNORE}", "excluded"  # reasons why a file or folder is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +59,17 @@ USUAL_SELECTION = Selection()
 class Findings:
     """Results of reading beside documents and failures. Files are source strings."""
 
-    notes: list[str] = field(default_factory=list)
-    """Decisions made."""
-    left_out: dict[str, str] = field(default_factory=dict)
-    """Files and folders (with a slash at their end) that are not read, with the reason."""
+    notes: list[str] = field(default_factory=list)  # decisions made
+    left_out: dict[str, str] = field(default_factory=dict)  # files, and folders with a slash behind them, with reason
     whole: set[str] = field(default_factory=set)
     """JSONL files read to their end without a failure, or as one document: a line that is missing now was deleted."""
-    seen: set[str] = field(default_factory=set)
-    """The files found that are documents, unless they turn out to be unreadable."""
+    seen: set[str] = field(default_factory=set)  # the files found that are documents, unless they turn out unreadable
     closed: list[str] = field(default_factory=list)
     """Places that could not be listed or reached, so that their files are unknown, as behind links that lead nowhere now."""
-    unchanged: int = 0
-    """Number of known files with the same content as before."""
-    compared: dict[str, FileMark] = field(default_factory=dict)
-    """Marks of unchanged files whose bytes had to be compared."""
-    marks: dict[str, FileMark] = field(default_factory=dict)
-    """Marks of files that were read."""
-    redated: dict[str, str] = field(default_factory=dict)
-    """The new day of files with the same bytes and another time."""
+    unchanged: int = 0  # number of known files with the same content as before
+    compared: dict[str, FileMark] = field(default_factory=dict)  # of unchanged files whose bytes had to be compared
+    marks: dict[str, FileMark] = field(default_factory=dict)  # of files that were read
+    redated: dict[str, str] = field(default_factory=dict)  # the new day of files with the same bytes and another time
 
 
 def shown(path: Path) -> str:
@@ -102,8 +92,7 @@ class SourceWalk:
         self._selection = selection
         self._findings = findings
         self._roots = set(filter(None, map(_target, map(Path, sources))))
-        self._reached: set[Path] = set()
-        """The folders listed, and the files outside of them that links led to."""
+        self._reached: set[Path] = set()  # the folders listed, and the files outside of them that links led to
 
     def files_of(self, source: Path) -> Iterator[Path | DocumentError]:
         """Yield the files of one of the sources that were not found before."""
@@ -120,7 +109,7 @@ class SourceWalk:
             yield from self._below(resolved)
 
     def _below(self, root: Path) -> Iterator[Path | DocumentError]:
-        excluded, waiting = Patterns(root, self._selection.exclude), [(root, IgnoredByGit())]
+        excluded, waiting = _patterns_of(root, self._selection.exclude), [(root, Patterns())]
         while waiting:
             place, ignored = waiting.pop()
             is_link = place.is_symlink()
@@ -134,7 +123,7 @@ class SourceWalk:
                     continue
                 elif is_folder:
                     if self._selection.gitignore:
-                        ignored = (ignored_above(root) if place == root else ignored).within(place)
+                        ignored = _within(place, ignored_above(root) if place == root else ignored)
                     children = _children(place)
                     corpora = [child for name in _CORPUS for child in children if child.name == name]
                     if corpora and any(_BESIDE_A_CORPUS.fullmatch(child.name) for child in children):
@@ -146,16 +135,15 @@ class SourceWalk:
             except OSError as error:
                 yield DocumentError(shown(place), f"cannot be listed ({error.strerror})", temporary=True)
 
-    def _reason_against(self, place: Path, ignored: IgnoredByGit, excluded: Patterns, *, is_folder: bool) -> str:
+    def _reason_against(self, place: Path, ignored: Patterns, excluded: Patterns, *, is_folder: bool) -> str:
         """Why a file or folder is left out; empty if it is not. Sources are not."""
         if place in self._roots:
             return ""
-        if excluded.decide(place, is_folder=is_folder):
+        if _ignores(excluded, place, is_folder=is_folder):
             return EXCLUDED
-        return IGNORED if ignored.has(place, is_folder=is_folder) else ""
+        return IGNORED if _ignores(ignored, place, is_folder=is_folder) else ""
 
     def _is_new(self, place: Path) -> bool:
-        """Whether a folder, or the target of a link, is reached for the first time."""
         target = place.resolve()
         if target in self._reached or (target.is_file() and not self._reached.isdisjoint(target.parents)):
             return False
@@ -170,13 +158,11 @@ class SourceWalk:
         self._findings.left_out |= dict.fromkeys(names, f"beside {corpus.name} in a data folder")
         if number := sum(bool(known_ending(name.lower().removesuffix(".gz"))) for name in names):
             what = "another file" if number == 1 else f"{number:,} other files"
+            about = f"{shown(corpus.parent)}: a data folder, of which {corpus.name} is read"
             left = f"{what} that could be read {'was' if number == 1 else 'were'} left out"
-            self._findings.notes.append(
-                f"{shown(corpus.parent)}: a data folder, of which {corpus.name} is read; {left}"
-            )
+            self._findings.notes.append(f"{about}; {left}")
 
     def _follows(self, link: Path, root: Path) -> bool:
-        """Whether a link leads out of all sources, and is to be followed."""
         target = _target(link)
         if target is None or not self._selection.follow_links or OF_AN_INDEX in target.parts:
             return False
@@ -211,78 +197,51 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _target(path: Path) -> Path | None:
-    """Where a path leads; None if nowhere."""
     try:
         return path.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
         return None
 
 
-_REPOSITORY = ".git"
-"""The folder or file that marks the top of a repository."""
+_REPOSITORY = ".git"  # the folder or file that marks the top of a repository
+_Pattern = tuple[re.Pattern[str], bool, bool]
+"""What matches whole paths relative to the folder of the pattern; whether it ignores them; whether only folders."""
+Patterns = tuple[tuple[Path, list[_Pattern]], ...]
+"""The patterns of folders, each for all below it, the outermost first."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    expression: re.Pattern[str]
-    """Matches whole paths relative to the folder of the pattern."""
-    ignores: bool
-    folders_only: bool
+def _patterns_of(folder: Path, lines: Iterable[str]) -> Patterns:
+    return ((folder, [pattern for line in lines if (pattern := _pattern(line)) is not None]),)
 
 
-class Patterns:
-    """The patterns for a folder and all below it."""
-
-    def __init__(self, folder: Path, lines: Iterable[str]) -> None:
-        self.folder = folder
-        self._patterns = [pattern for line in lines if (pattern := _pattern(line)) is not None]
-
-    def decide(self, path: Path, *, is_folder: bool) -> bool | None:
-        """Whether a file or folder is ignored; None if no pattern matches it."""
-        if not path.is_relative_to(self.folder):
-            return None
-        name = path.relative_to(self.folder).as_posix()
-        for pattern in reversed(self._patterns):
-            if (is_folder or not pattern.folders_only) and pattern.expression.fullmatch(name):
-                return pattern.ignores
-        return None
+def _ignores(patterns: Patterns, path: Path, *, is_folder: bool) -> bool:
+    """Whether a file or folder is ignored, if no folder above it is. The innermost and last pattern that matches it decides."""
+    for folder, known in reversed(patterns):
+        name = path.relative_to(folder).as_posix()
+        for expression, ignores, folders_only in reversed(known):
+            if (is_folder or not folders_only) and expression.fullmatch(name):
+                return ignores
+    return False
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoredByGit:
-    """What the `.gitignore` files of a folder and of those above it ignore, outermost first."""
-
-    levels: tuple[Patterns, ...] = ()
-
-    def within(self, folder: Path) -> IgnoredByGit:
-        """The same with the patterns of a folder below; a repository within another one has only its own.
-        Raises: OSError: its `.gitignore` cannot be read.
-        """
-        own = (folder / _REPOSITORY).exists()
-        file = folder / GITIGNORE
-        if not file.is_file():
-            return IgnoredByGit() if own else self
-        lines = file.read_text(encoding="utf-8-sig", errors="surrogateescape").split("\n")
-        return IgnoredByGit((*(() if own else self.levels), Patterns(folder, lines)))
-
-    def has(self, path: Path, *, is_folder: bool) -> bool:
-        """Whether a file or folder is ignored, if no folder above it is. The innermost patterns decide first."""
-        verdicts = (level.decide(path, is_folder=is_folder) for level in reversed(self.levels))
-        return next((verdict for verdict in verdicts if verdict is not None), False)
+def _within(folder: Path, above: Patterns) -> Patterns:
+    """The patterns for a folder; a repository within another one has only its own. Raises: OSError: they cannot be read."""
+    above = () if (folder / _REPOSITORY).exists() else above
+    file = folder / GITIGNORE
+    if not file.is_file():
+        return above
+    return above + _patterns_of(folder, file.read_text(encoding="utf-8-sig", errors="surrogateescape").split("\n"))
 
 
-def ignored_above(folder: Path) -> IgnoredByGit:
-    """What the `.gitignore` files of the repository above a folder ignore. Nothing if they ignore the folder itself, which is
-    read because it was named.
-    Raises: OSError: a `.gitignore` cannot be read.
-    """
-    ignored = IgnoredByGit()
+def ignored_above(folder: Path) -> Patterns:
+    """The patterns of the repository above a folder; none if they ignore it. Raises: OSError: one cannot be read."""
+    patterns: Patterns = ()
     repository = next((place for place in (folder, *folder.parents) if (place / _REPOSITORY).exists()), folder)
     for place in reversed([one for one in folder.parents if one.is_relative_to(repository)]):
-        if ignored.has(place, is_folder=True):
-            return IgnoredByGit()
-        ignored = ignored.within(place)
-    return IgnoredByGit() if ignored.has(folder, is_folder=True) else ignored
+        if _ignores(patterns, place, is_folder=True):
+            return ()
+        patterns = _within(place, patterns)
+    return () if _ignores(patterns, folder, is_folder=True) else patterns
 
 
 def check_pattern(pattern: str) -> None:
@@ -305,10 +264,11 @@ def _pattern(line: str) -> _Pattern | None:
     body = line.removesuffix("/")
     anchored = "/" in body
     try:
-        expression = re.compile(("" if anchored else "(?:.*/)?") + _expression(body.removeprefix("/")), re.DOTALL)
+        whole = _TOKEN.sub(_translated, body.removeprefix("/"))
+        expression = re.compile(whole if anchored else f"(?:.*/)?{whole}", re.DOTALL)
     except re.error:  # a class or an escape without its end
         return None
-    return _Pattern(expression, ignores, folders_only=line != body) if body.strip("/") else None
+    return (expression, ignores, line != body) if body.strip("/") else None
 
 
 _TOKEN = re.compile(
@@ -317,11 +277,6 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _WILDCARDS = {"*": "[^/]*", "?": "[^/]"}
-
-
-def _expression(pattern: str) -> str:
-    """A pattern as a regular expression for paths, which is none if a class or an escape lacks its end."""
-    return _TOKEN.sub(_translated, pattern)
 
 
 def _translated(token: re.Match[str]) -> str:
