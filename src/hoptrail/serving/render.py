@@ -148,12 +148,13 @@ def _conclusion(answer: Answer) -> list[RenderableType]:
         return [Text(FAILED, style="red"), *shown]
     if guess is None:
         return [Text(UNSETTLED if shown else NOTHING_FOUND, style="yellow"), *shown, Text(ADVICE, style="dim")]
-    numbers = {
+    bases = [said for said in guess.evidence if not said.replaced]
+    numbers = [
         str(number)
         for number, one in enumerate(answer.closest, start=1)
-        if any(one.document == said.document and one.start <= said.start < one.end for said in guess.evidence)
-    }
-    place = f" from {', '.join(sorted(numbers))} below" if numbers else ""
+        if any(one.document == said.document and one.start <= said.start < one.end for said in bases)
+    ]
+    place = f" from {', '.join(numbers)} below" if numbers else ""
     sure = Text(f"A guess ({guess.confidence:.2f}){place}, not sure enough to be the answer.", style="yellow")
     found = _found(Text(GUESSED.format(""), style="yellow"), sure, value, guess.evidence, told=bool(numbers))
     return [*found, Text("Closest:"), *shown, Text(ADVICE, style="dim")]
