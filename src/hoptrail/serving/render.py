@@ -219,6 +219,7 @@ def _disputed(values: Sequence[str], evidence: Sequence[Evidence]) -> list[tuple
 
 
 def _home(value: str, evidence: Sequence[Evidence]) -> Evidence | None:
+    """The first statement that says a value."""
     return next((one for one in evidence if one_line(value).casefold() in one_line(one.said).casefold()), None)
 
 
@@ -391,6 +392,7 @@ def render_shortfalls(report: IndexingReport, *, verbose: bool = False) -> Rende
 
 
 def _left_out(files: Mapping[str, str]) -> list[Text]:
+    """The number of skipped files by extension, and the names of those that the user or git leaves out."""
     skipped = [path for path, reason in files.items() if reason == NO_DOCUMENT]
     extensions = Counter(PurePosixPath(file).suffix.lower() or "without an extension" for file in skipped)
     listed = ", ".join(f"{number:,} {extension}" for extension, number in extensions.most_common(SHOWN_EXTENSIONS))
