@@ -122,8 +122,12 @@ def test_a_guess_is_marked_and_its_statement_stands_once() -> None:
     assert found[:2] == ["Not settled. Perhaps: 4471", "A guess (0.40) from 1 below, not sure enough to be the answer."]
     assert [line.strip() for line in found].count(said) == 1
     assert any(line.startswith("Ask for one thing at a time") for line in found)
+    both = (evidence(said), evidence("Ask Pip.", "d2", replaced=True))
+    assert " from 1 below," in shown(answer(None, guess=Guess("4471", 0.4, both), closest=closest))[1]
     elsewhere = shown(answer(None, guess=Guess("4471", 0.4, (evidence(said),)), closest=closest[1:]))
     assert elsewhere[1:3] == ["A guess (0.40), not sure enough to be the answer.", f"  {said}"]
+    later = shown(answer(None, guess=Guess("4471", 0.4, both), closest=closest[1:]))
+    assert later[1:3] == elsewhere[1:3]
     assert sources_of(answer(None, closest=closest)) == list(closest)
 
 

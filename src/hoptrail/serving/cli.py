@@ -244,8 +244,9 @@ def show(
         content, shown = contract.contents_json(contents), map(render.render_contents, [contents])
     if as_json:
         options.print_json(content)
-    for one in () if as_json else shown:
-        options.console_of().print(one)
+    else:
+        for one in shown:
+            options.console_of().print(one)
 
 
 @app.command(rich_help_panel=UPKEEP)

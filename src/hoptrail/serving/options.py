@@ -302,6 +302,7 @@ def say_unfinished(index: Index, used: str, requested: str) -> None:
 
 
 def named(lists: Iterable[str] | None) -> list[str]:
+    """The names in a repeatable option with comma-separated names."""
     return [name.strip() for listed in lists or () for name in listed.split(",") if name.strip()]
 
 

@@ -148,12 +148,13 @@ def _conclusion(answer: Answer) -> list[RenderableType]:
         return [Text(FAILED, style="red"), *shown]
     if guess is None:
         return [Text(UNSETTLED if shown else NOTHING_FOUND, style="yellow"), *shown, Text(ADVICE, style="dim")]
-    numbers = {
+    bases = [said for said in guess.evidence if not said.replaced]
+    numbers = [
         str(number)
         for number, one in enumerate(answer.closest, start=1)
-        if any(one.document == said.document and one.start <= said.start < one.end for said in guess.evidence)
-    }
-    place = f" from {', '.join(sorted(numbers))} below" if numbers else ""
+        if any(one.document == said.document and one.start <= said.start < one.end for said in bases)
+    ]
+    place = f" from {', '.join(numbers)} below" if numbers else ""
     sure = Text(f"A guess ({guess.confidence:.2f}){place}, not sure enough to be the answer.", style="yellow")
     found = _found(Text(GUESSED.format(""), style="yellow"), sure, value, guess.evidence, told=bool(numbers))
     return [*found, Text("Closest:"), *shown, Text(ADVICE, style="dim")]
@@ -218,6 +219,7 @@ def _disputed(values: Sequence[str], evidence: Sequence[Evidence]) -> list[tuple
 
 
 def _home(value: str, evidence: Sequence[Evidence]) -> Evidence | None:
+    """The first statement that says a value."""
     return next((one for one in evidence if one_line(value).casefold() in one_line(one.said).casefold()), None)
 
 
@@ -390,6 +392,7 @@ def render_shortfalls(report: IndexingReport, *, verbose: bool = False) -> Rende
 
 
 def _left_out(files: Mapping[str, str]) -> list[Text]:
+    """The number of skipped files by extension, and the names of those that the user or git leaves out."""
     skipped = [path for path, reason in files.items() if reason == NO_DOCUMENT]
     extensions = Counter(PurePosixPath(file).suffix.lower() or "without an extension" for file in skipped)
     listed = ", ".join(f"{number:,} {extension}" for extension, number in extensions.most_common(SHOWN_EXTENSIONS))

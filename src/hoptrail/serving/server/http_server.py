@@ -63,9 +63,11 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Leaves the signals to `interrupts`."""
         yield
 
     async def on_tick(self, counter: int) -> bool:
+        """Whether to end."""
         return await super().on_tick(counter) or self.stopped()
 
 

@@ -1,4 +1,4 @@
-"""Changes to an index in the background: the table of a workspace's jobs, and the worker that its one thread performs them by.
+"""Changes to an index in the background: the table of a workspace's jobs, and the worker by which its one thread performs them.
 
 A stopped job keeps what was committed, which is whole documents, and its uploads, so that it can be resumed. The table is in
 memory, and in the journal, which survives the process: the next one adopts the jobs of a process that has ended. A job is
@@ -268,7 +268,9 @@ class Jobs:
             self._workspace.warm()
 
     def _next(self, wait: float | None) -> Job | None:
-        """The next job to work on, of the client that has waited longest; None if none came within `wait` seconds."""
+        """The next job to work on, of the client that has waited longest; None if none came within `wait` seconds. Its state says
+        at once that it is being worked on, so that nobody discards it before its turn.
+        """
 
         def firsts() -> Collection[Job]:  # the oldest of each client that has something to do
             return {job.client: job for job in reversed(self._jobs.values()) if job.state not in OVER}.values()
@@ -343,6 +345,7 @@ class Worker:
         job.state = state
 
     def _record(self, job: Job) -> None:
+        """Record the states of a job's items. If that fails, it is repeated before the next turn."""
         self._unrecorded[job.id] = job
         self._journal.set_items(job)
         del self._unrecorded[job.id]
@@ -406,6 +409,7 @@ class Worker:
 
 
 def _check_stopped(job: Job) -> None:
+    """Raises: Interrupted: the job was stopped."""
     if job.stop.is_set():
         raise Interrupted("stopped; finished work is kept.")
 

@@ -77,8 +77,8 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The workspace of a request, as its key sees it, and the client: a mark of the key. Over stdio there is no request. Agents
-    are told whether they may change documents.
+    """The workspace of a request, as its key sees it, and the client: a mark of the key. Over stdio there is no request. Of an
+    agent it is known whether it may change documents.
     """
 
     workspace: Workspace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -174,7 +174,7 @@ def answers(citations: Citations) -> dict[str, dict[str, Any]]:
                 citations.closest("boats", "Tern"),
                 citations.closest("Boiler quote", "VAT comes on top."),
             ),
-            guess=Guess("Petra Hollis", 0.31, (skipper,)),
+            guess=Guess("Petra Hollis", 0.31, (skipper, replace(citations.evidence("boats", "Tern"), replaced=True))),
         ),
         "step failed": answer("Who?", None, hops=[Hop("Who?", "Who?", (), None, Verdict.FAILED)]),
     }

@@ -185,22 +185,24 @@ function certainty(confidence) {
   return confidence >= 0.5 ? "Likely, not certain: check the sentence below." : "Unsure: read the sentence below before you rely on it.";
 }
 
+/** Whether one statement begins within another. */
 const isWithin = (one, other) => one.document === other.document && one.start >= other.start && one.start < other.end;
 
-/** Where nothing settles a question: the guess, marked as one, the closest statements with the likely words marked, what to do. */
+/** Where nothing settles a question: the guess, marked as one, the closest statements with the likely words marked, what to do. What
+ *  the guess is from is marked among them, or stands before them. */
 function abstention(answer) {
   const failed = answer.trail.some((hop) => hop.verdict === "failed");
   const guess = failed ? null : answer.guess;
   const offer = h("p", { class: "fine" }); // a chat model, where none is set
   if (!failed && answer.language === "offline") get("api/offer").then((found) => { fill(offer, prose(found.offer)); }).catch(() => {});
   const likely = guess ? [guess.text] : contentWords(answer.question);
-  const bases = guess ? guess.evidence : [];
-  const places = [...bases.filter((base) => !answer.closest.some((item) => isWithin(base, item))), ...answer.closest];
+  const bases = guess ? guess.evidence.filter((base) => !base.replaced) : [];
+  const places = once([...bases.filter((base) => !answer.closest.some((item) => isWithin(base, item))), ...answer.closest]);
   return h("div", { class: "answer none" },
     h("p", { class: "label" }, guess ? "A guess, not an answer" : "No answer"),
     guess && h("p", { class: guess.text.length > LONGEST_TEXT ? "text long" : "text" }, "Perhaps: ", h("strong", {}, guess.text)),
     h("p", { class: "certainty" }, failed ? "A step failed, so this says nothing about what the documents hold."
-      : answer.closest.length ? "Not settled: no sentence here is sure to answer this. These come closest:" : "Not settled: nothing was found."),
+      : places.length ? "Not settled: no sentence here is sure to answer this. These come closest:" : "Not settled: nothing was found."),
     h("ul", { class: "closest" }, places.map((item) => h("li", {},
       h("button", { type: "button", class: "sentence", onclick: () => openAt(item, places) },
         [item.title, ...item.heading_path.filter((heading) => heading !== item.title)].filter(Boolean).join(" › ")),
@@ -208,7 +210,7 @@ function abstention(answer) {
         .filter(Boolean).map((text) => ` · ${text}`).join("")),
       h("p", {}, split(wording(item), likely).map(([text, isLikely]) => (isLikely ? h("mark", {}, text) : text)))))),
     h("p", { class: "fine" }, failed ? "Ask again; if it fails again, the server's log says more."
-      : answer.closest.length ? "Open one to read on around it, ask in other words, or add a document that says it." : "Ask in other words, or add a document that says it."),
+      : places.length ? "Open one to read on around it, ask in other words, or add a document that says it." : "Ask in other words, or add a document that says it."),
     offer,
     exporting(answer));
 }
