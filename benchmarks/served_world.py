@@ -58,12 +58,7 @@ class Told:
         return {title: text for title, text in {**before, **self.texts}.items() if title != self.removed}
 
 
-TOLD = (
-    Told("upload", TEXTS),
-    Told("new versions", NEW),
-    Told("delete", {}, REMOVED),
-    Told("upload after", LATER),
-)
+TOLD = (Told("upload", TEXTS), Told("new versions", NEW), Told("delete", {}, REMOVED), Told("upload after", LATER))
 
 
 def fault(index: Path, before: dict[str, str], after: dict[str, str], *, acknowledged: bool) -> str:

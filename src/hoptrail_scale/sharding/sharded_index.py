@@ -47,15 +47,7 @@ from hoptrail.structures.declaration import Name
 from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Answer, Kind, Ranking, Usage
-from hoptrail_scale.sharding.shard import (
-    Asked,
-    AskedPaths,
-    CountedWords,
-    Departure,
-    Scatter,
-    Shard,
-    ShardContents,
-)
+from hoptrail_scale.sharding.shard import Asked, AskedPaths, CountedWords, Departure, Scatter, Shard, ShardContents
 
 RECIPES = ("bm25", "dense", "hybrid", "trail")
 """The recipes that shards can be asked with: their searches depend on the question alone."""
