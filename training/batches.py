@@ -32,8 +32,7 @@ class Pieces:
     text_at: int
     start: int
     end: int
-    judged: tuple[int, ...]
-    """The labels of `JUDGED`, in their order."""
+    judged: tuple[int, ...]  # the labels of `JUDGED`, in their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ class Step:
 
     @property
     def longest(self) -> int:
-        """The number of pieces of the longest sequence."""
+        """Pieces of the longest sequence."""
         return int(np.diff(self.starts).max())
 
 
@@ -112,15 +111,12 @@ def cut(pieces: Sequence[Pieces], budget: int) -> Iterator[list[Pieces]]:
 
 def encode(examples: Sequence[Example], tokenizer: Tokenizer, longest: int, draw: random.Random) -> list[Pieces]:
     """The examples as word pieces, in their order."""
-    together = zip(
-        examples,
-        *(
-            tokenizer.encode_batch([getattr(example, name) for example in examples], add_special_tokens=False)
-            for name in ("question", "before", "text")
-        ),
-        strict=True,
+    questions, befores, texts = (
+        tokenizer.encode_batch([getattr(example, name) for example in examples], add_special_tokens=False)
+        for name in ("question", "before", "text")
     )
-    return [_pieces(*parts, longest, draw) for parts in together]
+    together = zip(examples, questions, befores, texts, strict=True)
+    return [_pieces(example, question, before, text, longest, draw) for example, question, before, text in together]
 
 
 def _pieces(
@@ -149,7 +145,7 @@ def _answer_pieces(example: Example, text: Encoding) -> tuple[int, int]:
     if not example.answered:
         return 0, 0
     offsets = enumerate(text.offsets)
-    within = [place for place, (start, end) in offsets if example.start < end > start < example.end]
+    within = [place for place, (start, end) in offsets if start < end and start < example.end and example.start < end]
     return (within[0], within[-1]) if within else (0, 0)
 
 
