@@ -127,9 +127,9 @@ class Disk:
             return
         if path:
             yield path, None
-        names = {"synced": lambda: thing.synced, "reordered": lambda: thing.reordered(draw)}.get(
-            kind, lambda: thing.now
-        )()
+        names = thing.synced if kind == "synced" else thing.now
+        if kind == "reordered":
+            names = thing.reordered(draw)
         for name, what in sorted(names.items()):
             yield from self._state(kind, draw, what, f"{path}/{name}" if path else name)
 

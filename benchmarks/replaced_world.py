@@ -6,9 +6,8 @@ import gzip
 import json
 import os
 import signal
-import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -17,6 +16,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from benchmarks.operations import command_line
+from benchmarks.served_world import ended_jobs, server
 from benchmarks.small_world import ENCODER, Seen, look
 
 from hoptrail.corpus.snapshot import Snapshot
@@ -27,9 +27,10 @@ from hoptrail.index.indexing import Watcher
 from hoptrail.types import Kind
 
 if TYPE_CHECKING:
+    from fastapi.testclient import TestClient
+
     from hoptrail.serving.server.jobs import Jobs
 
-PATIENCE = 60.0
 STOPPED = 3
 """The exit code of a command that was stopped and can be resumed."""
 
@@ -40,9 +41,8 @@ TITLES = ("Alba", "Brandt", "Corvia", "Delia", "Emmer", "Fenn", "Goole", "Hove")
 
 def text_of(title: str, version: int) -> str:
     """Each version has a word of its own, and enough sentences for several passages."""
-    sentences = (
-        f"Part {number} of {title} was built by {TITLES[number % 8]} in {1900 + number}." for number in range(25)
-    )
+    said = "Part {} of {} was built by {} in {}."
+    sentences = (said.format(number, title, TITLES[number % 8], 1900 + number) for number in range(25))
     return f"{title} holds the {title.lower()}{'old' if version == 1 else 'new'}mark.\n\n{' '.join(sentences)}"
 
 
@@ -58,8 +58,8 @@ def _files(world: Path, version: int, *, broken: bool) -> None:
 def _lines(world: Path, version: int, *, broken: bool) -> None:
     """As `_files`, as the lines of one file."""
     world.mkdir(exist_ok=True)
-    rows = [{"id": title, "title": title, "text": text_of(title, version)} for title in TITLES]
-    lines = [json.dumps(row) for row in (*({"id": one, "title": one, "text": KEPT[one]} for one in KEPT), *rows)]
+    texts = KEPT | {title: text_of(title, version) for title in TITLES}
+    lines = [json.dumps({"id": title, "title": title, "text": text}) for title, text in texts.items()]
     if broken:
         lines[len(KEPT)] = '{"id": "Alba", "text": '
     (world / "lines.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -129,29 +129,21 @@ def discard(index: Path) -> int:
 
 
 @contextmanager
-def _server(index: Path):  # type: ignore[no-untyped-def] # of the extra `server`, which is loaded late
-    from fastapi.testclient import TestClient
-
-    from hoptrail.serving.server.app import create_app
-    from hoptrail.serving.server.workspaces import Workspace
-
-    app = create_app([Workspace("main", Index(index))], warm=False)
-    with TestClient(app, base_url="http://localhost") as client:
-        _JOBS.append(app.state.services.jobs["main"])
+def _server(index: Path) -> Iterator[TestClient]:
+    with server(index) as client:
+        _JOBS.append(client.app.state.services.jobs["main"])  # type: ignore[attr-defined] # ours has a state
         yield client
 
 
-def _ended(client) -> int:  # type: ignore[no-untyped-def] # as above
+def _ended(client: TestClient) -> int:
     """Wait until no job is left. Returns the exit code that a command would have."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        jobs = client.get("/api/jobs").json()["jobs"]
-        states = {job["state"] for job in jobs}
-        if states <= {"done", "failed", "stopped"}:
-            failed = any("failed" in job["counts"] for job in jobs)
-            return STOPPED if "stopped" in states else 1 if "failed" in states else 4 * failed
-        time.sleep(0.01)
-    return 99
+    jobs = ended_jobs(client)
+    if jobs is None:
+        return 99
+    states = {job["state"] for job in jobs}
+    if "stopped" in states:
+        return STOPPED
+    return 1 if "failed" in states else 4 * any("failed" in job["counts"] for job in jobs)
 
 
 _STOPPING = Event()

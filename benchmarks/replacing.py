@@ -56,7 +56,7 @@ from benchmarks.replaced_world import (
     text_of,
     title_of,
 )
-from benchmarks.small_world import Failure, Seen, copy, look
+from benchmarks.small_world import Failure, Seen, copy, look, print_failures
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError
@@ -113,11 +113,9 @@ class Results:
             rows.append((way.name, *counts, self.already_new[way.name], failed))
         print_table(("way", *(manner.lower() for manner in MANNERS), "already new", "failures"), rows)
         print(f"{self.tried.total()} replacements stopped: {self._counts()}")
-        for failure in self.failures[:40]:
-            print(f"{failure.step}, {failure.where}: {failure.what}")
+        print_failures(self.failures)
 
     def plain(self) -> dict[str, object]:
-        """For JSON."""
         versions = [[text_of(title, version) for title in TITLES] for version in (1, 2)]
         return {
             "of": origin((KEPT, versions)),
@@ -190,7 +188,7 @@ def _ground(way: Way, folder: Path) -> Ground:
 
 def _undisturbed(way: Way, command: Command, disk: Path, *, broken: bool = False) -> Ended:
     ended = run(command, disk)
-    if ended.code not in ({0, 4} if broken else {0}):
+    if ended.code and not (broken and ended.code == 4):
         sys.exit(f"{way.name} ended with {ended.code}: {ended.said}")
     return ended
 
@@ -216,7 +214,7 @@ class Trial:
         if self.manner in FAULTS:
             ended = run(command, ground.disk, fault=FAULTS[self.manner], at=self._place(ground.operations))
         else:
-            step = self._place(ground.steps) if self.manner == CANCELLED else 0
+            step = 0 if self.is_broken else self._place(ground.steps)
             ended = run(stopped_at(step, way.stop, command), ground.disk)
         if ended.code not in {0, 1, STOPPED, 4, -signal.SIGKILL} or "Traceback" in ended.said:
             self._fail("silent", f"it ended with {ended.code}: {ended.said[-300:]}")

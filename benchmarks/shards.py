@@ -83,7 +83,6 @@ def measure(name: str, data: Dataset, both: tuple[Index, ShardedIndex], recipe: 
 
 
 def table(rows: Sequence[Row]) -> None:
-    """Print a line for each row."""
     lines = []
     for row in rows:
         scores = (" / ".join(f"{part[one]:.1f}" for part in row.scores) for one in MEASURES)

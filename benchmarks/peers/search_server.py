@@ -136,9 +136,8 @@ def txtai_own(job: ServingJob) -> str:
     """The name of txtai's own application, configured to serve an index that is built here."""
     folder, config = Path(job.work, "txtai-own"), Path(job.work, "txtai.yml")
     txtai_index(job, folder, content=True).close()
-    config.write_text(
-        json.dumps({"path": str(folder), "writable": False, "embeddings": {"path": job.model}}), encoding="utf-8"
-    )
+    content = {"path": str(folder), "writable": False, "embeddings": {"path": job.model}}
+    config.write_text(json.dumps(content), encoding="utf-8")
     os.environ["CONFIG"] = str(config)
     return "txtai.api:app"
 
