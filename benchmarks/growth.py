@@ -102,17 +102,18 @@ def measure_building(size: int, structures: Iterable[str], folder: Path) -> list
 
 def ask(recipe: str, folder: Path, size: int, number: int) -> None:
     """Runs in a separate process: prints the figures of `Asked` up to `later`."""
-    from hoptrail.corpus.arrays import Arrays
+    from hoptrail.corpus.arrays import StoredArray
     from hoptrail.index.index import Index
 
-    compare, comparing = vars(Arrays)["_compare"], [0.0]
+    compare, comparing = vars(StoredArray)["_matches"], [0.0]
 
-    def timed(*given: Any) -> None:
+    def timed(*given: Any) -> Any:
         began = time.thread_time()
-        compare(*given)
+        matches = compare(*given)
         comparing[-1] += time.thread_time() - began
+        return matches
 
-    setattr(Arrays, "_compare", timed)  # noqa: B010 - in this process alone
+    setattr(StoredArray, "_matches", timed)  # noqa: B010 - in this process alone
     index = Index(folder / "index")
     index.encoder = WordHashes()
     questions = list(MadeCorpus(size).questions(number + WARM))
