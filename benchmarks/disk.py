@@ -9,8 +9,7 @@ from random import Random
 
 from benchmarks.operations import Operation
 
-SECTOR = 512
-"""Number of bytes that a disk writes atomically."""
+SECTOR = 512  # number of bytes that a disk writes atomically
 
 KINDS = ("all", "synced", "torn", "reordered")
 

@@ -36,19 +36,12 @@ PAGE = 4096
 LAST_PAGE = "last page"
 
 
-def _read(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+def _executing(statement: str) -> Callable[[Path], None]:
+    def execute(path: Path) -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(statement).fetchall()
 
-
-def _vacuum(path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("VACUUM")
-
-
-def _checkpoint(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return execute
 
 
 def _copy(path: Path) -> None:
@@ -60,7 +53,12 @@ def _copy(path: Path) -> None:
     copy.rename(path)
 
 
-PROGRAMS = {"read": _read, "vacuum": _vacuum, "checkpoint": _checkpoint, "copy": _copy}
+PROGRAMS = {
+    "read": _executing("SELECT count(*) FROM sqlite_schema"),
+    "vacuum": _executing("VACUUM"),
+    "checkpoint": _executing("PRAGMA wal_checkpoint(TRUNCATE)"),
+    "copy": _copy,
+}
 
 Alter = Callable[[bytes, int], bytes]
 ALTERATIONS: dict[str, Alter] = {

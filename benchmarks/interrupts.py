@@ -41,8 +41,7 @@ NOTES, SENTENCES = 12, 24
 SUBJECTS = ("harbour", "bridge", "school", "library", "mill", "ferry", "market", "museum")
 PEOPLE = ("Ilse Brandt", "Tomas Lind", "Maeve Corrigan", "Alban Pugh", "Ada Lunt", "Victor Abell")
 QUESTION = "Who designed the bridge of town 7?"
-PATIENCE = 120.0
-"""Seconds after which a command is killed, which is a failure."""
+PATIENCE = 120.0  # seconds after which a command is killed, which is a failure
 
 
 def notes() -> dict[str, str]:
@@ -179,11 +178,6 @@ def main() -> None:
     sys.exit(bool(failures))
 
 
-def _keep(row: Row, out: Path | None) -> None:
-    kept = json.loads(out.read_text(encoding="utf-8")) if out and out.exists() else []
-    write_results(out, [*(other for other in kept if other["command"] != row.command), row.plain()])
-
-
 def _cases(ground: Path) -> list[Case]:
     """The commands. One index, and one work folder of an evaluation, are made once and copied."""
     indexed, index = ground / "indexed", ["index", "notes", "--index", "index"]
@@ -252,7 +246,8 @@ def _try(case: Case, folder: Path, count: int, row: Row, out: Path | None) -> No
             row.failures.append(f"at {trial.moment:.2f} s: {what}")
         shutil.rmtree(folder)
         if tenth or number == count - 1:
-            _keep(row, out)
+            kept = json.loads(out.read_text(encoding="utf-8")) if out and out.exists() else []
+            write_results(out, [*(other for other in kept if other["command"] != row.command), row.plain()])
 
 
 def _trial(case: Case, folder: Path, moment: float) -> tuple[Trial, str]:

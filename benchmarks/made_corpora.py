@@ -32,10 +32,8 @@ SYLLABLES = tuple(first + rest for first in "bdfgklmnprstvz" for rest in ("a", "
 VOCABULARY = 50_000
 TOPICS = 400
 TOPIC_WORDS = 150
-WORDS = (35, 65)
-"""Minimum and maximum number of words in a passage besides those of sentences that name things."""
-NEAR = 1000
-"""Maximum distance between the numbers of a thing and one named because it is close by."""
+WORDS = (35, 65)  # minimum and maximum number of words in a passage besides those of sentences that name things
+NEAR = 1000  # maximum distance between the numbers of a thing and one named because it is close by
 
 RELATIONS = {
     "founder": "{s} was founded by {v}.",
@@ -131,8 +129,7 @@ class MadeCorpus:
         return words
 
 
-FEATURES = 4
-"""Entries of a word in a vector: enough to distinguish words that share some."""
+FEATURES = 4  # entries of a word in a vector: enough to distinguish words that share some
 
 
 @dataclass(frozen=True)

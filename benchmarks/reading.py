@@ -43,8 +43,7 @@ from hoptrail.types import Document
 FILES = ROOT / "tests" / "documents" / "blocks"
 SECONDS = 2.0
 LIMITS = ReadingLimits(parsing_seconds=10)
-FOLDER = 25
-"""Number of mutated files read together."""
+FOLDER = 25  # number of mutated files read together
 MARKS = (
     b"[", b"![", b"<div>", b"> ", b"- ", b"| a ", b"*a ", b"`", b"[[", b"\n.. x::\n   ", b"* ", b"{", b"<td>", b"&", b"\\", b"\0",
     b"\xff",

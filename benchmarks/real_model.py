@@ -35,11 +35,9 @@ from benchmarks.common import ROOT, answering, free_port, origin, parser, print_
 
 EXAMPLES = ROOT / "examples"
 ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "sunar", "trail")
-CONTEXT = 8192
-"""Context size of the server, in tokens."""
+CONTEXT = 8192  # context size of the server, in tokens
 WINDOW = 3000
-DEADLINE = 3600.0
-"""Timeout of a call in seconds, generous because a busy processor is no fault of a reply."""
+DEADLINE = 3600.0  # timeout of a call in seconds, generous because a busy processor is no fault of a reply
 SETTINGS = """
 [chat]
 base_url = "{url}"

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from hoptrail.serving.server.jobs import Jobs
 
-STOPPED = 3
-"""The exit code of a command that was stopped and can be resumed."""
+STOPPED = 3  # the exit code of a command that was stopped and can be resumed
 
 KEPT = {f"Kept {number}": f"Kept {number} is a mill on the river Orne." for number in range(3)}
 TITLES = ("Alba", "Brandt", "Corvia", "Delia", "Emmer", "Fenn", "Goole", "Hove")
@@ -146,11 +145,9 @@ def _ended(client: TestClient) -> int:
     return 1 if "failed" in states else 4 * any("failed" in job["counts"] for job in jobs)
 
 
-_STOPPING = Event()
-"""Whether the watch is to end."""
+_STOPPING = Event()  # whether the watch is to end
 
-_JOBS: list[Jobs] = []
-"""Those of the server in this process."""
+_JOBS: list[Jobs] = []  # those of the server in this process
 
 
 def _cancel_job() -> None:
@@ -234,8 +231,7 @@ WAYS = (
 )
 
 
-Part = frozenset[object]
-"""What is made from one document, and how it is found by its words and by its vectors."""
+Part = frozenset[object]  # what is made from one document, and how it is found by its words and by its vectors
 
 
 def parts_of(index: Path) -> dict[str, Part]:

@@ -82,8 +82,7 @@ class Ground:
     after: Mapping[bool, Seen]
     operations: int
     steps: int
-    wrong: str
-    """The steps at which a reader saw another state than before; [] for none."""
+    wrong: str  # the steps at which a reader saw another state than before; [] for none
 
     def command(self, *, broken: bool = False) -> Command:
         """Replace the documents; the new sources are written now, except those of a watched folder."""

@@ -63,8 +63,7 @@ class Step:
     before: Callable[[Path, Path], None]
     arguments: Callable[[Path], list[object]]
     gone: bool = False
-    starts_with_removed: bool = False
-    """Whether removed text is already gone when it starts."""
+    starts_with_removed: bool = False  # whether removed text is already gone when it starts
 
     def command(self, world: Path, index: Path) -> Callable[[], int]:
         return command_line([*self.arguments(world), "--index", index])

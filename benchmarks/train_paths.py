@@ -63,8 +63,7 @@ PER_FOLDER = 80
 """Questions of each of these kinds about a folder; the parts of a joined one have less than LONGEST characters."""
 JOINS = ("{one} and {other}?", "{one}, and {other}?", "{one}? {Other}?", "{one} and {other}")
 LONGEST = 90
-MOST_STATING = 4
-"""A quote that more candidates state is no evidence for a question."""
+MOST_STATING = 4  # a quote that more candidates state is no evidence for a question
 ENCODER = "minilm"
 FOLDS = 4
 RUNS = 3
@@ -131,8 +130,7 @@ def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Examp
     return found
 
 
-Asked = tuple[str, tuple[str, ...]]
-"""A question with its quotes: gold passages state one of them, and together all."""
+Asked = tuple[str, tuple[str, ...]]  # a question with its quotes: gold passages state one of them, and together all
 
 
 def asked_about(folder: Path, seed: int) -> list[written_folders.Question]:

@@ -18,7 +18,6 @@ from tokenizers import Encoding, Tokenizer
 from training.examples import JUDGED, Example
 
 Integers = NDArray[np.int64]
-
 UNTAUGHT = -1  # the label of an unknown judgement
 LONGEST_QUESTION, LONGEST_BEFORE = 40, 64  # word pieces
 _CLS, _SEP = 101, 102

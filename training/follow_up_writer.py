@@ -33,8 +33,7 @@ from training.sizes import MINILM
 
 _SEP = 102
 _END = len(SMALL)
-KEY, INPUT, STATE = 128, 192, 256
-"""Sizes: of what points and is pointed at, of what a step is given, and of the state."""
+KEY, INPUT, STATE = 128, 192, 256  # sizes: of what points and is pointed at, of what a step is given, and of the state
 UNTAUGHT = -100
 _TOGETHER, _SORTED = 24, 384  # rows of a step, and rows that are sorted by length together
 _DROPPED = 0.1

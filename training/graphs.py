@@ -35,8 +35,7 @@ OPERATORS, FORMAT = 20, 9
 MICROSOFT = "com.microsoft"
 """The domain of operators that onnxruntime adds."""
 
-Axes = Sequence[str | int]
-"""A shape. Axes of any length have a name."""
+Axes = Sequence[str | int]  # a shape. Axes of any length have a name.
 
 BATCH: dict[str, tuple[int, Axes]] = {
     "pieces": (TensorProto.INT64, ("texts", "length")),

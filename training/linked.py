@@ -22,7 +22,6 @@ _NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w.-]*\w(?: (?:(?:of|the|de|van) )?[A-Z][
 _PERSONS = ("the person who", "the one who", "the man who", "the woman who", "whoever")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _LONGEST_STATEMENT = 240  # characters
-
 _REAL = 0.6  # probability that a name is described by a sentence, if there is one; otherwise by a table row
 _ROWS = 0.3  # probability that the second text is a table
 _OTHER_STATEMENT, _OTHER_TEXT = 0.2, 0.2  # that the statement, or the text, is another's

@@ -46,11 +46,9 @@ _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 class Wins(Enum):
     """Which value decides a comparison, in the order of the head's columns."""
 
-    LESS = 0
-    """The smaller number, or the earlier date."""
+    LESS = 0  # the smaller number, or the earlier date
     MORE = 1
-    SAME = 2
-    """Whether both are the same is asked."""
+    SAME = 2  # whether both are the same is asked
 
 
 @dataclass(frozen=True, slots=True)

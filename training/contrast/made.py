@@ -29,8 +29,7 @@ from training.examples import Example, Verdict, answered_at, under_title
 
 SOURCE = "contrast"
 Pair = Sequence[Example]
-_ALONE = 0.5
-"""Share of texts that are one statement by itself."""
+_ALONE = 0.5  # share of texts that are one statement by itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from training.contrast.words import ACTS, PLACES, TITLES, VALUES, day, denials, 
 from training.examples import Example, answered_at, under_title
 
 SOURCE = "paths"
-Read = tuple[str, str]
-"""The statement that was read before (empty: none), and the one that is read."""
+Read = tuple[str, str]  # the statement that was read before (empty: none), and the one that is read
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ from hoptrail_scale.publishing.objects import Objects, StoreAddress
 if TYPE_CHECKING:
     from obstore import UpdateVersion
 
-FORMAT = 1
-"""Increased whenever an older hoptrail could misread what a newer one publishes."""
+FORMAT = 1  # increased whenever an older hoptrail could misread what a newer one publishes
 
 ALTERED = "its content does not have the checksum in its name"
 POINTER = "current.json"

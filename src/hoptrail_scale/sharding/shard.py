@@ -26,9 +26,7 @@ from hoptrail.retrieval.paths.question_scores import QuestionScores
 from hoptrail.types import Document, Extraction, Kind, Unit
 
 T = TypeVar("T")
-
-QUESTIONS = 4
-"""Questions whose walks a shard remembers between two calls."""
+QUESTIONS = 4  # questions whose walks a shard remembers between two calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +38,10 @@ class CountedWords:
     having: Mapping[str, int]
 
     def sizes(self) -> tuple[int, int]:
-        """See `WordCounts`."""
         return self.units, self.length
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """See `WordCounts`. Raises: KeyError: a word was not counted."""
+        """Raises: KeyError: a word was not counted."""
         return np.array([self.having[word] for word in words], dtype=np.int64)
 
 
@@ -102,11 +99,9 @@ class ShardContents:
 
     documents: tuple[Document, ...]
     units: tuple[Unit, ...]
-    vectors: FloatMatrix
-    """One row for each unit."""
+    vectors: FloatMatrix  # one row for each unit
     extractions: Mapping[str, Extraction]
-    titled: frozenset[str]
-    """The passages that have the title of their document as a name: the first of each document."""
+    titled: frozenset[str]  # the passages that have the title of their document as a name: the first of each document
 
 
 class Shard:
@@ -248,7 +243,7 @@ class Scatter(Protocol):
 
 
 class LocalShards:
-    """Shards in folders of this machine, called one after another in this process."""
+    """Shards in folders of this machine, called one after another in this process. Satisfies `Scatter`."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         """Raises: as `Snapshot.open`."""
@@ -256,15 +251,12 @@ class LocalShards:
         self._shards = [Shard(folder) for folder in self._folders]
 
     def all(self, call: Callable[[Shard], T]) -> list[T]:
-        """See `Scatter.all`."""
         return [call(shard) for shard in self._shards]
 
     def renew(self) -> None:
-        """See `Scatter.renew`."""
         self.close()
         self._shards = [Shard(folder) for folder in self._folders]
 
     def close(self) -> None:
-        """See `Scatter.close`."""
         for shard in self._shards:
             shard.close()
