@@ -75,8 +75,6 @@ def _apply(operation: Operation, content: bytearray, most: int | None = None) ->
 
 
 class Disk:
-    """The synced and unsynced state of a disk."""
-
     def __init__(self, folder: Path) -> None:
         """Everything in the folder counts as synced."""
         self._root = str(folder)

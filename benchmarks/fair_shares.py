@@ -78,8 +78,6 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A client's key, and its server."""
-
     server: Server
     key: str
 
@@ -152,7 +150,6 @@ def crowd(asked: Asked, clients: int) -> Iterator[None]:
 
 @contextmanager
 def served(index: Path, ground: Path) -> Iterator[Server]:
-    """A server over two copies of an index."""
     ground.mkdir()
     for name in KEYS:
         shutil.copytree(index, ground / name)

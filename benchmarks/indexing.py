@@ -64,7 +64,6 @@ class Row:
 
 
 def row(what: str, measured: common.Measured, index: Path | None = None) -> Row:
-    """The row of a finished process."""
     disk = common.size_of(index) / 1e6 if index else None
     encoding = float(measured.output) if measured.output else None
     return Row(what, measured.seconds, measured.cpu_seconds, measured.peak_megabytes, encoding, disk)

@@ -45,7 +45,6 @@ PATIENCE = 120.0  # seconds after which a command is killed, which is a failure
 
 
 def notes() -> dict[str, str]:
-    """The texts of the notes by name, always the same."""
     chance = random.Random(20261128)
     verbs = ("designed", "opened", "repaired", "described")
     return {

@@ -44,7 +44,6 @@ def by_folder(reports: Sequence[dict[str, Any]]) -> str:
 
 
 def by_type(reports: Sequence[dict[str, Any]]) -> str:
-    """One row per type, over all folders."""
     totals: Counter[str] = Counter()
     became: Counter[tuple[str, str]] = Counter()
     for report in reports:

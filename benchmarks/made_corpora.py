@@ -50,8 +50,6 @@ RELATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One line of a corpus."""
-
     id: str
     title: str
     text: str

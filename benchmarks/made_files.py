@@ -36,7 +36,6 @@ class Section:
 
     @property
     def listed(self) -> str:
-        """The items, a line each."""
         return "\n".join(f"- {item}" for item in self.items)
 
 

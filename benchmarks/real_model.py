@@ -93,8 +93,6 @@ class Asked:
 
 
 class Counting(ThreadingHTTPServer):
-    """Forwards chat requests to `server` and counts them."""
-
     daemon_threads = True
 
     def __init__(self, server: str) -> None:

@@ -74,7 +74,6 @@ def _by_command(world: Path, index: Path) -> int:
 
 
 def by_watching(world: Path, index: Path, change: Callable[[], None]) -> int:
-    """Watch the folder, change it, and end once that is indexed."""
     from hoptrail.index import watching
 
     watching.QUIET = 0.05

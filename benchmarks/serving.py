@@ -62,7 +62,6 @@ class Figures:
 
 @contextmanager
 def served(index: Path) -> Iterator[tuple[httpx.Client, int]]:
-    """A client for a server over a copy of an index, and the server's process."""
     with (
         tempfile.TemporaryDirectory() as temporary,
         running_server("--index", shutil.copytree(index, f"{temporary}/index")) as (port, process),
@@ -78,8 +77,6 @@ def client_of(port: int) -> httpx.Client:
 
 
 def load(client: httpx.Client, verb: str, questions: list[str], clients: int, requests: int, recipe: str) -> Load:
-    """Measure one verb with a number of clients."""
-
     def ask(question: str) -> httpx.Response:
         return client.post(f"/api/{verb}", json={"question": question, "recipe": recipe})
 
@@ -103,7 +100,6 @@ def speed(ask: Callable[[str], httpx.Response], questions: list[str], clients: i
 
 
 def megabytes(process: int) -> float:
-    """Resident memory, from Linux's own count."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 

@@ -61,7 +61,6 @@ def build(data: Dataset, folder: Path, count: int) -> tuple[Index, ShardedIndex]
 
 
 def measure(name: str, data: Dataset, both: tuple[Index, ShardedIndex], recipe: str, shards: int) -> Row:
-    """Ask both the same questions."""
     with both[0].reading() as snapshot:
         ids = corpus_ids_by_document(snapshot, data)
     same = 0

@@ -84,7 +84,6 @@ def _write_without_secret(world: Path, index: Path) -> None:
 
 
 def _rename_and_delete(world: Path, _: Path) -> None:
-    """One file is renamed, one is deleted, one is edited."""
     renamed, deleted, edited = sorted(title for title in TEXTS if title != REMOVED)[:3]
     (world / f"{renamed}.txt").rename(world / "renamed.txt")
     (world / f"{deleted}.txt").unlink()

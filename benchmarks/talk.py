@@ -61,7 +61,6 @@ def is_right(answer: Answer, accepted: Sequence[str]) -> bool:
 
 
 def indexes_of(work: Path, names: Sequence[str]) -> dict[str, Index]:
-    """An index of each folder, made once."""
     found = {name: Index(work / name) for name in names}
     for name, index in found.items():
         if not (work / f"{name}.ready").exists():

@@ -90,7 +90,6 @@ def fitted(found: Sequence[Example]) -> Weights:
 
 
 def _best(example: Example, weights: Weights) -> tuple[tuple[float, ...], bool]:
-    """The numbers of the best answer, and whether it is right."""
     found = weighed(example.candidates, weights)
     return confidence_numbers(0, found), example.right[example.candidates.index(found[0].candidate)]
 
@@ -137,7 +136,6 @@ def report(found: Sequence[Example]) -> None:
 
 
 def write(weights: Weights) -> None:
-    """Write the weights into the package."""
     fits: dict[str, Regression] = {name: getattr(weights, name) for name in NUMBERS}
     content = {
         name: {"numbers": NUMBERS[name], "weights": fit.weights, "constant": fit.constant} for name, fit in fits.items()

@@ -55,7 +55,6 @@ def sub_questions(folder: Path) -> list[tuple[Example, tuple[str, ...]]]:
 
 
 def strategy_questions(folder: Path) -> list[Example]:
-    """The questions of StrategyQA with the facts that settle them."""
     return [
         Example("strategyqa", line["question"], " ".join(line["facts"]), verdict=VERDICTS[line["answers"][0]])
         for line in sources.read_lines(folder / "questions.jsonl")
@@ -67,7 +66,6 @@ def read_all(reader: Reader, examples: Sequence[Example]) -> list[TextReading]:
 
 
 def answers_f1(reader: Reader, what: str, asked: Sequence[tuple[Example, tuple[str, ...]]]) -> Figure:
-    """F1 of the most probable answer."""
     scores = []
     for (example, answers), reading in zip(asked, read_all(reader, [example for example, _ in asked]), strict=True):
         said = example.text[reading.answers[0].start : reading.answers[0].end] if reading.answers else ""

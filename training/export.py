@@ -47,7 +47,6 @@ _LICENCES = {"hotpotqa_train": "CC BY-SA 4.0", "2wiki_train": "Apache-2.0", "mus
 
 
 def sources_of(data: Path) -> Iterator[Source]:
-    """The training files, with their licences."""
     for name in ("spans.jsonl.gz", "yes_no.jsonl.gz"):
         path = data / READING / name
         licences = tuple(sorted({line["licence"] for line in read_lines(path)}))

@@ -235,7 +235,6 @@ def shipped_graphs() -> dict[str, onnx.ModelProto]:
 
 
 def main(folder: Path = GRAPHS) -> None:
-    """Write the files."""
     folder.mkdir(exist_ok=True)
     for name, model in shipped_graphs().items():
         (folder / name).write_bytes(model.SerializeToString(deterministic=True))

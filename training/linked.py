@@ -67,7 +67,6 @@ class Links:
 
 
 def links_of(examples: Iterable[Example]) -> Links:
-    """The names and questions that can be linked."""
     described = defaultdict[str, list[Description]](list)
     named: list[Named] = []
     for example in examples:

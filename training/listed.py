@@ -29,7 +29,6 @@ Stretch = tuple[UnitStatement, ...]
 
 
 def listed(seed: int) -> Iterator[QuestionExample]:
-    """All examples."""
     draw = random.Random(seed)
     for world in worlds():
         if world.name not in HELD_OUT:

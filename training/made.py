@@ -35,7 +35,6 @@ class Distractors:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Distractors:
-        """The texts without repeats."""
         once = list(dict.fromkeys(texts))
         places = defaultdict[str, list[int]](list)
         for place, text in enumerate(once):
@@ -62,7 +61,6 @@ class Distractors:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of three letters and more, in lower case."""
     return set(_LONGER_WORD.findall(text.lower()))
 
 
@@ -165,7 +163,6 @@ def headers(kinds: Kinds, count: int, draw: random.Random) -> list[str]:
 
 
 def key_header(draw: random.Random) -> str:
-    """The header of a column of names."""
     return draw.choice(_KEYS)
 
 
@@ -221,7 +218,6 @@ class Fact:
 
 
 def facts(data: MultiHop) -> Iterator[Fact]:
-    """The facts of a set's passages."""
     for identifier, passage in data.passages.items():
         title, text, shown = _BARE.sub("", str(passage["title"])), str(passage["text"]), data.shown(identifier)
         at = len(shown) - len(text)

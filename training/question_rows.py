@@ -87,7 +87,6 @@ def unmarked(text: str) -> tuple[str, tuple[Extent, ...]]:
 
 
 def examples(data: Path = DATA, seed: int = 5) -> list[QuestionExample]:
-    """All training examples."""
     rng = random.Random(seed)
     messages, plans = (list(read_lines(FOLDER / name)) for name in ("messages.jsonl", "plans.jsonl"))
     hashed = [row for one in plans if rng.random() < 0.25 and (row := _with_number(one, rng))]
@@ -122,7 +121,6 @@ def _in_texts(folder: Path) -> Iterator[QuestionExample]:
 
 
 def of_message(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
-    """A message, and its questions alone."""
     text, places = unmarked(row["message"])
     kinds = row.get("kinds", ())
     wants = WantedReply.QUESTION if places else WantedReply[row.get("reply", "other").upper()]

@@ -69,8 +69,6 @@ class Progress:
 
 @dataclass(slots=True)
 class Run:
-    """A reader in training."""
-
     reader: Reader
     optimiser: torch.optim.Optimizer
     device: torch.device

@@ -73,7 +73,6 @@ def spans(folder: Path) -> Iterator[tuple[str, Example]]:
 
 
 def judgements(folder: Path) -> Iterator[Example]:
-    """Claims and yes/no questions with the text that settles them."""
     for line in read_lines(folder / "yes_no.jsonl.gz"):
         asked, verdict = line.get("claim"), Verdict.YES if line.get("supported") else Verdict.NO
         if asked is None:

@@ -83,8 +83,6 @@ def _headers(block: Block | None, line: str) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One row of `questions.jsonl`."""
-
     question: str
     kind: str
     answer: str

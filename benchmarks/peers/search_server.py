@@ -49,8 +49,6 @@ class ServingJob:
 
 
 class Asked(BaseModel):
-    """The body of a request."""
-
     question: str
     recipe: str = ""
     limit: int = 10

@@ -116,7 +116,6 @@ def ours(index: Path, pieces: Pieces, stack: ExitStack) -> Iterator[Server]:
 
 @contextmanager
 def peer(system: str, python: Path, job: Path, pieces: Pieces) -> Iterator[Server]:
-    """One peer, once it answers."""
     package = PACKAGES.get(system, system)
     said: list[str | Path] = [python, "-c", f"from importlib.metadata import version; print(version('{package}'))"]
     installed = subprocess.run(said, capture_output=True, text=True, check=True).stdout.strip()
@@ -134,7 +133,6 @@ def peer(system: str, python: Path, job: Path, pieces: Pieces) -> Iterator[Serve
 
 
 def peers(pieces: Pieces, environments: Path, folder: Path, stack: ExitStack) -> Iterator[Server]:
-    """All peers that have an environment."""
     given = folder / "job.json"
     job_of(pieces, folder).write(given)
     for system, python in interpreters(PEERS, environments):

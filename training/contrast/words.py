@@ -167,7 +167,6 @@ VALUES: Mapping[str, Value] = {
 
 
 def person(draw: random.Random) -> str:
-    """A full name, or a first name alone."""
     first = draw.choice(FIRST)
     return first if draw.random() < 0.3 else f"{first} {draw.choice(FAMILY)}"
 
