@@ -143,7 +143,7 @@ def _record_server(ground: Path) -> Iterator[Recorded]:
     disk = Disk(folder)
     before: dict[str, str] = {}
     for told in TOLD:
-        ended = run(told.command(folder / "index"), folder, log=ground / "log")
+        ended = run(partial(told.perform, folder / "index"), folder, log=ground / "log")
         if ended.code:
             sys.exit(f"{told.name} ended with {ended.code}: {ended.said}")
         operations, after = list(read_log(ground / "log")), told.after(before)

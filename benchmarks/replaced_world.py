@@ -154,36 +154,28 @@ def _cancel_job() -> None:
         _JOBS[-1].cancel(job.id)
 
 
-def stopped_at(step: int, stop: Callable[[], None], command: Command) -> Command:
+def stopped_at(step: int, stop: Callable[[], None], command: Command) -> int:
     """The command, stopped at one of the steps of indexing, from 1."""
-
-    def run_it() -> int:
-        steps = count(1)
-        _at_each_step(lambda: stop() if next(steps) == step else None)
-        return command()
-
-    return run_it
+    steps = count(1)
+    _at_each_step(lambda: stop() if next(steps) == step else None)
+    return command()
 
 
-def looking(index: Path, before: Seen | None, command: Command) -> Command:
+def looking(index: Path, before: Seen | None, command: Command) -> int:
     """The command, with a reader who looks at each step: whether it sees the state before, or where that is not given, each
     document once. Prints the number of steps, and those at which it does not.
     """
+    seen: list[bool] = []
 
-    def run_it() -> int:
-        seen: list[bool] = []
+    def see() -> None:
+        with Snapshot.open(index) as snapshot:
+            once = set(Counter(title_of(document.text) for document in snapshot.documents()).values()) == {1}
+        seen.append(once and before in (None, look(index)))
 
-        def see() -> None:
-            with Snapshot.open(index) as snapshot:
-                once = set(Counter(title_of(document.text) for document in snapshot.documents()).values()) == {1}
-            seen.append(once and before in (None, look(index)))
-
-        _at_each_step(see)
-        code = command()
-        print(f"\nsteps: {len(seen)}, wrong at: {[step for step, right in enumerate(seen, 1) if not right]}")
-        return code
-
-    return run_it
+    _at_each_step(see)
+    code = command()
+    print(f"\nsteps: {len(seen)}, wrong at: {[step for step, right in enumerate(seen, 1) if not right]}")
+    return code
 
 
 def _at_each_step(act: Callable[[], None]) -> None:

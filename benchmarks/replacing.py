@@ -177,7 +177,7 @@ def _ground(way: Way, folder: Path) -> Ground:
     after: dict[bool, Seen] = {}
     for broken in (True, False):
         copy(template, disk)
-        command = looking(disk / "index", None if way.is_batched else before, start.command(broken=broken))
+        command = partial(looking, disk / "index", None if way.is_batched else before, start.command(broken=broken))
         ended = _undisturbed(way, command, disk, broken=broken)
         copy(disk, done[broken])
         after[broken] = look(disk / "index")
@@ -214,7 +214,7 @@ class Trial:
             ended = run(command, ground.disk, fault=FAULTS[self.manner], at=self._place(ground.operations))
         else:
             step = 0 if self.is_broken else self._place(ground.steps)
-            ended = run(stopped_at(step, way.stop, command), ground.disk)
+            ended = run(partial(stopped_at, step, way.stop, command), ground.disk)
         if ended.code not in {0, 1, STOPPED, 4, -signal.SIGKILL} or "Traceback" in ended.said:
             self._fail("silent", f"it ended with {ended.code}: {ended.said[-300:]}")
         self.is_new = self._looked(STOP)

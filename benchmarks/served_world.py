@@ -7,7 +7,6 @@ every state of the disk must hold everything acknowledged, once a server has sta
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,24 +34,20 @@ class Told:
     texts: dict[str, str]
     removed: str = ""
 
-    def command(self, index: Path) -> Callable[[], int]:
+    def perform(self, index: Path) -> int:
         """Start a server, send a request, and stop the server when it is done."""
-
-        def run() -> int:
-            with server(index, "bm25") as client:
-                if self.removed:
-                    (one,) = client.get("/api/documents", params={"title": self.removed}).json()["documents"]
-                    answer = client.delete(f"/api/documents/{one['id']}")
-                else:
-                    body = [{"title": title, "text": text} for title, text in self.texts.items()]
-                    answer = client.post("/api/documents", json=body)
-                if answer.status_code != 202:
-                    return 1
-                (index.parent / ACKNOWLEDGED).open("wb").close()
-                _wait(client)
-            return 0
-
-        return run
+        with server(index, "bm25") as client:
+            if self.removed:
+                (one,) = client.get("/api/documents", params={"title": self.removed}).json()["documents"]
+                answer = client.delete(f"/api/documents/{one['id']}")
+            else:
+                body = [{"title": title, "text": text} for title, text in self.texts.items()]
+                answer = client.post("/api/documents", json=body)
+            if answer.status_code != 202:
+                return 1
+            (index.parent / ACKNOWLEDGED).open("wb").close()
+            _wait(client)
+        return 0
 
     def after(self, before: dict[str, str]) -> dict[str, str]:
         return {title: text for title, text in {**before, **self.texts}.items() if title != self.removed}
