@@ -34,8 +34,6 @@ class Need(StrEnum):
 
 
 class Status(StrEnum):
-    """The status of a cell."""
-
     REPRODUCED = "reproduced"
     DIFFERS = "differs"
     FOLLOWS = "follows from other published values"

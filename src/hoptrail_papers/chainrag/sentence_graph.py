@@ -187,7 +187,6 @@ def nodes_of(
 
 
 def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Directed:
-    """The stored links of a kind."""
     return unordered(snapshot.graph.rows(kind, places.ids))
 
 

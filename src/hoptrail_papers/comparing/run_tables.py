@@ -42,7 +42,6 @@ def tables_of(comparison: RunComparison) -> tuple[TextTable, ...]:
 
 
 def to_markdown(comparison: RunComparison) -> str:
-    """All tables in GitHub Flavored Markdown."""
     lines: list[str] = []
     for table in tables_of(comparison):
         lines += [f"## {table.title}", ""]

@@ -146,7 +146,6 @@ class InformativeNames:
         self.note(base_title(title))
 
     def note(self, name: str) -> None:
-        """Note a name in the text."""
         words = _words_of(name)
         full = " ".join(words)
         if 1 < len(words) <= LONGEST and _is_full(words):

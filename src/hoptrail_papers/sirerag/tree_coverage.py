@@ -59,11 +59,9 @@ class TreeCoverage:
     rows: tuple[Coverage, ...]
 
     def to_json(self) -> JsonObject:
-        """The JSON object, by name of grouping."""
         return {"data": self.data, "groupings": {row.grouping: asdict(row) for row in self.rows}}
 
     def table(self) -> TextTable:
-        """One row per grouping."""
         rows = (
             (row.grouping, f"{row.groups:,}", f"{row.pairs:,}", *map(share, (row.supporting, row.all, row.overlap)))
             for row in self.rows

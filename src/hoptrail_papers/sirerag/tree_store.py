@@ -39,7 +39,6 @@ class Node:
 
     @classmethod
     def of(cls, unit: Unit) -> Node:
-        """The node of a unit."""
         return cls(unit.id, len(unit.text.split()), unit.sources[0], tuple(map(hash, unit.sources)))
 
 
@@ -102,7 +101,6 @@ def level_of(group: str) -> int:
 
 
 def groups_of(snapshot: Snapshot, tree: str) -> Weights:
-    """The groups of a tree."""
     groups: Weights = {}
     for source, target, weight in sorted((link.source, link.target, link.weight) for link in snapshot.links(tree)):
         groups.setdefault(source, {})[target] = weight
@@ -110,7 +108,6 @@ def groups_of(snapshot: Snapshot, tree: str) -> Weights:
 
 
 def members_of(groups: Members) -> set[str]:
-    """The children of all these groups."""
     return {child for children in groups.values() for child in children}
 
 

@@ -151,7 +151,6 @@ def open_scoring(name: str, corpus: Corpus) -> Scoring:
 
 
 def passages_by_id(snapshot: Snapshot, names: Sequence[str]) -> Mapping[str, Unit]:
-    """Passages by their ids."""
     return {unit.id: unit for unit in snapshot.units(Kind.PASSAGE, set(names))}
 
 

@@ -90,7 +90,6 @@ class Pointer:
 
     @property
     def number(self) -> int:
-        """The number of the current publication."""
         return number_of(self.manifests[0])
 
 
@@ -100,7 +99,6 @@ def number_of(name: str) -> int:
 
 
 def object_of(manifest: str) -> str:
-    """The name of the object of a manifest."""
     return f"{MANIFESTS}/{manifest}.json"
 
 

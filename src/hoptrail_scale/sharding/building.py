@@ -79,7 +79,6 @@ def open_shards(address: str, executor: RayExecutor, settings: Settings | None =
 
 
 def shard_addresses(address: str, count: int) -> list[str]:
-    """The addresses of the shards of a corpus."""
     return [f"{address.rstrip('/')}/{CorpusPart(number, count)}" for number in range(1, count + 1)]
 
 

@@ -114,7 +114,6 @@ class Shard:
         """Begun, and whether the names of other shards were followed."""
 
     def close(self) -> None:
-        """Release the commit."""
         self._snapshot.close()
 
     def state(self) -> tuple[Head, int]:
@@ -122,11 +121,9 @@ class Shard:
         return self._snapshot.head, self._snapshot.commit
 
     def sizes(self) -> tuple[int, int]:
-        """The number of passages, and of their words."""
         return self._snapshot.keywords.sizes()
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """How many passages contain each word."""
         return self._snapshot.keywords.frequencies(words)
 
     def find(self, asked: Asked, depth: int) -> Leads:
@@ -144,7 +141,6 @@ class Shard:
         return promising_bridges(walk) if walk else ()
 
     def passages_with(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """How many passages have each name."""
         if not self._snapshot.count(Kind.PASSAGE):
             return np.zeros(len(names), dtype=np.int64)
         graph = PassageGraph.of(self._snapshot)

@@ -81,7 +81,6 @@ class Child:
     _pipe: Connection | None = None
 
     def send(self, batch: Sequence[WikiPage]) -> None:
-        """Let the process begin with a batch."""
         self._batch = batch
         if self._pipe is None:
             context = get_context("spawn")
@@ -93,7 +92,6 @@ class Child:
             self._pipe.send(batch)
 
     def receive(self) -> list[Converted]:
-        """The batch that was sent, converted."""
         pipe, batch = self._pipe, self._batch
         try:
             if pipe is not None and pipe.poll(_PATIENCE * self.seconds):
@@ -112,7 +110,6 @@ class Child:
         return [Converted(page, PageForm.FAULT, detail=reason) for page in batch]
 
     def end(self) -> None:
-        """End the process."""
         if self._pipe is not None:
             self._pipe.close()
             self._pipe = None
